@@ -1,0 +1,35 @@
+# Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+.PHONY: help install install-dev demo test check bench soak clean
+
+help:            ## show the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+install:         ## make .venv and install what running needs
+	@sh scripts/setup run
+
+install-dev:
+	@sh scripts/setup dev
+
+demo: install    ## a tour of a few seconds through the real server
+	@$(PY) demo/tour.py
+
+test: install-dev ## every test
+	$(PY) -m pytest -n 2 --dist worksteal
+
+check: install-dev ## lint, types, layers, house rules
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+	$(PY) -m pytest tests/house
+
+soak: install-dev ## the crash and concurrency tests with raised counts
+	MEMSWEEP_SOAK=10 $(PY) -m pytest -m soak --timeout 3600
+
+bench: install-dev ## all benchmarks; JSON into benchmarks/results/
+	@for b in recall stdio store; do $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis

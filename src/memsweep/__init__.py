@@ -1,0 +1,1 @@
+"""Long-term memory for AI agents, with a garbage collector that can be trusted."""

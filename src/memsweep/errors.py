@@ -1,0 +1,101 @@
+"""One tree of errors; every class owns its code, its exit status and a hint what to do next.
+
+MemsweepError                 1  anything below
+├── BadInput                  2  a value that cannot be accepted
+│   └── BadSetting            2  the same, in memsweep.toml or the environment
+├── NotFound                  3  an id that is not there
+│   └── UnknownWorkspace      3  a workspace that is not there
+├── Conflict                  4  the state does not allow it
+│   ├── AlreadyExists         4  the id is taken
+│   ├── Unconfirmed           4  a destructive call without its confirmation
+│   └── ModelMismatch         4  the workspace was embedded by another model
+├── StoreError                5  the disk or the engine refused
+│   ├── StoreBusy             5  another process holds the write lock for too long
+│   ├── StoreFull             5  no space left
+│   ├── StoreReadOnly         5  the folder or the file cannot be written
+│   ├── StoreCorrupt          5  the file is damaged, or is not ours
+│   └── StoreTooNew           5  written by a newer memsweep
+└── EmbedderError             6  the embedding service did not answer as it should
+"""
+
+from __future__ import annotations
+
+
+class MemsweepError(Exception):
+    """Something a user can understand and act on: one sentence, and a hint."""
+
+    code = "error"
+    exit_status = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class BadInput(MemsweepError):
+    code = "bad_input"
+    exit_status = 2
+
+
+class BadSetting(BadInput):
+    code = "bad_setting"
+
+
+class NotFound(MemsweepError):
+    code = "not_found"
+    exit_status = 3
+
+
+class UnknownWorkspace(NotFound):
+    code = "unknown_workspace"
+
+
+class Conflict(MemsweepError):
+    code = "conflict"
+    exit_status = 4
+
+
+class AlreadyExists(Conflict):
+    code = "already_exists"
+
+
+class Unconfirmed(Conflict):
+    code = "unconfirmed"
+
+
+class ModelMismatch(Conflict):
+    code = "model_mismatch"
+
+
+class StoreError(MemsweepError):
+    code = "store_error"
+    exit_status = 5
+
+
+class StoreBusy(StoreError):
+    code = "store_busy"
+
+
+class StoreFull(StoreError):
+    code = "store_full"
+
+
+class StoreReadOnly(StoreError):
+    code = "store_read_only"
+
+
+class StoreCorrupt(StoreError):
+    code = "store_corrupt"
+
+
+class StoreTooNew(StoreError):
+    code = "store_too_new"
+
+
+class EmbedderError(MemsweepError):
+    code = "embedder_error"
+    exit_status = 6
