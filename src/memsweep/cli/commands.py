@@ -1,0 +1,41 @@
+"""The list of commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memsweep import __version__
+from memsweep.cli import config, recall, remember, serve, workspace
+
+cli = typer.Typer(
+    help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"memsweep {__version__}")
+        raise typer.Exit
+
+
+@cli.callback()
+def memsweep(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None: ...
+
+
+cli.command("serve")(serve.serve)
+cli.command("remember")(remember.remember)
+cli.command("search")(recall.search)
+cli.command("get")(recall.get)
+cli.command("stats")(recall.stats)
+cli.add_typer(workspace.cli, name="workspace")
+cli.add_typer(config.cli, name="config")

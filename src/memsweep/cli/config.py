@@ -1,0 +1,54 @@
+"""memsweep config …"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import typer
+
+from memsweep.cli.door import Json, show
+from memsweep.errors import AlreadyExists
+from memsweep.settings import EXAMPLE, config_file, load_settings
+from memsweep.store.sqlite.connect import make_folder
+
+cli = typer.Typer(help="What is set, and where: show, path, init.", no_args_is_help=True)
+
+
+@cli.command("show")
+def show_settings(as_json: Json = False) -> None:
+    """The settings in force."""
+    answer = load_settings().shown()
+
+    def words(console: Any) -> None:
+        for name, value in _flat(answer, ""):
+            console.print(f"[dim]{name:26}[/dim]", json.dumps(value), markup=True)
+
+    show(answer, as_json, words)
+
+
+@cli.command()
+def path() -> None:
+    """Where memsweep.toml is read from."""
+    print(config_file())
+
+
+@cli.command()
+def init() -> None:
+    """Write a memsweep.toml with every setting and its default, commented out."""
+    file = config_file()
+    make_folder(file.parent)
+    try:
+        with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
+            out.write(EXAMPLE)
+    except FileExistsError:
+        raise AlreadyExists(f"{file} exists already.", hint="Edit it, or move it away first.") from None
+    print(f"Wrote {file}.")
+
+
+def _flat(values: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for name, value in values.items():
+        flat += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]
+    return flat

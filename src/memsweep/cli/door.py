@@ -1,0 +1,84 @@
+"""What every command shares: the app, JSON or words, and the way errors leave."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memsweep.app import App, make_app
+from memsweep.errors import MemsweepError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+InWorkspace = Annotated[
+    str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; empty means the configured one.")
+]
+
+
+def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
+    try:
+        status = cli(args=arguments, standalone_mode=False, prog_name="memsweep")
+    except typer.Exit as leave:
+        return leave.exit_code
+    except typer.Abort:
+        print("Stopped.", file=sys.stderr)
+        return 130
+    except MemsweepError as error:
+        return _explain(error, arguments)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except _usage_errors() as error:
+        error.show()
+        return int(error.exit_code)
+    return status if isinstance(status, int) else 0
+
+
+def _usage_errors() -> Any:
+    """The error class of the click that typer uses: its own copy, or the installed one."""
+    for base in typer.BadParameter.__mro__:
+        if base.__name__ == "ClickException":
+            return base
+    return ()
+
+
+def _explain(error: MemsweepError, arguments: Sequence[str] | None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    if "--json" in given:
+        problem = {"code": error.code, "message": error.message, "hint": error.hint}
+        print(json.dumps({"error": problem}, ensure_ascii=False), file=sys.stderr)
+    else:
+        print(f"Error: {error}", file=sys.stderr)
+    return error.exit_status
+
+
+def with_app(command: Callable[[App], Any]) -> Any:
+    """Open the app for one command and close it again."""
+    app = make_app()
+    try:
+        return command(app)
+    finally:
+        app.close()
+
+
+def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], None]) -> None:
+    """Print the answer as JSON, or let `words` draw it."""
+    if as_json:
+        print(json.dumps(answer, ensure_ascii=False, indent=2))
+    else:
+        words(console())
+
+
+@functools.cache
+def console() -> Console:
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())

@@ -1,0 +1,101 @@
+"""memsweep search, get, stats"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option
+
+from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.report import memory as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def search(
+    query: Annotated[str, Argument(help="Any text.")],
+    limit: Annotated[int, Option("--limit", "-n", help="How many, at most 50.")] = 10,
+    tag: Annotated[list[str] | None, Option("--tag", "-t", help="Only with this tag; all of them if several.")] = None,
+    source: Annotated[str | None, Option(help="Only from this source.")] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only from this date on.")] = None,
+    until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    include_stale: Annotated[bool, Option("--include-stale", help="Also what is stale.")] = False,
+    cursor: Annotated[str | None, Option(help="The next page, as the last one named it.")] = None,
+    full: Annotated[bool, Option("--full", help="Whole texts, with lines and threads.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Find what was remembered, by words and by meaning."""
+    filters = {
+        "tags": tag or [],
+        "source": source,
+        "date_from": since,
+        "date_to": until,
+        "include_stale": include_stale,
+    }
+    page = with_app(lambda app: app.memory(workspace).search(query, limit=limit, filters=filters, cursor=cursor))
+    answer = report.found(page, "full" if full else "concise")
+    show(answer, as_json, lambda console: _table(console, answer))
+
+
+def get(
+    memory_id: Annotated[str, Argument(help="The id that remember or search printed.")],
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show one memory whole."""
+    answer = report.memory(with_app(lambda app: app.memory(workspace).get(memory_id)))
+
+    def words(console: Console) -> None:
+        for name, value in answer.items():
+            if name != "text" and value not in (None, "", [], {}, False):
+                console.print(f"[dim]{name:13}[/dim]", _plain(value))
+        console.print()
+        console.print(answer["text"], markup=False)
+
+    show(answer, as_json, words)
+
+
+def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Counts and sizes of a workspace."""
+    answer = report.stats(with_app(lambda app: app.memory(workspace).stats()))
+
+    def words(console: Console) -> None:
+        for name, value in answer.items():
+            shown = f"{value:,}" if isinstance(value, int) else value
+            console.print(f"[dim]{name.replace('_', ' '):16}[/dim]", shown, markup=True)
+
+    show(answer, as_json, words)
+
+
+def _table(console: Console, answer: report.FoundAnswer) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    if not answer["results"]:
+        console.print("Nothing found.")
+        return
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
+    for name, options in _COLUMNS.items():
+        table.add_column(name, **options)
+    for hit in answer["results"]:
+        table.add_row(
+            f"{hit['score']:.2f}", hit["memory_id"], escape(" ".join(hit["text"].split())), escape(hit["why"])
+        )
+    console.print(table)
+    if answer["next_cursor"]:
+        console.print(f"[dim]{answer['total']} in all; the next page: --cursor {answer['next_cursor']}[/dim]")
+
+
+_COLUMNS: dict[str, dict[str, Any]] = {
+    "score": {"justify": "right"},
+    "memory": {"no_wrap": True, "style": "cyan"},
+    "text": {"ratio": 3, "overflow": "fold"},
+    "why": {"ratio": 1, "style": "dim", "overflow": "fold"},
+}
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,69 @@
+"""memsweep remember"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.errors import BadInput
+from memsweep.model.text import MAX_TEXT_BYTES
+from memsweep.report import memory as report
+
+
+def remember(
+    text: Annotated[str, Argument(help="The text; `-` reads it from standard input.")],
+    tag: Annotated[list[str] | None, Option("--tag", "-t", help="A tag; may be given several times.")] = None,
+    source: Annotated[str, Option(help="Where it comes from.")] = "",
+    metadata: Annotated[str, Option(metavar="JSON", help="An object to keep with it.")] = "",
+    thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
+    entity: Annotated[list[str] | None, Option("--entity", help="A name it speaks of.")] = None,
+    expires: Annotated[str, Option(metavar="DATE", help="When it may be collected.")] = "",
+    pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Remember a text."""
+    body = _standard_input() if text == "-" else text
+    result = with_app(
+        lambda app: app.memory(workspace).add(
+            body,
+            tags=tag,
+            source=source,
+            metadata=_object(metadata),
+            thread_id=thread or None,
+            entities=entity or None,
+            expires_at=expires or None,
+            pinned=pin,
+        )
+    )
+    answer = report.remembered(result)
+    if result.duplicate_of:
+        words = f"Known already as {result.memory_id}; marked as seen."
+    else:
+        words = f"Remembered as {result.memory_id} ({_count(result.chunks_created, 'chunk')})."
+    show(answer, as_json, lambda console: console.print(words))
+
+
+def _standard_input() -> str:
+    raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        raise BadInput(f"standard input is not UTF-8 ({error.reason} at byte {error.start}).") from None
+
+
+def _object(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--metadata {text[:60]!r} is not JSON ({error}).") from None
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"

@@ -1,0 +1,95 @@
+"""memsweep workspace …"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.cli.door import Json, show, with_app
+from memsweep.report import memory as report
+
+cli = typer.Typer(help="Isolated memories: list, create, delete, reembed.", no_args_is_help=True)
+Id = Annotated[str, Argument(metavar="ID")]
+
+
+@cli.command("list")
+def list_all(as_json: Json = False) -> None:
+    """All workspaces; the current one is marked."""
+    answer = with_app(lambda app: report.workspaces(app.workspaces(), app.settings.workspace))
+
+    def words(console: object) -> None:
+        for item in answer["workspaces"]:
+            mark = "*" if item["workspace_id"] == answer["current"] else " "
+            print(f"{mark} {item['workspace_id']:24} {item['created_at'][:10]}  {item['description']}".rstrip())
+        if not answer["workspaces"]:
+            print("None yet; the first memory makes one.")
+
+    show(answer, as_json, words)
+
+
+@cli.command()
+def create(workspace_id: Id, description: Annotated[str, Option()] = "", as_json: Json = False) -> None:
+    """Make a workspace."""
+    answer = report.workspace(with_app(lambda app: app.create_workspace(workspace_id, description)))
+    show(answer, as_json, lambda console: console.print(f"Created workspace {answer['workspace_id']!r}."))
+
+
+@cli.command()
+def delete(
+    workspace_id: Id,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Take a workspace out of sight; its file is kept."""
+
+    def ask_and_delete(app: App) -> report.WorkspaceAnswer:
+        count = app.memory(workspace_id).stats().total_memories
+        sure = yes
+        if not yes and sys.stdin.isatty():
+            sure = typer.confirm(f"Delete workspace {workspace_id!r} with {count:,} memories?")
+        return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=sure))
+
+    answer = with_app(ask_and_delete)
+    show(answer, as_json, lambda console: console.print(answer["message"]))
+
+
+@cli.command()
+def reembed(
+    workspace_id: Annotated[str, Argument(metavar="[ID]", help="Empty means the configured one.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Embed a workspace anew with the model of the settings."""
+
+    def run(app: App) -> report.ReembeddedAnswer:
+        memory = app.memory(workspace_id)
+        with _progress(as_json) as progress:
+            chunks = memory.reembed(progress)
+        return report.reembedded(memory.workspace_id, chunks, memory.model())
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: console.print(f"Embedded {answer['chunks']:,} chunks by {answer['model']}."))
+
+
+class _progress:
+    """A bar on a terminal, nothing otherwise."""
+
+    def __init__(self, quiet: bool) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._bar = Progress(console=Console(stderr=True), disable=quiet or not sys.stderr.isatty(), transient=True)
+
+    def __enter__(self) -> _progress:
+        self._bar.start()
+        self._task = self._bar.add_task("embedding", total=None)
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()

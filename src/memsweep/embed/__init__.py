@@ -1,0 +1,1 @@
+"""Turning text into vectors: the bundled model, Ollama, or any OpenAI-compatible server."""

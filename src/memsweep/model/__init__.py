@@ -1,0 +1,1 @@
+"""Frozen values and their laws. Pure: no clock, no disk, no environment."""

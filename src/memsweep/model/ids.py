@@ -1,0 +1,35 @@
+"""Identifiers: the rule for names that people choose, and the shape of those we make."""
+
+from __future__ import annotations
+
+import re
+
+from memsweep.errors import BadInput
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that reads like something else
+_ID_BITS = 60
+
+DEFAULT_WORKSPACE = "default"
+
+
+def check_name(value: str, what: str = "workspace id") -> str:
+    """Return a workspace or project id unchanged, or refuse it."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise BadInput(
+            f"{what} {_shown(value)} is not valid:",
+            hint="use 1 to 63 of a-z, 0-9, '-' and '_', beginning with a letter or a digit.",
+        )
+    return value
+
+
+def make_id(prefix: str, entropy: bytes) -> str:
+    """An id such as `mem_0f3k9qz1v7xw`, from 8 random bytes that the caller hands in."""
+    number = int.from_bytes(entropy[:8], "big") & ((1 << _ID_BITS) - 1)
+    letters = (_ALPHABET[(number >> shift) & 31] for shift in range(_ID_BITS - 5, -1, -5))
+    return f"{prefix}_{''.join(letters)}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,157 @@
+"""What is remembered: memories, their chunks, and the names and facts that came with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+CODE_SOURCE = "code_indexer"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedThing:
+    """An entity as it was handed in, or found by rule."""
+
+    name: str
+    type: str = "Concept"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A relation between two named things, as it was handed in."""
+
+    subject: NamedThing
+    relation: str
+    object: NamedThing
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a caller asks to be remembered, checked."""
+
+    text: str
+    tags: tuple[str, ...] = ()
+    source: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    thread_id: str | None = None
+    entities: tuple[NamedThing, ...] | None = None
+    facts: tuple[Fact, ...] = ()
+    expires_at: datetime | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk:
+    """A chunk ready to be written: its text, where it stands in the memory, its quantised vector."""
+
+    id: str
+    text: str
+    start: int
+    first_line: int
+    last_line: int
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewMention:
+    """A named thing and the chunks (by index) that speak of it.
+
+    `evidence` is how often the text shows the name where only a name is written so; a name found by
+    rule becomes an entity once the workspace has seen enough of it. A thing handed in needs none.
+    """
+
+    id: str
+    thing: NamedThing
+    chunks: tuple[int, ...]
+    handed_in: bool
+    evidence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewFact:
+    """A fact ready to be written; both its ends are among the mentions."""
+
+    id: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """Everything one `add` writes, in one transaction."""
+
+    id: str
+    draft: Draft
+    content_hash: bytes
+    chunks: tuple[NewChunk, ...]
+    mentions: tuple[NewMention, ...]
+    facts: tuple[NewFact, ...]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What an `add` did."""
+
+    memory_id: str
+    chunks_created: int
+    entities_created: int
+    duplicate_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A whole memory, as it is given back."""
+
+    id: str
+    text: str
+    tags: tuple[str, ...]
+    source: str
+    metadata: Mapping[str, Any]
+    thread_id: str | None
+    created_at: datetime
+    updated_at: datetime
+    last_seen_at: datetime
+    expires_at: datetime | None
+    stale: bool
+    pinned: bool
+    version: int
+    chunk_count: int
+    entities: tuple[NamedThing, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace as it is listed."""
+
+    id: str
+    description: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingModel:
+    """Which model made a workspace's vectors. Vectors of two models are never mixed."""
+
+    name: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Counts and sizes of a workspace; trash is not counted."""
+
+    workspace_id: str
+    total_memories: int
+    total_chunks: int
+    total_entities: int
+    total_relations: int
+    stale_memories: int
+    database_bytes: int
+    vector_bytes: int
+    engine: str
+    model: EmbeddingModel | None
+    oldest: datetime | None
+    newest: datetime | None

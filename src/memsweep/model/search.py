@@ -1,0 +1,83 @@
+"""What is asked of the memory and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a hit must be. Tags: all of them."""
+
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    date_from: datetime | None = None
+    date_to: datetime | None = None
+    include_stale: bool = False
+
+
+class Place(NamedTuple):
+    """Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory."""
+
+    stream: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A chunk that the words or the meaning of a query found. Scores: higher is better, 0 is no match."""
+
+    key: int
+    words: float
+    similarity: float
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with its final score and the parts it is made of."""
+
+    key: int
+    score: float
+    words: float
+    meaning: float
+    neighbours: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk with what a reader needs of its memory."""
+
+    key: int
+    chunk_id: str
+    memory_id: str
+    text: str
+    first_line: int
+    last_line: int
+    source: str
+    tags: tuple[str, ...]
+    created_at: datetime
+    thread_id: str | None
+    stale: bool
+    pinned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage, its score, why it was found, and the words of the query that stand in it."""
+
+    passage: Passage
+    score: float
+    why: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of hits."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    next_cursor: str | None

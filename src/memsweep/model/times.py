@@ -1,0 +1,50 @@
+"""Times are aware UTC everywhere; at the doors they are ISO 8601, in the engines microseconds since 1970."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+
+from memsweep.errors import BadInput
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def parse_time(value: object, what: str, *, end_of_day: bool = False) -> datetime:
+    """Read an ISO 8601 date or time. Without a zone it is UTC; a bare date is its first (or last) instant."""
+    if isinstance(value, datetime):
+        return _utc(value, what)
+    if not isinstance(value, str):
+        raise BadInput(f"{what} must be an ISO 8601 date or time, not {type(value).__name__}.")
+    text = value.strip()
+    try:
+        if len(text) == 10:
+            clock = time.max if end_of_day else time.min
+            return datetime.combine(date.fromisoformat(text), clock, tzinfo=UTC)
+        return _utc(datetime.fromisoformat(text), what)
+    except ValueError as error:
+        raise BadInput(
+            f"{what} {value[:60]!r} is not a date or time ({error}).",
+            hint="Write it like 2026-03-31 or 2026-03-31T18:00:00Z.",
+        ) from None
+
+
+def to_micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=micros)
+
+
+def iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _utc(moment: datetime, what: str) -> datetime:
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise BadInput(f"{what} {moment.isoformat()} is outside the years 1 to 9999 in UTC.") from None

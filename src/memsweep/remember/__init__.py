@@ -1,0 +1,1 @@
+"""Remembering and recalling: text → chunks → vectors and names → the store, and back."""

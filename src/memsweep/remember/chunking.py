@@ -1,0 +1,122 @@
+"""Cut text into pieces of at most so many tokens, at the best places there are. Pure.
+
+A piece prefers to end between paragraphs or after a fenced code block, then between lines or sentences,
+then between words, and only cuts a word that is itself too long. Each piece after the first repeats up
+to `overlap` tokens of the one before it, so that no sentence is found only by half.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+TokenEnds = Callable[[str], Sequence[int]]
+
+DEFAULT_SIZE = 512
+DEFAULT_OVERLAP = 50
+
+_FENCE = re.compile(r"[ \t]*(```+|~~~+)")
+_LINES = re.compile(r"[^\n]*\n+|[^\n]+")
+_SENTENCES = re.compile(r"(?s:.)+?(?:[.!?。！？]+[\"')\]]*\s+|\Z)")
+_WORDS = re.compile(r"\s*\S+\s*|\s+")
+_LETTERS = re.compile(r"(?s:.){1,64}")
+_SENTENCE_BEGINS = re.compile(r"\n+|[.!?。！？]+\s+")
+_WORD_BEGINS = re.compile(r"\s+")
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Paragraphs with the blank lines behind them; a fenced code block is one, whatever is in it."""
+    parts: list[str] = []
+    fence: str | None = None
+    open_part = False
+    for line in text.splitlines(keepends=True):
+        mark = _FENCE.match(line)
+        begins = mark is not None and fence is None
+        if open_part and not begins:
+            parts[-1] += line
+        else:
+            parts.append(line)
+            open_part = True
+        if begins and mark:
+            fence = mark.group(1)
+        elif fence is not None and line.strip() == fence:
+            fence = None
+        elif fence is None and not line.strip():
+            open_part = False
+    return parts
+
+
+# From coarse to fine. Every splitter gives back parts that, joined, are the text.
+_SPLITTERS: tuple[Callable[[str], list[str]], ...] = (
+    _paragraphs,
+    _LINES.findall,
+    _SENTENCES.findall,
+    _WORDS.findall,
+    _LETTERS.findall,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """`text[start:end]`; what stands before `fresh` repeats the piece before."""
+
+    start: int
+    fresh: int
+    end: int
+
+
+def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> list[Piece]:
+    """Pieces whose fresh parts, joined, are the text. `token_ends(text)` gives where each token ends."""
+    # A token is at least one byte, so short text needs no counting.
+    if len(text) <= size and len(text.encode()) <= size:
+        return [Piece(0, 0, len(text))]
+    ends = token_ends(text)
+    if len(ends) <= size:
+        return [Piece(0, 0, len(text))]
+    room = max(1, size - overlap)
+    bounds = [0]
+    filled, limit = 0, size
+    for start, end in _atoms(text, 0, ends, room, 0):
+        tokens = bisect_right(ends, end) - bisect_right(ends, start)
+        if filled and filled + tokens > limit:
+            bounds.append(start)
+            filled, limit = 0, room
+        filled += tokens
+    bounds.append(len(text))
+    return [
+        Piece(_repeat_from(text, fresh, ends, overlap) if fresh else 0, fresh, end) for fresh, end in pairwise(bounds)
+    ]
+
+
+def line_spans(text: str, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
+    """First and last line (from 1) of each piece."""
+    breaks = [found.start() for found in re.finditer("\n", text)]
+    return [
+        (bisect_left(breaks, piece.start) + 1, bisect_left(breaks, max(piece.start, piece.end - 1)) + 1)
+        for piece in pieces
+    ]
+
+
+def _atoms(text: str, start: int, ends: Sequence[int], limit: int, level: int) -> Iterator[tuple[int, int]]:
+    """What is not cut: the coarsest parts that fit into the limit."""
+    finest = level == len(_SPLITTERS) - 1
+    for part in _SPLITTERS[level](text):
+        end = start + len(part)
+        if finest or bisect_right(ends, end) - bisect_right(ends, start) <= limit:
+            yield start, end
+        else:
+            yield from _atoms(part, start, ends, limit, level + 1)
+        start = end
+
+
+def _repeat_from(text: str, fresh: int, ends: Sequence[int], overlap: int) -> int:
+    """Where the repeated tail of `text[:fresh]` begins: at a sentence or line if one begins in reach, else a word."""
+    last = bisect_right(ends, fresh)
+    earliest = ends[last - overlap - 1] if last > overlap else 0
+    for begins in (_SENTENCE_BEGINS, _WORD_BEGINS):
+        if found := begins.search(text, earliest, fresh):
+            return found.end() if found.end() < fresh else fresh
+    return fresh if overlap <= 0 else earliest

@@ -1,0 +1,125 @@
+"""Check what a caller wants remembered. Every refusal names the value and what to do. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memsweep.errors import BadInput
+from memsweep.model.memory import CODE_SOURCE, Draft, Fact, NamedThing
+from memsweep.model.text import check_text
+from memsweep.model.times import parse_time
+
+MAX_LABEL = 200
+MAX_TAGS = 64
+MAX_METADATA_BYTES = 64 * 1024
+MAX_NAMES = 1000
+
+
+def make_draft(
+    text: object,
+    *,
+    tags: object = None,
+    source: object = "",
+    metadata: object = None,
+    thread_id: object = None,
+    entities: object = None,
+    relations: object = None,
+    expires_at: object = None,
+    pinned: bool = False,
+) -> Draft:
+    return Draft(
+        text=check_text(text, "text"),
+        tags=_tags(tags),
+        source=_source(source),
+        metadata=_metadata(metadata),
+        thread_id=None if thread_id in (None, "") else _label(thread_id, "thread_id"),
+        entities=None if entities is None else tuple(_thing(e) for e in _items(entities, "entities")),
+        facts=tuple(_fact(r) for r in _items(relations, "relations")),
+        expires_at=None if expires_at in (None, "") else parse_time(expires_at, "expires_at"),
+        pinned=bool(pinned),
+    )
+
+
+def _label(value: object, what: str) -> str:
+    text = check_text(value, what, max_bytes=4 * MAX_LABEL).strip()
+    if len(text) > MAX_LABEL:
+        raise BadInput(f"{what} has {len(text)} characters; at most {MAX_LABEL} are accepted.")
+    return text
+
+
+def _items(value: object, what: str) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise BadInput(f"{what} must be a list, not {type(value).__name__}.")
+    items = list(value)
+    if len(items) > MAX_NAMES:
+        raise BadInput(f"{what} has {len(items)} items; at most {MAX_NAMES} are accepted.")
+    return items
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    tags = dict.fromkeys(_label(tag, "a tag") for tag in _items(value, "tags"))
+    if len(tags) > MAX_TAGS:
+        raise BadInput(f"tags has {len(tags)} items; at most {MAX_TAGS} are accepted.")
+    return tuple(tags)
+
+
+def _source(value: object) -> str:
+    source = _label(value, "source") if value else ""
+    if source == CODE_SOURCE:
+        raise BadInput(f"source {CODE_SOURCE!r} is kept for indexed code.", hint="Choose another source.")
+    return source
+
+
+def _metadata(value: object) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise BadInput(f"metadata must be an object, not {type(value).__name__}.")
+    try:
+        encoded = json.dumps(dict(value), allow_nan=False, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadInput(f"metadata cannot be written as JSON ({error}).") from None
+    if b"\\u0000" in encoded:
+        raise BadInput("metadata contains a NUL character.", hint="Remove it.")
+    if len(encoded) > MAX_METADATA_BYTES:
+        raise BadInput(f"metadata has {len(encoded):,} bytes; at most {MAX_METADATA_BYTES:,} are accepted.")
+    loaded: dict[str, Any] = json.loads(encoded)
+    return loaded
+
+
+def _thing(value: object, what: str = "an entity") -> NamedThing:
+    if isinstance(value, NamedThing):
+        value = {"name": value.name, "type": value.type}
+    if isinstance(value, str):
+        return NamedThing(_label(value, f"{what}'s name"))
+    if not isinstance(value, Mapping) or "name" not in value:
+        raise BadInput(f"{what} must be a name or {{name, type}}, not {value!r:.80}.")
+    _refuse_unknown(value, {"name", "type"}, what)
+    kind = value.get("type") or NamedThing("").type
+    return NamedThing(_label(value["name"], f"{what}'s name"), _label(kind, f"{what}'s type"))
+
+
+def _fact(value: object) -> Fact:
+    if isinstance(value, Fact):
+        return value
+    if not isinstance(value, Mapping) or not {"from", "to", "relation"} <= value.keys():
+        raise BadInput(f"a relation must be {{from, relation, to}}, not {value!r:.80}.")
+    _refuse_unknown(value, {"from", "from_type", "to", "to_type", "relation", "weight"}, "a relation")
+    weight = value.get("weight", 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
+        raise BadInput(f"a relation's weight must be a number from 0 to 1, not {weight!r:.80}.")
+    if not 0 <= weight <= 1:
+        raise BadInput(f"a relation's weight must be from 0 to 1, not {weight}.")
+    ends = ({"name": value[end], "type": value.get(f"{end}_type")} for end in ("from", "to"))
+    subject, target = (_thing(end, "a relation's end") for end in ends)
+    return Fact(subject, _label(value["relation"], "a relation's name"), target, float(weight))
+
+
+def _refuse_unknown(value: Mapping[str, Any], known: set[str], what: str) -> None:
+    if unknown := sorted(str(key) for key in value.keys() - known):
+        raise BadInput(f"{what} has no field {unknown[0]!r:.80}; it has {', '.join(sorted(known))}.")

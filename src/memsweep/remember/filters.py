@@ -1,0 +1,53 @@
+"""Check the filters of a search. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+from memsweep.errors import BadInput
+from memsweep.model.search import Filters
+from memsweep.model.times import parse_time
+
+_KNOWN = tuple(field.name for field in fields(Filters))
+
+
+def make_filters(value: object = None) -> Filters:
+    """Filters from an object such as `{"tags": ["api"], "date_from": "2026-01-01"}`."""
+    if value is None:
+        return Filters()
+    if isinstance(value, Filters):
+        return value
+    if not isinstance(value, Mapping):
+        raise BadInput(f"filters must be an object, not {type(value).__name__}.")
+    if unknown := [key for key in value if key not in _KNOWN]:
+        raise BadInput(f"filters has no field {unknown[0]!r:.80}; it has {', '.join(_KNOWN)}.")
+    given = {key: item for key, item in value.items() if item is not None}
+    filters = Filters(
+        tags=_tags(given.get("tags", ())),
+        source=_text(given["source"], "source") if "source" in given else None,
+        date_from=parse_time(given["date_from"], "date_from") if "date_from" in given else None,
+        date_to=parse_time(given["date_to"], "date_to", end_of_day=True) if "date_to" in given else None,
+        include_stale=_flag(given.get("include_stale", False)),
+    )
+    if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
+        raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")
+    return filters
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    if isinstance(value, str) or not isinstance(value, list | tuple):
+        raise BadInput(f"filters.tags must be a list of tags, not {value!r:.80}.")
+    return tuple(dict.fromkeys(_text(tag, "tags") for tag in value))
+
+
+def _text(value: object, what: str) -> str:
+    if not isinstance(value, str):
+        raise BadInput(f"filters.{what} must be text, not {value!r:.80}.")
+    return value.encode("utf-8", "replace").decode().strip()
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"filters.include_stale must be true or false, not {value!r:.80}.")
+    return value

@@ -1,0 +1,97 @@
+"""Find names by rule: capitalised words that are also capitalised in the middle of a sentence. Pure.
+
+A word at the start of a sentence is capitalised anyway and proves nothing, so only sightings in the
+middle count as evidence. Whether there is enough of it is decided over the whole workspace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memsweep.model.text import name_key
+
+MAX_NAMES = 200
+_MAX_WORDS = 4
+
+_FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+_GAP_IN_NAME = re.compile(r"[ \t]+")
+_SENTENCE_END = re.compile(r"(?:^|[.!?:;…\n\]\[>|*#•—–\"“”(])[\s\"'“”‘(*_#>-]*$")
+_NEVER = frozenset(
+    (
+        "i i'm i've i'd i'll ok okay am pm mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday "
+        "january february march april may june july august september october november december the a an and but or "
+        "so if then when what why how who where yes no hey hi hello thanks thank wow oh well yeah this that these "
+        "those it he she they we you my your "
+    ).split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name, how often it was seen in the middle of a sentence, and in which of the texts it stands."""
+
+    name: str
+    evidence: int
+    texts: tuple[int, ...]
+
+
+def find_names(texts: Sequence[str]) -> list[Name]:
+    """Names in the order of their evidence, then of their first sighting."""
+    shown: dict[str, str] = {}
+    evidence: Counter[str] = Counter()
+    places: dict[str, dict[int, None]] = {}
+    for index, text in enumerate(texts):
+        for name, proof in _sightings(_FENCED.sub("\n", text)):
+            key = name_key(name)
+            shown.setdefault(key, name)
+            evidence[key] += proof
+            places.setdefault(key, {})[index] = None
+    names = [Name(name, evidence[key], tuple(places[key])) for key, name in shown.items()]
+    return sorted(names, key=lambda name: -name.evidence)[:MAX_NAMES]
+
+
+def _sightings(text: str) -> list[tuple[str, bool]]:
+    found: list[tuple[str, bool]] = []
+    run: list[re.Match[str]] = []
+    for word in _WORD.finditer(text):
+        if run and (len(run) == _MAX_WORDS or not _GAP_IN_NAME.fullmatch(text, run[-1].end(), word.start())):
+            found += _names_in(text, run)
+            run = []
+        if _is_capitalised(word.group()):
+            run.append(word)
+        elif run:
+            found += _names_in(text, run)
+            run = []
+    return found + _names_in(text, run)
+
+
+def _names_in(text: str, run: list[re.Match[str]]) -> list[tuple[str, bool]]:
+    opens = bool(run) and _opens_sentence(text, run[0].start())
+    if opens and len(run) > 1:
+        # "Hey Mel" and "Ada Lovelace wrote" look alike: the rest is surely a name, the whole may be one.
+        rest = _named(text, run[1:], proof=True)
+        return rest + ([] if run[0].group().lower() in _NEVER else _named(text, run, proof=False))
+    return _named(text, run, proof=not opens)
+
+
+def _named(text: str, run: list[re.Match[str]], *, proof: bool) -> list[tuple[str, bool]]:
+    while run and run[0].group().lower() in _NEVER:
+        run = run[1:]
+    while run and run[-1].group().lower() in _NEVER:
+        run = run[:-1]
+    if not run:
+        return []
+    name = text[run[0].start() : run[-1].end()].removesuffix("'s").removesuffix("’s")
+    return [(name, proof)] if len(name) > 1 else []
+
+
+def _is_capitalised(word: str) -> bool:
+    return word[0].isupper() and not word.isdigit()
+
+
+def _opens_sentence(text: str, start: int) -> bool:
+    return _SENTENCE_END.search(text, max(0, start - 12), start) is not None or start == 0

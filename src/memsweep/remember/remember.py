@@ -1,0 +1,102 @@
+"""Remember: draft → chunks → vectors and names → one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memsweep.embed.protocol import Embedder, Tokeniser, quantise
+from memsweep.errors import ModelMismatch
+from memsweep.model.memory import (
+    Draft,
+    EmbeddingModel,
+    NamedThing,
+    NewChunk,
+    NewFact,
+    NewMemory,
+    NewMention,
+    Remembered,
+)
+from memsweep.model.text import content_hash, name_key
+from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
+from memsweep.remember.names import find_names
+from memsweep.store.protocol import Store
+
+NewId = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSize:
+    """In tokens."""
+
+    size: int = DEFAULT_SIZE
+    overlap: int = DEFAULT_OVERLAP
+
+
+def remember(
+    store: Store,
+    embedder: Embedder,
+    tokeniser: Tokeniser,
+    draft: Draft,
+    *,
+    now: datetime,
+    new_id: NewId,
+    chunk_size: ChunkSize = ChunkSize(),
+) -> Remembered:
+    """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
+    identity = content_hash(draft.text)
+    if twin := store.touch_twin(draft, identity, now):
+        return Remembered(twin, 0, 0, duplicate_of=twin)
+    check_model(store.model(), embedder.model)
+    chunks = _chunks(embedder, tokeniser, draft.text, new_id, chunk_size)
+    new = NewMemory(
+        id=new_id("mem"),
+        draft=draft,
+        content_hash=identity,
+        chunks=chunks,
+        mentions=_mentions(draft, [chunk.text for chunk in chunks], new_id),
+        facts=tuple(NewFact(new_id("rel"), fact) for fact in draft.facts),
+        now=now,
+    )
+    return store.add(new, embedder.model)
+
+
+def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:
+    """Refuse to mix the vectors of two models."""
+    if stored is not None and stored != current:
+        raise ModelMismatch(
+            f"this workspace was embedded by {stored.name} ({stored.dimension} dimensions); the settings name"
+            f" {current.name} ({current.dimension}).",
+            hint="Embed it anew with `memsweep workspace reembed`, or set the old model again.",
+        )
+
+
+def _chunks(
+    embedder: Embedder, tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize
+) -> tuple[NewChunk, ...]:
+    pieces = cut(text, tokeniser.token_ends, chunk_size.size, chunk_size.overlap)
+    texts = [text[piece.start : piece.end] for piece in pieces]
+    vectors = quantise(embedder.embed(texts))
+    return tuple(
+        NewChunk(new_id("chk"), body, piece.start, first, last, vector)
+        for piece, body, vector, (first, last) in zip(pieces, texts, vectors, line_spans(text, pieces), strict=True)
+    )
+
+
+def _mentions(draft: Draft, texts: Sequence[str], new_id: NewId) -> tuple[NewMention, ...]:
+    """What the caller named, where the text speaks of it; by rule only where the caller named nothing."""
+    named = dict.fromkeys(draft.entities or ())
+    ends = dict.fromkeys(thing for fact in draft.facts for thing in (fact.subject, fact.object) if thing not in named)
+    folded = [name_key(text) for text in texts] if named or ends else []
+    mentions = [NewMention(new_id("ent"), thing, _where(thing, folded) or (0,), True) for thing in named]
+    mentions += [NewMention(new_id("ent"), thing, _where(thing, folded), True) for thing in ends]
+    if draft.entities is None:
+        found = find_names(texts)
+        mentions += [NewMention(new_id("ent"), NamedThing(n.name), n.texts, False, n.evidence) for n in found]
+    return tuple(mentions)
+
+
+def _where(thing: NamedThing, folded: Sequence[str]) -> tuple[int, ...]:
+    key = name_key(thing.name)
+    return tuple(index for index, text in enumerate(folded) if key in text)

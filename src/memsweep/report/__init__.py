@@ -1,0 +1,1 @@
+"""Results in words and in JSON: one wording for every door. Pure."""

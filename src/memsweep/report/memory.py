@@ -1,0 +1,199 @@
+"""Answers about memories and workspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
+from memsweep.model.search import Hit, Page
+from memsweep.model.times import iso
+
+Detail = Literal["concise", "full"]
+
+# An answer stays near 5,000 tokens, whatever is asked for.
+_ANSWER_CHARACTERS = 20_000
+_HIT_OVERHEAD = 300
+_CONCISE_CHARACTERS = 600
+_SHORTEST = 80
+_SHORTENED = "Texts were shortened to fit; get_memory has the whole text, a smaller limit shows more of each."
+
+
+class RememberedAnswer(TypedDict):
+    memory_id: str
+    chunks_created: int
+    entities_created: int
+    duplicate_of: str | None
+
+
+class FoundAnswer(TypedDict):
+    results: list[dict[str, Any]]
+    total: int
+    next_cursor: str | None
+    note: NotRequired[str]
+
+
+class MemoryAnswer(TypedDict):
+    memory_id: str
+    text: str
+    tags: list[str]
+    source: str
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    last_seen_at: str
+    expires_at: str | None
+    thread_id: str | None
+    stale: bool
+    pinned: bool
+    version: int
+    chunk_count: int
+    entities: list[dict[str, str]]
+
+
+class StatsAnswer(TypedDict):
+    workspace_id: str
+    total_memories: int
+    total_chunks: int
+    total_entities: int
+    total_relations: int
+    stale_memories: int
+    database_bytes: int
+    vector_bytes: int
+    engine: str
+    model: str | None
+    dimension: int | None
+    oldest: str | None
+    newest: str | None
+
+
+class WorkspaceAnswer(TypedDict):
+    workspace_id: str
+    description: str
+    created_at: str
+    message: NotRequired[str]
+
+
+class WorkspacesAnswer(TypedDict):
+    workspaces: list[WorkspaceAnswer]
+    current: str
+
+
+class ReembeddedAnswer(TypedDict):
+    workspace_id: str
+    chunks: int
+    model: str | None
+
+
+def remembered(result: Remembered) -> RememberedAnswer:
+    return {
+        "memory_id": result.memory_id,
+        "chunks_created": result.chunks_created,
+        "entities_created": result.entities_created,
+        "duplicate_of": result.duplicate_of,
+    }
+
+
+def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
+    room = (_ANSWER_CHARACTERS - _HIT_OVERHEAD * len(page.hits)) // max(1, len(page.hits))
+    longest = max(_SHORTEST, min(room, _CONCISE_CHARACTERS) if detail == "concise" else room)
+    results = [_hit(hit, longest, detail) for hit in page.hits]
+    answer: FoundAnswer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
+    if any(len(hit.passage.text) > longest for hit in page.hits):
+        answer["note"] = _SHORTENED
+    return answer
+
+
+def memory(result: Memory) -> MemoryAnswer:
+    return {
+        "memory_id": result.id,
+        "text": result.text,
+        "tags": list(result.tags),
+        "source": result.source,
+        "metadata": dict(result.metadata),
+        "created_at": iso(result.created_at),
+        "updated_at": iso(result.updated_at),
+        "last_seen_at": iso(result.last_seen_at),
+        "expires_at": iso(result.expires_at) if result.expires_at else None,
+        "thread_id": result.thread_id,
+        "stale": result.stale,
+        "pinned": result.pinned,
+        "version": result.version,
+        "chunk_count": result.chunk_count,
+        "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
+    }
+
+
+def stats(result: Stats) -> StatsAnswer:
+    return {
+        "workspace_id": result.workspace_id,
+        "total_memories": result.total_memories,
+        "total_chunks": result.total_chunks,
+        "total_entities": result.total_entities,
+        "total_relations": result.total_relations,
+        "stale_memories": result.stale_memories,
+        "database_bytes": result.database_bytes,
+        "vector_bytes": result.vector_bytes,
+        "engine": result.engine,
+        "model": result.model.name if result.model else None,
+        "dimension": result.model.dimension if result.model else None,
+        "oldest": iso(result.oldest) if result.oldest else None,
+        "newest": iso(result.newest) if result.newest else None,
+    }
+
+
+def workspace(result: Workspace, message: str = "") -> WorkspaceAnswer:
+    answer: WorkspaceAnswer = {
+        "workspace_id": result.id,
+        "description": result.description,
+        "created_at": iso(result.created_at),
+    }
+    return {**answer, "message": message} if message else answer
+
+
+def workspaces(results: Iterable[Workspace], current: str) -> WorkspacesAnswer:
+    return {"workspaces": [workspace(item) for item in results], "current": current}
+
+
+def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
+    return workspace(result, f"Workspace {result.id!r} was deleted; its file is kept in the data folder.")
+
+
+def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
+    return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}
+
+
+def _hit(hit: Hit, longest: int, detail: Detail) -> dict[str, Any]:
+    passage = hit.passage
+    shown: dict[str, Any] = {
+        "memory_id": passage.memory_id,
+        "chunk_id": passage.chunk_id,
+        "text": _excerpt(passage.text, hit.words, longest),
+        "score": hit.score,
+        "why": hit.why,
+        "source": passage.source,
+        "tags": list(passage.tags),
+        "created_at": iso(passage.created_at),
+    }
+    if passage.stale:
+        shown["stale"] = True
+    if detail == "full":
+        shown |= {
+            "thread_id": passage.thread_id,
+            "lines": [passage.first_line, passage.last_line],
+            "pinned": passage.pinned,
+        }
+    return shown
+
+
+def _excerpt(text: str, words: Iterable[str], longest: int) -> str:
+    """The whole text, or a stretch of it that begins shortly before the first word that matched."""
+    if len(text) <= longest:
+        return text
+    folded = text.lower()
+    spots = [spot for word in words if (spot := folded.find(word)) >= 0]
+    start = max(0, min(min(spots, default=0) - longest // 4, len(text) - longest))
+    end = start + longest
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")

@@ -1,0 +1,76 @@
+"""The MCP server: tools of one profile over stdio.
+
+`initialize` is answered before disk or models are touched; they are loaded in the background once the
+client has asked what tools there are. stdout belongs to the protocol, the log goes to stderr.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp_types import ToolAnnotations
+
+from memsweep import __version__
+from memsweep.app import App
+from memsweep.server.tool import MemsweepTool
+from memsweep.server.tools import Profile, ToolRow
+from memsweep.server.tools.memory import memory_tools
+from memsweep.server.tools.workspaces import workspace_tools
+
+INSTRUCTIONS = (
+    "Long-term memory. Save what will matter later with add_memory, look with search_memory before you ask or guess. "
+    "Everything is per workspace; an empty workspace_id is the current one."
+)
+
+
+def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer(
+        "memsweep",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        tools=[_tool(row) for row in tool_rows(app, profile)],
+        log_level=app.settings.log_level,  # type: ignore[arg-type]  # checked by the settings
+    )
+    server.middleware.append(_warm_up_after_listing(app))
+    return server
+
+
+def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
+    rows = [*memory_tools(app), *workspace_tools(app)]
+    return [row for row in rows if profile == "full" or row.profile == "default"]
+
+
+def serve(app: App, profile: Profile) -> None:
+    """Serve until the client hangs up."""
+    logging.getLogger("memsweep").setLevel(app.settings.log_level)
+    server = make_server(app, profile)
+    try:
+        server.run("stdio")
+    finally:
+        app.close()
+
+
+def _tool(row: ToolRow) -> MemsweepTool:
+    annotations = ToolAnnotations(
+        read_only_hint=row.reads,
+        destructive_hint=None if row.reads else row.destroys,
+        idempotent_hint=None if row.reads else row.repeats,
+        open_world_hint=False,
+    )
+    return MemsweepTool.make(row.function, annotations)
+
+
+def _warm_up_after_listing(app: App) -> Any:
+    warming = threading.Event()
+
+    async def middleware(context: Any, call_next: Any) -> Any:
+        result = await call_next(context)
+        if context.method == "tools/list" and not warming.is_set():
+            warming.set()
+            threading.Thread(target=app.warm_up, name="warm-up", daemon=True).start()
+        return result
+
+    return middleware

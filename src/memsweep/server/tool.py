@@ -1,0 +1,66 @@
+"""A tool as agents meet it: unknown arguments refused, one clear sentence for every failure, lean answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pydantic_core
+from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools.base import Tool
+from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import ValidationError
+
+from memsweep.errors import MemsweepError
+from memsweep.server.schema import compact_input, compact_output
+
+logger = logging.getLogger("memsweep.server")
+
+
+class MemsweepTool(Tool):
+    """The SDK's tool with our schema, our errors and our way to write an answer."""
+
+    @classmethod
+    def make(cls, function: Callable[..., Any], annotations: ToolAnnotations) -> MemsweepTool:
+        tool = cls.from_function(function, annotations=annotations)
+        tool.parameters = compact_input(tool.parameters)
+        if tool.fn_metadata.output_schema is not None:
+            tool.fn_metadata.output_schema = compact_output(tool.fn_metadata.output_schema)
+        return tool  # type: ignore[return-value]  # from_function makes an instance of cls
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        known = self.parameters["properties"]
+        if unknown := [name for name in arguments if name not in known]:
+            return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
+        try:
+            answer = await super().run(arguments, context, convert_result=False)
+        except ToolError as error:
+            return _failure(self._sentence(error.__cause__ or error))
+        if not isinstance(answer, dict):
+            return answer
+        text = pydantic_core.to_json(answer).decode()
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
+
+    def _sentence(self, error: BaseException) -> str:
+        match error:
+            case MemsweepError():
+                return str(error)
+            case ValidationError():
+                return _invalid(error)
+        logger.error("tool %s failed", self.name, exc_info=error)
+        return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
+
+
+def _failure(sentence: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=f"Error: {sentence}")], is_error=True)
+
+
+def _invalid(error: ValidationError) -> str:
+    """Pydantic's first complaint as a sentence that names the argument and the value."""
+    first = error.errors(include_url=False)[0]
+    name = ".".join(str(part) for part in first["loc"]) or "the arguments"
+    if first["type"] == "missing":
+        return f"{name} is required."
+    return f"{name}: {first['msg'].rstrip('.')}, not {first['input']!r:.80}."

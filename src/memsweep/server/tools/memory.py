@@ -1,0 +1,75 @@
+"""Remembering and recalling."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from memsweep.app import App
+from memsweep.report import memory as report
+from memsweep.server.tools import ToolRow
+
+Entities = Annotated[list[str | dict[str, Any]] | None, Field(description="names, or {name, type}")]
+Relations = Annotated[
+    list[dict[str, Any]] | None, Field(description="{from, relation, to, weight?, from_type?, to_type?}")
+]
+Filters = Annotated[
+    dict[str, Any] | None, Field(description="{tags (all of), source, date_from, date_to, include_stale}")
+]
+Thread = Annotated[str | None, Field(description="conversation whose turns come in order")]
+
+
+def memory_tools(app: App) -> list[ToolRow]:
+    def add_memory(
+        text: str,
+        tags: list[str] | None = None,
+        source: str = "",
+        metadata: dict[str, Any] | None = None,
+        workspace_id: str = "",
+        thread_id: Thread = None,
+        entities: Entities = None,
+        relations: Relations = None,
+        expires_at: str | None = None,
+        pinned: bool = False,
+    ) -> report.RememberedAnswer:
+        """Remember a text. The same text again only marks the memory as seen."""
+        result = app.memory(workspace_id).add(
+            text,
+            tags=tags,
+            source=source,
+            metadata=metadata,
+            thread_id=thread_id,
+            entities=entities,
+            relations=relations,
+            expires_at=expires_at,
+            pinned=pinned,
+        )
+        return report.remembered(result)
+
+    def search_memory(
+        query: str,
+        limit: int = 10,
+        filters: Filters = None,
+        workspace_id: str = "",
+        cursor: str | None = None,
+        detail: report.Detail = "concise",
+    ) -> report.FoundAnswer:
+        """Find what was remembered, by words and by meaning. At most 50 a page."""
+        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
+        return report.found(page, detail)
+
+    def get_memory(memory_id: str, workspace_id: str = "") -> report.MemoryAnswer:
+        """One memory whole."""
+        return report.memory(app.memory(workspace_id).get(memory_id))
+
+    def get_stats(workspace_id: str = "") -> report.StatsAnswer:
+        """Counts and sizes of a workspace."""
+        return report.stats(app.memory(workspace_id).stats())
+
+    return [
+        ToolRow(add_memory, repeats=True),
+        ToolRow(search_memory, reads=True),
+        ToolRow(get_memory, reads=True),
+        ToolRow(get_stats, reads=True),
+    ]

@@ -1,0 +1,27 @@
+"""Workspaces: isolated memories."""
+
+from __future__ import annotations
+
+from memsweep.app import App
+from memsweep.report import memory as report
+from memsweep.server.tools import ToolRow
+
+
+def workspace_tools(app: App) -> list[ToolRow]:
+    def create_workspace(workspace_id: str, description: str = "") -> report.WorkspaceAnswer:
+        """Make an isolated memory. Adding to an unknown workspace makes it too."""
+        return report.workspace(app.create_workspace(workspace_id, description))
+
+    def list_workspaces() -> report.WorkspacesAnswer:
+        """All workspaces, and the one that an empty workspace_id means."""
+        return report.workspaces(app.workspaces(), app.settings.workspace)
+
+    def delete_workspace(workspace_id: str, confirm: bool = False) -> report.WorkspaceAnswer:
+        """Take a workspace out of sight. Needs confirm=true."""
+        return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=confirm))
+
+    return [
+        ToolRow(create_workspace),
+        ToolRow(list_workspaces, reads=True),
+        ToolRow(delete_workspace, destroys=True, profile="full"),
+    ]

@@ -1,0 +1,197 @@
+"""Settings: the only reader of the environment and of memsweep.toml.
+
+A value comes from the environment, else from memsweep.toml, else from the defaults below. The file is
+never looked for in the current folder: a checked-out repository must not decide where memories go.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from memsweep.errors import BadSetting
+from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
+
+EMBEDDERS = ("local", "ollama", "openai")
+_DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
+_DEFAULT_MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
+
+
+EXAMPLE = """\
+# memsweep.toml: every setting with its default. The environment wins: MEMSWEEP_HOME, MEMSWEEP_EMBEDDING_MODEL, …
+
+# home = ""                     # where memories live; empty means the platform's data folder
+# workspace = "default"         # what an empty workspace id means
+# log_level = "WARNING"         # DEBUG, INFO, WARNING or ERROR
+
+[embedding]
+# provider = "local"            # local (bundled, no network), ollama, or openai (any compatible server)
+# url = ""                      # empty means the provider's usual address
+# model = ""                    # empty means nomic-embed-text (ollama), text-embedding-3-small (openai)
+# api_key_env = "OPENAI_API_KEY"  # the environment variable that holds the key
+# timeout_seconds = 30.0
+
+[chunking]
+# size = 512                    # tokens
+# overlap = 50
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """Who embeds: the bundled model, or a server. An API key is read from the variable named here."""
+
+    provider: str = "local"
+    url: str = ""
+    model: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout_seconds: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    """In tokens."""
+
+    size: int = 512
+    overlap: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set, with its default."""
+
+    home: Path = Path()
+    workspace: str = DEFAULT_WORKSPACE
+    log_level: str = "WARNING"
+    embedding: Embedding = field(default_factory=Embedding)
+    chunking: Chunking = field(default_factory=Chunking)
+    api_key: str = field(default="", repr=False)
+
+    def shown(self) -> dict[str, Any]:
+        """What may be shown to a person: no secret."""
+        values = asdict(self)
+        del values["api_key"]
+        return {**values, "home": str(self.home)}
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    if given := environ.get("MEMSWEEP_CONFIG"):
+        return Path(given).expanduser()
+    if home := environ.get("MEMSWEEP_HOME"):
+        return Path(home).expanduser() / "memsweep.toml"
+    from platformdirs import user_config_path
+
+    return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
+
+
+def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
+    """Read the file and the environment; refuse what is unknown or impossible."""
+    environ = {**environ, **(overrides or {})}
+    values = _merge(_from_file(config_file(environ)), _from_environ(environ))
+    settings: Settings = _build(Settings, values, "")
+    embedding = _checked_embedding(settings.embedding)
+    check_name(settings.workspace, "the workspace in the settings")
+    if not 16 <= settings.chunking.size <= 8192 or not 0 <= settings.chunking.overlap <= settings.chunking.size // 2:
+        raise BadSetting(
+            f"chunking.size {settings.chunking.size} and chunking.overlap {settings.chunking.overlap} do not fit.",
+            hint="size is from 16 to 8192, overlap at most half of it.",
+        )
+    return Settings(
+        home=_home(settings.home),
+        workspace=settings.workspace,
+        log_level=_one_of(settings.log_level.upper(), ("DEBUG", "INFO", "WARNING", "ERROR"), "log_level"),
+        embedding=embedding,
+        chunking=settings.chunking,
+        api_key=environ.get(embedding.api_key_env, ""),
+    )
+
+
+def _home(given: Path) -> Path:
+    if given != Path():
+        return given.expanduser().absolute()
+    from platformdirs import user_data_path
+
+    return user_data_path("memsweep", appauthor=False)
+
+
+def _checked_embedding(embedding: Embedding) -> Embedding:
+    _one_of(embedding.provider, EMBEDDERS, "embedding.provider")
+    url = embedding.url or _DEFAULT_URLS.get(embedding.provider, "")
+    if url and not url.startswith(("http://", "https://")):
+        raise BadSetting(f"embedding.url {url!r} is not an http address.")
+    if not 0 < embedding.timeout_seconds <= 3600:
+        raise BadSetting(f"embedding.timeout_seconds {embedding.timeout_seconds} is not from 0 to 3600.")
+    model = embedding.model or _DEFAULT_MODELS.get(embedding.provider, "")
+    return Embedding(embedding.provider, url, model, embedding.api_key_env, embedding.timeout_seconds)
+
+
+def _one_of(value: str, known: tuple[str, ...], name: str) -> str:
+    if value not in known:
+        raise BadSetting(f"{name} {value!r} is unknown.", hint=f"Use one of: {', '.join(known)}.")
+    return value
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadSetting(f"{path} cannot be read: {error}.", hint="Correct it or move it away.") from None
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    """MEMSWEEP_WORKSPACE=x sets `workspace`, MEMSWEEP_EMBEDDING_MODEL=x sets `embedding.model`."""
+    values: dict[str, Any] = {}
+    for name, path in _variables().items():
+        if text := environ.get(name):
+            table = values
+            for part in path[:-1]:
+                table = table.setdefault(part, {})
+            table[path[-1]] = text
+    return values
+
+
+def _variables() -> dict[str, tuple[str, ...]]:
+    """Every environment variable and the setting it stands for."""
+    names: dict[str, tuple[str, ...]] = {}
+    for one in fields(Settings):
+        hint = get_type_hints(Settings)[one.name]
+        inner = [(one.name, sub.name) for sub in fields(hint)] if is_dataclass(hint) else [(one.name,)]
+        names |= {"MEMSWEEP_" + "_".join(path).upper(): path for path in inner if path != ("api_key",)}
+    return names
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(base)
+    for key, value in over.items():
+        below = joined.get(key)
+        joined[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return joined
+
+
+def _build(kind: type[Any], values: dict[str, Any], prefix: str) -> Any:
+    known = {one.name for one in fields(kind)} - {"api_key"}
+    if unknown := sorted(values.keys() - known):
+        raise BadSetting(
+            f"the setting {prefix}{unknown[0]} is unknown.", hint=f"Known here: {', '.join(sorted(known))}."
+        )
+    hints = get_type_hints(kind)
+    return kind(**{key: _convert(hints[key], value, prefix + key) for key, value in values.items()})
+
+
+def _convert(kind: type[Any], value: Any, name: str) -> Any:
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise BadSetting(f"the setting {name} must be a table, not {value!r:.40}.")
+        return _build(kind, value, f"{name}.")
+    try:
+        if isinstance(value, bool) or (kind in (str, Path) and not isinstance(value, str)):
+            raise ValueError
+        return kind(value)
+    except (TypeError, ValueError):
+        raise BadSetting(f"the setting {name} must be {kind.__name__}, not {value!r:.40}.") from None

@@ -1,0 +1,216 @@
+"""Opening SQLite files, and saying in our words what SQLite refuses.
+
+The order matters: the busy timeout first, WAL only where it is not on yet, the schema inside an
+immediate transaction after another look at the version. The timeout does not cover the switch to WAL,
+so opening is tried again until the timeout has passed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from queue import Empty, LifoQueue
+from typing import Any
+
+import apsw
+
+from memsweep import errors
+from memsweep.store.sqlite.script import spread_script
+
+BUSY_SECONDS = 60.0
+_PRAGMAS = "pragma synchronous=full; pragma temp_store=memory; pragma cache_size=-8000"
+
+
+@contextmanager
+def plain_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into sentences that name the file."""
+    try:
+        yield
+    except apsw.Error as error:
+        raise _translate(error, path) from error
+
+
+def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
+    match error:
+        case apsw.BusyError() | apsw.LockedError():
+            return errors.StoreBusy(
+                f"another process has been writing to {path} for more than {BUSY_SECONDS:.0f} s; nothing was changed.",
+                hint="Try again.",
+            )
+        case apsw.FullError():
+            return errors.StoreFull(f"no space left for {path}; nothing was changed.", hint="Free some space.")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return errors.StoreReadOnly(f"{path} cannot be written.", hint="Check its permissions.")
+        case apsw.CantOpenError():
+            return errors.StoreReadOnly(
+                f"{path} cannot be opened for writing.", hint=f"Check the permissions of {path.parent}."
+            )
+        case apsw.NotADBError() | apsw.CorruptError():
+            return errors.StoreCorrupt(
+                f"{path} is damaged or is not a memsweep file ({error}); it was left as it is.",
+                hint="Restore it from a backup, or move it away to begin anew.",
+            )
+        case apsw.IOError():
+            # A limit on the size of files looks like this too.
+            return errors.StoreFull(
+                f"the disk refused to write {path} ({error}); nothing was changed.",
+                hint="Check the free space and the limits.",
+            )
+    return errors.StoreError(f"{path}: {error}")
+
+
+def make_folder(folder: Path) -> None:
+    """A folder that only its owner can read."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.StoreReadOnly(
+            f"the data folder {folder} cannot be made ({error.strerror}).",
+            hint="Set MEMSWEEP_HOME to a folder that you can write.",
+        ) from None
+
+
+def make_file(path: Path) -> None:
+    """An empty file that only its owner can read; SQLite gives its side files the same mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise errors.StoreFull(f"no space left for {path}.", hint="Free some space.") from None
+        raise errors.StoreReadOnly(
+            f"{path} cannot be written ({error.strerror}).", hint="Check the permissions."
+        ) from None
+
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
+
+
+def connect(path: Path, migrations: Sequence[str]) -> apsw.Connection:
+    """An open connection to an existing file, its schema brought up to date."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return _connect_once(path, migrations)
+        except (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
+            # While another process switches to WAL or recovers it, any of these may appear for a moment.
+            patience = deadline if isinstance(error, apsw.BusyError | apsw.LockedError) else deadline - BUSY_SECONDS + 1
+            if time.monotonic() > patience:
+                raise
+            time.sleep(0.02)
+
+
+def _connect_once(path: Path, migrations: Sequence[str]) -> apsw.Connection:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=200)
+    try:
+        db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        db.create_scalar_function("spread_script", _spread, 1, deterministic=True)
+        if db.pragma("journal_mode") != "wal":
+            db.pragma("journal_mode", "wal")
+        db.execute(_PRAGMAS)
+        _migrate(db, path, migrations)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _spread(*values: Any) -> str:
+    return spread_script(values[0])
+
+
+def _migrate(db: apsw.Connection, path: Path, migrations: Sequence[str]) -> None:
+    if _version(db, path, len(migrations)) == len(migrations):
+        return
+    with immediate(db):
+        for number in range(_version(db, path, len(migrations)), len(migrations)):
+            db.execute(migrations[number])
+        db.pragma("user_version", len(migrations))
+
+
+def _version(db: apsw.Connection, path: Path, ours: int) -> int:
+    version: int = db.pragma("user_version")
+    if version > ours:
+        raise errors.StoreTooNew(
+            f"{path} was written by a newer memsweep (schema {version}, this one knows {ours}); it was left as it is.",
+            hint="Upgrade memsweep.",
+        )
+    return version
+
+
+@contextmanager
+def immediate(db: apsw.Connection) -> Iterator[None]:
+    """A write transaction: all of it or nothing."""
+    db.execute("begin immediate")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        # On some errors SQLite has rolled back by itself.
+        if db.in_transaction:
+            db.execute("rollback")
+        raise
+
+
+@contextmanager
+def snapshot(db: apsw.Connection) -> Iterator[None]:
+    """A read transaction: every statement sees the same state, and no writer waits for it."""
+    db.execute("begin")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("rollback")
+
+
+class Pool:
+    """Connections to one file, one for each thread that works at the same time."""
+
+    def __init__(self, path: Path, migrations: Sequence[str]) -> None:
+        self.path = path
+        self._migrations = migrations
+        self._idle: LifoQueue[apsw.Connection] = LifoQueue()
+
+    @contextmanager
+    def connection(self) -> Iterator[apsw.Connection]:
+        with plain_errors(self.path):
+            try:
+                db = self._idle.get_nowait()
+            except Empty:
+                db = connect(self.path, self._migrations)
+            try:
+                yield db
+            finally:
+                self._idle.put(db)
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        with self.connection() as db, snapshot(db):
+            yield db
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        with self.connection() as db, immediate(db):
+            yield db
+
+    def close(self) -> None:
+        with plain_errors(self.path):
+            while True:
+                try:
+                    self._idle.get_nowait().close()
+                except Empty:
+                    return
+
+
+def row(db: apsw.Connection, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Any:
+    """The single row of a statement that always has one."""
+    return db.execute(statement, values).fetchone()
+
+
+def one(db: apsw.Connection, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Any:
+    """The single value of a single row, or None."""
+    row = db.execute(statement, values).fetchone()
+    return None if row is None else row[0]

@@ -1,0 +1,45 @@
+"""Vectors of another model are staged beside the current ones and take their place in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+
+from memsweep.model.memory import EmbeddingModel
+from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.connect import one
+from memsweep.store.sqlite.writing import write_model
+
+_STAGED_MODEL = "staged_model"
+_GENERATION = "vector_generation"
+
+
+def unstaged(db: apsw.Connection, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
+    _stage_for(db, model)
+    return list(db.execute(sql.UNSTAGED, (limit,)))
+
+
+def stage(db: apsw.Connection, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+    _stage_for(db, model)
+    db.executemany(sql.STAGE_VECTOR, vectors)
+
+
+def switch(db: apsw.Connection, model: EmbeddingModel) -> int:
+    """Take the staged vectors if every chunk has one; how many have none."""
+    _stage_for(db, model)
+    missing: int = one(db, sql.UNSTAGED_COUNT)
+    if missing == 0:
+        db.execute(sql.SWITCH_VECTORS)
+        db.execute(sql.SET_META, (_GENERATION, (one(db, sql.GET_META, (_GENERATION,)) or 0) + 1))
+        write_model(db, model)
+    return missing
+
+
+def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:
+    """A stage that was begun with this model goes on; one of another model is thrown away."""
+    label = f"{model.name} {model.dimension}"
+    if one(db, sql.GET_META, (_STAGED_MODEL,)) != label:
+        db.execute(sql.DROP_STAGE)
+        db.execute(sql.SET_META, (_STAGED_MODEL, label))
+    db.execute(sql.MAKE_STAGE)

@@ -1,0 +1,123 @@
+"""Finding chunks by words and by meaning. Every function runs inside the caller's read transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.times import from_micros
+from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.connect import one
+from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.sqlite.words import WordQuery
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+def candidates(
+    db: apsw.Connection,
+    words: WordQuery,
+    vectors: VectorIndex,
+    query: str,
+    vector: bytes,
+    filters: Filters,
+    depth: int,
+) -> list[Candidate]:
+    by_words = _by_words(db, words.expression(db, query), filters, depth)
+    keys, cosines = vectors.similarities(db, vector)
+    found = set(by_words) | _nearest(db, keys, cosines, filters, depth)
+    similarity = _similarity_of(keys, cosines, found)
+    places = _places(db, found)
+    return [Candidate(key, by_words.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
+
+
+def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
+    where, values = _eligible(db, filters, "chunk.id")
+    keys = [key for (key,) in db.execute(sql.newest(where), [*values, limit])]
+    return [Candidate(key, 0.0, 0.0, None) for key in keys]
+
+
+def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
+    where, values = _eligible(db, filters, "chunk.id")
+    wanted = json.dumps([(place.stream, place.position) for place in places])
+    rows = db.execute(sql.at_places(where), [wanted, *values])
+    return {Place(stream, position): key for key, stream, position in rows}
+
+
+def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
+    return {row[0]: _passage(row) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
+
+
+def _by_words(db: apsw.Connection, expression: str | None, filters: Filters, depth: int) -> dict[int, float]:
+    if expression is None:
+        return {}
+    where, values = _eligible(db, filters, "rowid")
+    # SQLite's bm25 is negative, best first.
+    return {key: -score for key, score in db.execute(sql.match_words(where), [expression, *values, depth])}
+
+
+def _nearest(
+    db: apsw.Connection,
+    keys: npt.NDArray[np.int64],
+    cosines: npt.NDArray[np.float32],
+    filters: Filters,
+    depth: int,
+) -> set[int]:
+    """The closest chunks that are live and pass; looks further only where many of the closest do not."""
+    import numpy as np
+
+    where, values = _eligible(db, filters, "chunk.id")
+    reach = 2 * depth
+    while True:
+        reach = min(reach, len(keys))
+        near = np.argpartition(-cosines, reach - 1)[:reach] if reach < len(keys) else np.arange(len(keys))
+        near = near[np.lexsort((keys[near], -cosines[near]))]
+        ordered = keys[near][cosines[near] > 0].tolist()
+        passing = {key for (key,) in db.execute(sql.live_of(where), [json.dumps(ordered), *values])}
+        if len(passing) >= depth or reach == len(keys):
+            return set([key for key in ordered if key in passing][:depth])
+        reach *= 8
+
+
+def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: set[int]) -> dict[int, float]:
+    import numpy as np
+
+    ordered = sorted(wanted)
+    if not len(keys):
+        return dict.fromkeys(ordered, 0.0)
+    spots = np.minimum(np.searchsorted(keys, ordered), len(keys) - 1)
+    known = keys[spots] == ordered
+    return {key: float(cosines[spot]) if found else 0.0 for key, spot, found in zip(ordered, spots, known, strict=True)}
+
+
+def _places(db: apsw.Connection, keys: set[int]) -> dict[int, Place]:
+    rows = db.execute(sql.PLACES, (json.dumps(sorted(keys)),))
+    return {key: Place(stream, position) for key, stream, position in rows if stream is not None}
+
+
+def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:
+    return sql.eligible(filters, any_stale=bool(one(db, sql.ANY_STALE)), key=key)
+
+
+def _passage(row: tuple[Any, ...]) -> Passage:
+    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned = row
+    return Passage(
+        key=key,
+        chunk_id=chunk,
+        memory_id=memory,
+        text=text,
+        first_line=first_line,
+        last_line=last_line,
+        source=source,
+        tags=tuple(json.loads(tags)),
+        created_at=from_micros(created_at),
+        thread_id=thread,
+        stale=bool(stale),
+        pinned=bool(pinned),
+    )

@@ -1,0 +1,135 @@
+"""One workspace in one SQLite file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.sqlite import reembedding, searching, sql, words, writing
+from memsweep.store.sqlite.connect import Pool, row
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.vectors import VectorIndex
+
+
+class SqliteStore:
+    """Implements `memsweep.store.protocol.Store`."""
+
+    def __init__(self, workspace_id: str, path: Path) -> None:
+        self.workspace_id = workspace_id
+        self.path = path
+        self._pool = Pool(path, WORKSPACE_MIGRATIONS)
+        self._vectors = VectorIndex(path.with_suffix(""))
+        self._words = words.WordQuery()
+
+    def model(self) -> EmbeddingModel | None:
+        with self._pool.reading() as db:
+            return writing.read_model(db)
+
+    def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+        with self._pool.connection() as db:
+            if db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is None:
+                return None
+        with self._pool.writing() as db:
+            return writing.touch_twin(db, draft, content_hash, now)
+
+    def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
+        with self._pool.writing() as db:
+            twin = writing.touch_twin(db, new.draft, new.content_hash, new.now)
+            if twin is not None:
+                return Remembered(twin, 0, 0, duplicate_of=twin)
+            writing.claim_model(db, model)
+            return writing.add_memory(db, new)
+
+    def memory(self, memory_id: str) -> Memory | None:
+        with self._pool.reading() as db:
+            found = row(db, sql.GET_MEMORY, (memory_id,))
+            if found is None:
+                return None
+            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
+            created, updated, seen, expires = times
+            things = [NamedThing(name, kind) for name, kind in db.execute(sql.ENTITIES_OF_MEMORY, (key,))]
+        return Memory(
+            id=uid,
+            text=text,
+            tags=tuple(json.loads(tags)),
+            source=source,
+            metadata=json.loads(metadata),
+            thread_id=thread,
+            created_at=from_micros(created),
+            updated_at=from_micros(updated),
+            last_seen_at=from_micros(seen),
+            expires_at=None if expires is None else from_micros(expires),
+            stale=bool(stale),
+            pinned=bool(pinned),
+            version=version,
+            chunk_count=chunk_count,
+            entities=tuple(things),
+        )
+
+    def stats(self) -> Stats:
+        with self._pool.reading() as db:
+            memories, chunks, entities, relations, stale, oldest, newest = row(db, sql.COUNTS)
+            model = writing.read_model(db)
+        side_files = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))
+        return Stats(
+            workspace_id=self.workspace_id,
+            total_memories=memories,
+            total_chunks=chunks,
+            total_entities=entities,
+            total_relations=relations,
+            stale_memories=stale,
+            database_bytes=sum(file.stat().st_size for file in side_files if file.exists()),
+            vector_bytes=self._vectors.size_bytes(),
+            engine="sqlite",
+            model=model,
+            oldest=None if oldest is None else from_micros(oldest),
+            newest=None if newest is None else from_micros(newest),
+        )
+
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
+        with self._pool.reading() as db:
+            return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
+
+    def newest(self, filters: Filters, limit: int) -> list[Candidate]:
+        with self._pool.reading() as db:
+            return searching.newest(db, filters, limit)
+
+    def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
+        with self._pool.reading() as db:
+            return searching.at_places(db, places, filters)
+
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        with self._pool.reading() as db:
+            return searching.passages(db, keys)
+
+    def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+        with self._pool.connection() as db:
+            return words.matched(db, query, texts)
+
+    def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
+        with self._pool.writing() as db:
+            return reembedding.unstaged(db, model, limit)
+
+    def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+        with self._pool.writing() as db:
+            reembedding.stage(db, vectors, model)
+
+    def switch_model(self, model: EmbeddingModel) -> int:
+        with self._pool.writing() as db:
+            missing = reembedding.switch(db, model)
+        if missing == 0:
+            self._vectors.forget()
+        return missing
+
+    def mark_deleted(self, now: datetime) -> None:
+        """So that a registry made again from the files does not bring the workspace back."""
+        with self._pool.writing() as db:
+            db.execute(sql.SET_META, ("deleted_at", to_micros(now)))
+
+    def close(self) -> None:
+        self._pool.close()

@@ -1,0 +1,168 @@
+"""The vectors of a workspace as one matrix, shared between processes.
+
+The blobs in the database are the truth. A file beside it holds most of them as one matrix that every
+process maps, so that several processes keep one copy; the rest (what came since the file was written)
+is a small private tail. A file is written under a new name and never changed, so a crash leaves either
+a whole file or none, and whoever still maps an older one is not disturbed. It can always be made again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import struct
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.connect import row
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    import numpy.typing as npt
+
+    Ids = npt.NDArray[np.int64]
+    Rows = npt.NDArray[np.int8]
+
+_HEADER = struct.Struct("<16sQQ")
+_MAGIC = b"memsweep vectors"
+_TAIL_MIN = 8192
+_TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    ids: Ids
+    rows: Rows
+
+
+class VectorIndex:
+    """Exact nearest neighbours by angle over every vector of one workspace."""
+
+    def __init__(self, stem: Path) -> None:
+        self._stem = stem
+        self._lock = threading.Lock()
+        self._generation: object = None
+        self._last = 0
+        self._file: _Part | None = None
+        self._tail: list[tuple[int, bytes]] = []
+        self._tail_part: _Part | None = None
+
+    def similarities(self, db: apsw.Connection, query: bytes) -> tuple[Ids, npt.NDArray[np.float32]]:
+        """Keys of all chunks that have a vector, ascending, and the cosine of each with the query."""
+        import numkong
+        import numpy as np
+
+        wanted = np.frombuffer(query, np.int8).reshape(1, -1)
+        parts = self._refresh(db, wanted.shape[1])
+        if not parts:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        angles = [np.asarray(numkong.cdist(wanted, part.rows, metric="angular"))[0] for part in parts]
+        cosines = (1.0 - np.concatenate(angles)).astype(np.float32)
+        return np.concatenate([part.ids for part in parts]), cosines
+
+    def forget(self) -> None:
+        """Drop what is mapped and delete the files; the next search makes them again."""
+        with self._lock:
+            self._reset(None)
+        for path in self._files():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def size_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self._files())
+
+    def _files(self) -> Iterator[Path]:
+        return self._stem.parent.glob(f"{self._stem.name}.*.vec")
+
+    def _reset(self, generation: object) -> None:
+        self._generation, self._last, self._file, self._tail, self._tail_part = generation, 0, None, [], None
+
+    def _refresh(self, db: apsw.Connection, dimension: int) -> list[_Part]:
+        generation, newest = row(db, sql.VECTORS_STATE)
+        with self._lock:
+            if generation != self._generation:
+                self._reset(generation)
+            if self._file is None:
+                self._map_newest_file(dimension, newest or 0)
+            if newest and newest > self._last:
+                self._tail += db.execute(sql.VECTORS_AFTER, (self._last,))
+                self._last, self._tail_part = self._tail[-1][0], None
+                if len(self._tail) > max(_TAIL_MIN, self._mapped() // _TAIL_SHARE):
+                    self._write_file(dimension)
+            if self._tail and self._tail_part is None:
+                self._tail_part = _stack(self._tail, dimension)
+            return [part for part in (self._file, self._tail_part) if part is not None]
+
+    def _mapped(self) -> int:
+        return 0 if self._file is None else len(self._file.ids)
+
+    def _map_newest_file(self, dimension: int, newest: int) -> None:
+        prefix = f"{self._stem.name}.{self._generation}."
+        numbers = (path.name.removeprefix(prefix).removesuffix(".vec") for path in self._files())
+        for last in sorted((int(n) for n in numbers if n.isdigit() and int(n) <= newest), reverse=True):
+            with contextlib.suppress(OSError, ValueError):
+                self._file = _map(self._path(last), dimension)
+                self._last, self._tail, self._tail_part = last, [], None
+                return
+
+    def _path(self, last: int) -> Path:
+        return self._stem.with_name(f"{self._stem.name}.{self._generation}.{last}.vec")
+
+    def _write_file(self, dimension: int) -> None:
+        tail = _stack(self._tail, dimension)
+        parts = [tail] if self._file is None else [self._file, tail]
+        path = self._path(self._last)
+        try:
+            _write(path, parts)
+            self._file, self._tail, self._tail_part = _map(path, dimension), [], None
+        except (OSError, ValueError):
+            return  # no space, or a folder that cannot be written: the private tail serves as well
+        for other in self._files():
+            if other != path:
+                with contextlib.suppress(OSError):
+                    other.unlink()
+
+
+def _stack(tail: list[tuple[int, bytes]], dimension: int) -> _Part:
+    import numpy as np
+
+    ids = np.fromiter((key for key, _ in tail), np.int64, len(tail))
+    rows = np.frombuffer(b"".join(data for _, data in tail), np.int8).reshape(len(tail), dimension)
+    return _Part(ids, rows)
+
+
+def _map(path: Path, dimension: int) -> _Part:
+    import numpy as np
+
+    with path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    magic, width, count = _HEADER.unpack_from(mapped)
+    first_row = _HEADER.size + 8 * count
+    if magic != _MAGIC or width != dimension or len(mapped) != first_row + count * width:
+        raise ValueError(f"{path} is not a vector file of this workspace")
+    ids = np.frombuffer(mapped, np.int64, count, _HEADER.size)
+    return _Part(ids, np.frombuffer(mapped, np.int8, count * width, first_row).reshape(count, width))
+
+
+def _write(path: Path, parts: list[_Part]) -> None:
+    """Whole or not at all: synced before it gets its name, so that a power cut cannot leave a hollow file."""
+    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.draft")
+    count, width = sum(len(part.ids) for part in parts), parts[0].rows.shape[1]
+    try:
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(_HEADER.pack(_MAGIC, width, count))
+            for part in parts:
+                file.write(part.ids.tobytes())
+            for part in parts:
+                file.write(part.rows.data)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

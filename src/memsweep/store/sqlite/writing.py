@@ -1,0 +1,210 @@
+"""Writing a memory with all that belongs to it. Every function runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memsweep.errors import ModelMismatch
+from memsweep.model.memory import (
+    CODE_SOURCE,
+    Draft,
+    EmbeddingModel,
+    NamedThing,
+    NewFact,
+    NewMemory,
+    NewMention,
+    Remembered,
+)
+from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
+from memsweep.model.text import content_hash, name_key
+from memsweep.model.times import to_micros
+from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.connect import one
+
+_MODEL = "model"
+
+
+def read_model(db: apsw.Connection) -> EmbeddingModel | None:
+    stored = one(db, sql.GET_META, (_MODEL,))
+    return None if stored is None else EmbeddingModel(**json.loads(stored))
+
+
+def write_model(db: apsw.Connection, model: EmbeddingModel) -> None:
+    db.execute(sql.SET_META, (_MODEL, to_json({"name": model.name, "dimension": model.dimension})))
+
+
+def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
+    """The first vector decides the model; another one later is refused."""
+    known = read_model(db)
+    if known is None:
+        write_model(db, model)
+    elif known != model:
+        raise ModelMismatch(
+            f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
+            f" not by {model.name} ({model.dimension}).",
+            hint="Embed it anew with: memsweep workspace reembed",
+        )
+
+
+def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}
+    twin = db.execute(sql.FIND_TWIN, wanted).fetchone()
+    if twin is None:
+        return None
+    key, uid, tags, metadata = twin
+    seen = {
+        "id": key,
+        "now": to_micros(now),
+        "tags": to_json(list(dict.fromkeys([*json.loads(tags), *draft.tags]))),
+        "metadata": to_json({**json.loads(metadata), **draft.metadata}),
+        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "pinned": draft.pinned,
+    }
+    db.execute(sql.TOUCH_MEMORY, seen)
+    db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
+    return str(uid)
+
+
+def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
+    memory = _add_row(db, new)
+    chunks = _add_chunks(db, memory, new)
+    created = sum(_add_mention(db, mention, chunks, to_micros(new.now)) for mention in new.mentions)
+    for fact in new.facts:
+        _add_fact(db, fact, to_micros(new.now))
+    return Remembered(new.id, len(chunks), created)
+
+
+def _add_row(db: apsw.Connection, new: NewMemory) -> int:
+    draft = new.draft
+    values = {
+        "uid": new.id,
+        "text": draft.text,
+        "tags": to_json(draft.tags),
+        "source": draft.source,
+        "metadata": to_json(draft.metadata),
+        "thread": _thread(db, draft.thread_id),
+        "now": to_micros(new.now),
+        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "pinned": draft.pinned,
+        "hash": new.content_hash,
+    }
+    memory: int = one(db, sql.ADD_MEMORY, values)
+    db.executemany(sql.ADD_TAG, [(tag, memory) for tag in draft.tags])
+    return memory
+
+
+def _thread(db: apsw.Connection, thread_id: str | None) -> int | None:
+    if thread_id is None:
+        return None
+    db.execute(sql.ADD_THREAD, (thread_id,))
+    found: int = one(db, sql.THREAD_ID, (thread_id,))
+    return found
+
+
+def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory) -> list[int]:
+    stream, position = _stream(db, memory, new)
+    keys = []
+    for index, chunk in enumerate(new.chunks):
+        place = (stream, position + index) if stream is not None else (None, None)
+        lines = (chunk.start, chunk.first_line, chunk.last_line)
+        values = (chunk.id, memory, index, chunk.text, *lines, content_hash(chunk.text), *place)
+        key: int = one(db, sql.ADD_CHUNK, values)
+        db.execute(sql.ADD_VECTOR, (key, chunk.vector))
+        db.execute(sql.ADD_WORDS, (key, chunk.text))
+        keys.append(key)
+    return keys
+
+
+def _stream(db: apsw.Connection, memory: int, new: NewMemory) -> tuple[int | None, int]:
+    """The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own."""
+    thread = _thread(db, new.draft.thread_id)
+    if thread is not None:
+        last = one(db, sql.LAST_POSITION, (thread,))
+        return thread, 0 if last is None else last + 1
+    return (-memory, 0) if len(new.chunks) > 1 else (None, 0)
+
+
+def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> bool:
+    """Link an entity to the chunks that speak of it; whether the entity is new."""
+    mentioned = [chunks[index] for index in mention.chunks]
+    entity: int | None
+    if mention.handed_in:
+        entity, created = _entity(db, mention.thing, mention.id, now)
+    else:
+        entity, created = _entity_by_rule(db, mention, mentioned, now)
+    if entity is not None:
+        db.executemany(sql.ADD_MENTION, [(chunk, entity) for chunk in mentioned])
+    return created
+
+
+def _entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int) -> tuple[int, bool]:
+    found = one(db, sql.FIND_ENTITY, (name_key(thing.name), name_key(thing.type)))
+    if found is not None:
+        db.execute(sql.TOUCH_ENTITY, {"id": found, "now": now, "handed_in": 1})
+        return found, False
+    return _new_entity(db, thing, uid, now, handed_in=True), True
+
+
+def _new_entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, *, handed_in: bool) -> int:
+    values = {
+        "uid": uid,
+        "name": thing.name,
+        "key": name_key(thing.name),
+        "type": thing.type,
+        "type_key": name_key(thing.type),
+        "confidence": 1.0 if handed_in else RULE_CONFIDENCE,
+        "handed_in": handed_in,
+        "now": now,
+    }
+    key: int = one(db, sql.ADD_ENTITY, values)
+    return key
+
+
+def _entity_by_rule(
+    db: apsw.Connection, mention: NewMention, mentioned: list[int], now: int
+) -> tuple[int | None, bool]:
+    """A name found by rule is an entity once the workspace has seen enough of it; until then it is only counted."""
+    key = name_key(mention.thing.name)
+    known = one(db, sql.FIND_ENTITY_ANY_TYPE, (key,))
+    if known is not None:
+        db.execute(sql.TOUCH_ENTITY, {"id": known, "now": now, "handed_in": 0})
+        return known, False
+    evidence, chunks = db.execute(sql.GET_NAME_SEEN, (key,)).fetchone() or (0, "[]")
+    evidence += mention.evidence
+    earlier = json.loads(chunks)
+    if evidence < ENOUGH_EVIDENCE:
+        if mention.evidence:
+            seen = {"key": key, "name": mention.thing.name, "evidence": evidence}
+            db.execute(sql.SET_NAME_SEEN, {**seen, "chunks": to_json([*earlier, *mentioned])})
+        return None, False
+    db.execute(sql.DROP_NAME_SEEN, (key,))
+    entity = _new_entity(db, mention.thing, mention.id, now, handed_in=False)
+    db.executemany(sql.ADD_MENTION, [(chunk, entity) for chunk in earlier])
+    return entity, True
+
+
+def _add_fact(db: apsw.Connection, new: NewFact, now: int) -> None:
+    """Create the relation, or strengthen it if it is known."""
+    fact = new.fact
+    ends = ((name_key(thing.name), name_key(thing.type)) for thing in (fact.subject, fact.object))
+    subject, target = (one(db, sql.FIND_ENTITY, end) for end in ends)
+    values = {
+        "uid": new.id,
+        "subject": subject,
+        "object": target,
+        "relation": fact.relation,
+        "key": name_key(fact.relation),
+        "weight": fact.weight,
+        "now": now,
+    }
+    db.execute(sql.ADD_RELATION, values)
+
+
+def to_json(value: Mapping[str, Any] | list[Any] | tuple[Any, ...]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
