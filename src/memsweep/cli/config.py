@@ -9,9 +9,8 @@ from typing import Any
 import typer
 
 from memsweep.cli.door import Json, show
-from memsweep.errors import AlreadyExists
+from memsweep.errors import AlreadyExists, BadSetting
 from memsweep.settings import EXAMPLE, config_file, load_settings
-from memsweep.store.sqlite.connect import make_folder
 
 cli = typer.Typer(help="What is set, and where: show, path, init.", no_args_is_help=True)
 
@@ -38,12 +37,14 @@ def path() -> None:
 def init() -> None:
     """Write a memsweep.toml with every setting and its default, commented out."""
     file = config_file()
-    make_folder(file.parent)
     try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
             out.write(EXAMPLE)
     except FileExistsError:
         raise AlreadyExists(f"{file} exists already.", hint="Edit it, or move it away first.") from None
+    except OSError as error:
+        raise BadSetting(f"{file} cannot be written ({error.strerror}).", hint="Set MEMSWEEP_CONFIG.") from None
     print(f"Wrote {file}.")
 
 

@@ -1,0 +1,127 @@
+"""What users hold on to: the public names, the errors, the size of the tool surface, the documents."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from dataclasses import fields, is_dataclass
+from typing import get_type_hints
+
+import anyio
+import pytest
+
+import memsweep
+from memsweep import errors
+from memsweep.app import App, Memory
+from memsweep.cli.commands import cli
+from memsweep.library import AsyncMemory
+from memsweep.server.app import make_server
+from memsweep.settings import EXAMPLE, Settings, load_settings
+from tests.house.tree import ROOT
+
+MOST_SCHEMA_TOKENS = 5000
+
+
+def _tools(profile, tmp_path):
+    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path)}))
+    return anyio.run(make_server(app, profile).list_tools)
+
+
+def test_the_public_names_are_these():
+    assert memsweep.__all__ == [
+        "AsyncMemory",
+        "Memory",
+        "MemsweepError",
+        "__version__",
+        "open_memory",
+        "open_memory_async",
+    ]
+    assert all(getattr(memsweep, name) is not None for name in memsweep.__all__)
+
+
+def test_the_async_door_has_every_operation_of_the_sync_one():
+    def public(kind):
+        return {name for name, member in inspect.getmembers(kind) if callable(member) and not name.startswith("_")}
+
+    assert public(AsyncMemory) == public(Memory)
+
+
+def test_the_error_tree_is_drawn_as_it_is():
+    drawn = dict(re.findall(r"(\w+) +(\d) ", errors.__doc__))
+    real = {
+        name: str(kind.exit_status)
+        for name, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.MemsweepError)
+    }
+    assert drawn == real
+
+
+def test_every_error_has_a_code_of_its_own():
+    kinds = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, Exception)]
+    assert len({kind.code for kind in kinds}) == len(kinds)
+
+
+def test_the_default_profile_stays_under_its_budget_of_tokens(tmp_path):
+    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in _tools("default", tmp_path)]
+    tokens = len(json.dumps({"tools": tools}, separators=(",", ":"), ensure_ascii=False).encode()) / 4
+    assert tokens < MOST_SCHEMA_TOKENS
+
+
+@pytest.mark.parametrize("profile", ["default", "full"])
+def test_every_tool_says_what_it_does_to_the_world(profile, tmp_path):
+    for tool in _tools(profile, tmp_path):
+        assert tool.description, tool.name
+        assert tool.annotations.read_only_hint is not None, tool.name
+        assert tool.output_schema["properties"], tool.name
+        assert tool.input_schema["additionalProperties"] is False, tool.name
+
+
+def test_every_tool_and_argument_is_documented(tmp_path):
+    page = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    for tool in _tools("full", tmp_path):
+        section = re.search(rf"^### `{tool.name}`.*?(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+        assert section, f"docs/tools.md has no section for {tool.name}"
+        for name in [*tool.input_schema["properties"], *tool.output_schema["properties"]]:
+            assert f"`{name}`" in section.group(), f"docs/tools.md does not explain {tool.name}: {name}"
+
+
+def test_every_documented_tool_exists(tmp_path):
+    page = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    assert set(re.findall(r"^### `(\w+)`", page, re.MULTILINE)) == {tool.name for tool in _tools("full", tmp_path)}
+
+
+def _commands(app, prefix=""):
+    for command in app.registered_commands:
+        yield f"{prefix}{command.name or command.callback.__name__}", command.callback
+    for group in app.registered_groups:
+        yield from _commands(group.typer_instance, f"{prefix}{group.name} ")
+
+
+def test_every_command_is_documented_and_says_what_it_does():
+    page = (ROOT / "docs" / "cli.md").read_text("utf-8")
+    for name, callback in _commands(cli):
+        assert f"`memsweep {name}" in page, name
+        assert callback.__doc__, name
+
+
+def test_every_setting_is_documented_with_its_default():
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+
+    def flat(kind, prefix=""):
+        for one in fields(kind):
+            hint = get_type_hints(kind)[one.name]
+            if is_dataclass(hint):
+                yield from flat(hint, f"{one.name}.")
+            elif one.name != "api_key":
+                yield f"{prefix}{one.name}", one.name
+
+    for path, name in flat(Settings):
+        assert f"`{path}`" in page, path
+        assert f"# {name} = " in EXAMPLE, path
+
+
+def test_links_between_documents_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

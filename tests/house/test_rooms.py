@@ -1,0 +1,113 @@
+"""Size, purity and tidiness of the rooms."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+
+import pytest
+
+from tests.house.tree import ROOT, functions, imports, modules, named, parsed
+
+MOST_LINES = 400
+MOST_FUNCTION_LINES = 60
+
+# Decisions are pure: what they need of the world is handed in.
+PURE = re.compile(
+    r"(model|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
+    r"|store/sqlite/(sql|schema|script)\.py|server/schema\.py"
+    r"|context/.*|code/(scope|delta|chunk)\.py"
+)
+IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pathlib", "apsw", "httpx", "threading"}
+IMPURE_CALLS = {"now", "today", "utcnow", "open", "print", "input"}
+
+# Only doors may catch everything, each once.
+DOORS: set[str] = set()
+
+
+@pytest.mark.parametrize("path", modules(), ids=named)
+def test_a_module_is_small_enough_to_read(path):
+    assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES
+
+
+def test_the_usual_module_is_short():
+    assert statistics.median(len(path.read_text("utf-8").splitlines()) for path in modules()) <= 120
+
+
+@pytest.mark.parametrize("path", modules(), ids=named)
+def test_a_function_does_one_thing(path):
+    # A function that only holds the tools of one feature is a table, and its rows are counted one by one.
+    long = [
+        f"{function.name} has {size} lines"
+        for function in functions(path)
+        if (size := function.end_lineno - function.lineno + 1) > MOST_FUNCTION_LINES
+        and not any(isinstance(inner, ast.FunctionDef) for inner in function.body)
+    ]
+    assert long == []
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if PURE.fullmatch(named(path))], ids=named)
+def test_a_pure_module_touches_nothing(path):
+    assert {name.split(".")[0] for name in imports(path)} & IMPURE_MODULES == set()
+    called = {
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Call)
+    }
+    assert called & IMPURE_CALLS == set()
+
+
+@pytest.mark.parametrize("path", modules(), ids=named)
+def test_nothing_catches_everything_outside_the_doors(path):
+    broad = [
+        f"line {node.lineno}"
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id in {"Exception", "BaseException"}))
+        and not any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
+    ]
+    assert broad == [] or named(path) in DOORS
+
+
+@pytest.mark.parametrize("path", modules(), ids=named)
+def test_sql_lives_in_one_module(path):
+    if named(path) in {"store/sqlite/sql.py", "store/sqlite/schema.py"}:
+        return
+    statements = [
+        node.value[:60]
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.match(r"\s*(select|insert|update|delete|create|drop)\s+\w+.*\b(from|into|set|table|view)\b", node.value)
+    ]
+    assert statements == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=named)
+def test_only_the_settings_read_the_environment(path):
+    reads = {name for name in imports(path) if name in {"os.environ", "os.getenv"}}
+    text = path.read_text("utf-8")
+    assert named(path) == "settings.py" or (not reads and "os.environ" not in text and "getenv" not in text)
+
+
+def test_importing_the_package_costs_nothing():
+    heavy = {"mcp", "numpy", "apsw", "tokenizers", "httpx", "typer", "rich", "pydantic", "numkong"}
+    code = "import sys, memsweep; print(*sorted(name for name in sys.modules if '.' not in name))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert set(loaded) & heavy == set()
+
+
+def test_no_file_names_a_registry_host_or_a_folder_of_one_machine():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    forbidden = re.compile("pypi" + r"\.org|pythonhosted|npmjs" + r"\.|/root/|/wo" + "rk/")
+    guilty = [
+        name
+        for name in listed.split("\0")
+        if name
+        and (ROOT / name).is_file()
+        and forbidden.search((ROOT / name).read_text("utf-8", errors="replace"))
+    ]
+    assert guilty == []
