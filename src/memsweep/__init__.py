@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
-    from memsweep.app import Memory
     from memsweep.errors import MemsweepError
     from memsweep.library import AsyncMemory, open_memory, open_memory_async
+    from memsweep.memory import Memory
 
 __all__ = ["AsyncMemory", "Memory", "MemsweepError", "__version__", "open_memory", "open_memory_async"]
 
-_ROOMS = {"Memory": "app", "MemsweepError": "errors"}
+_ROOMS = {"Memory": "memory", "MemsweepError": "errors"}
 
 
 def __getattr__(name: str) -> Any:

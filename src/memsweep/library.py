@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from memsweep.app import Memory, make_app
+from memsweep.app import make_app
+from memsweep.memory import Memory
 from memsweep.settings import load_settings
 
 P = ParamSpec("P")
@@ -46,9 +47,26 @@ class AsyncMemory:
     add = _awaitable(Memory.add)
     search = _awaitable(Memory.search)
     get = _awaitable(Memory.get)
+    index = _awaitable(Memory.index)
+    wait_to_index = _awaitable(Memory.wait_to_index)
     stats = _awaitable(Memory.stats)
     model = _awaitable(Memory.model)
     reembed = _awaitable(Memory.reembed)
+    plan_prune = _awaitable(Memory.plan_prune)
+    plan = _awaitable(Memory.plan)
+    plan_items = _awaitable(Memory.plan_items)
+    apply_plan = _awaitable(Memory.apply_plan)
+    prune = _awaitable(Memory.prune)
+    undo = _awaitable(Memory.undo)
+    recover = _awaitable(Memory.recover)
+    trash = _awaitable(Memory.trash)
+    purge = _awaitable(Memory.purge)
+    delete = _awaitable(Memory.delete)
+    clear = _awaitable(Memory.clear)
+    pin = _awaitable(Memory.pin)
+    audit = _awaitable(Memory.audit)
+    tombstones = _awaitable(Memory.tombstones)
+    remove_tombstone = _awaitable(Memory.remove_tombstone)
     close = _awaitable(Memory.close)
 
     async def __aenter__(self) -> AsyncMemory:

@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from memsweep.errors import BadSetting
 from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
@@ -38,6 +38,16 @@ EXAMPLE = """\
 [chunking]
 # size = 512                    # tokens
 # overlap = 50
+
+[code]
+# max_file_size = 1048576       # bytes; larger files are not indexed
+# secrets = []                  # patterns of files never to index, besides .env*, keys and credentials
+
+[gc]
+# plan_hours = 1.0              # how long a saved plan can be applied
+# grace_days = 0.0              # what is younger is protected
+# apply_seconds = 60.0          # an apply that takes longer is rolled back
+# purge_days = 30.0             # how long trash is kept at least
 """
 
 
@@ -61,6 +71,24 @@ class Chunking:
 
 
 @dataclass(frozen=True, slots=True)
+class Code:
+    """`secrets`: patterns of files that are never indexed, besides the ones that are built in."""
+
+    max_file_size: int = 1_048_576
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Gc:
+    """The collector: how long a plan lasts, what is too young to go, how long an apply may take, when trash is old."""
+
+    plan_hours: float = 1.0
+    grace_days: float = 0.0
+    apply_seconds: float = 60.0
+    purge_days: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set, with its default."""
 
@@ -69,6 +97,8 @@ class Settings:
     log_level: str = "WARNING"
     embedding: Embedding = field(default_factory=Embedding)
     chunking: Chunking = field(default_factory=Chunking)
+    code: Code = field(default_factory=Code)
+    gc: Gc = field(default_factory=Gc)
     api_key: str = field(default="", repr=False)
 
     def shown(self) -> dict[str, Any]:
@@ -95,6 +125,11 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
     settings: Settings = _build(Settings, values, "")
     embedding = _checked_embedding(settings.embedding)
     check_name(settings.workspace, "the workspace in the settings")
+    for name in ("plan_hours", "grace_days", "apply_seconds", "purge_days"):
+        if not 0 <= getattr(settings.gc, name) < 1e6:
+            raise BadSetting(f"gc.{name} {getattr(settings.gc, name)} is not from 0 to 1,000,000.")
+    if settings.code.max_file_size < 1:
+        raise BadSetting(f"code.max_file_size {settings.code.max_file_size} is not a number of bytes.")
     if not 16 <= settings.chunking.size <= 8192 or not 0 <= settings.chunking.overlap <= settings.chunking.size // 2:
         raise BadSetting(
             f"chunking.size {settings.chunking.size} and chunking.overlap {settings.chunking.overlap} do not fit.",
@@ -106,6 +141,8 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         log_level=_one_of(settings.log_level.upper(), ("DEBUG", "INFO", "WARNING", "ERROR"), "log_level"),
         embedding=embedding,
         chunking=settings.chunking,
+        code=settings.code,
+        gc=settings.gc,
         api_key=environ.get(embedding.api_key_env, ""),
     )
 
@@ -189,6 +226,11 @@ def _convert(kind: type[Any], value: Any, name: str) -> Any:
         if not isinstance(value, dict):
             raise BadSetting(f"the setting {name} must be a table, not {value!r:.40}.")
         return _build(kind, value, f"{name}.")
+    if get_origin(kind) is tuple:
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
+        return tuple(part for part in parts if part)
     try:
         if isinstance(value, bool) or (kind in (str, Path) and not isinstance(value, str)):
             raise ValueError

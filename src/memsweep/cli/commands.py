@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from memsweep import __version__
-from memsweep.cli import config, recall, remember, serve, workspace
+from memsweep.cli import config, hooks, index, prune, recall, remember, serve, tombstone, watch, workspace
 
 cli = typer.Typer(
     help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
@@ -37,5 +37,21 @@ cli.command("remember")(remember.remember)
 cli.command("search")(recall.search)
 cli.command("get")(recall.get)
 cli.command("stats")(recall.stats)
+cli.command("index")(index.index)
+cli.command("watch")(watch.watch)
+for command in (
+    prune.prune,
+    prune.undo,
+    prune.recover,
+    prune.delete,
+    prune.trash,
+    prune.purge,
+    prune.pin,
+    prune.unpin,
+    prune.audit,
+):
+    cli.command(command.__name__)(command)
+cli.add_typer(tombstone.cli, name="tombstone")
+cli.add_typer(hooks.cli, name="hooks")
 cli.add_typer(workspace.cli, name="workspace")
 cli.add_typer(config.cli, name="config")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import getpass
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -62,7 +64,7 @@ def _explain(error: MemsweepError, arguments: Sequence[str] | None) -> int:
 
 def with_app(command: Callable[[App], Any]) -> Any:
     """Open the app for one command and close it again."""
-    app = make_app()
+    app = make_app(actor=f"cli:{getpass.getuser()}")
     try:
         return command(app)
     finally:
@@ -82,3 +84,15 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+@contextmanager
+def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, nothing otherwise."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    disable = quiet or not sys.stderr.isatty()
+    with Progress(console=Console(stderr=True), disable=disable, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, show, with_app
+from memsweep.cli.door import Json, progress_bar, show, with_app
 from memsweep.report import memory as report
 
 cli = typer.Typer(help="Isolated memories: list, create, delete, reembed.", no_args_is_help=True)
@@ -66,30 +66,9 @@ def reembed(
 
     def run(app: App) -> report.ReembeddedAnswer:
         memory = app.memory(workspace_id)
-        with _progress(as_json) as progress:
+        with progress_bar("embedding", quiet=as_json) as progress:
             chunks = memory.reembed(progress)
         return report.reembedded(memory.workspace_id, chunks, memory.model())
 
     answer = with_app(run)
     show(answer, as_json, lambda console: console.print(f"Embedded {answer['chunks']:,} chunks by {answer['model']}."))
-
-
-class _progress:
-    """A bar on a terminal, nothing otherwise."""
-
-    def __init__(self, quiet: bool) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        self._bar = Progress(console=Console(stderr=True), disable=quiet or not sys.stderr.isatty(), transient=True)
-
-    def __enter__(self) -> _progress:
-        self._bar.start()
-        self._task = self._bar.add_task("embedding", total=None)
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()

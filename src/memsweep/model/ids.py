@@ -8,7 +8,7 @@ from memsweep.errors import BadInput
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that reads like something else
-_ID_BITS = 60
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 
 DEFAULT_WORKSPACE = "default"
 
@@ -25,9 +25,9 @@ def check_name(value: str, what: str = "workspace id") -> str:
 
 def make_id(prefix: str, entropy: bytes) -> str:
     """An id such as `mem_0f3k9qz1v7xw`, from 8 random bytes that the caller hands in."""
-    number = int.from_bytes(entropy[:8], "big") & ((1 << _ID_BITS) - 1)
-    letters = (_ALPHABET[(number >> shift) & 31] for shift in range(_ID_BITS - 5, -1, -5))
-    return f"{prefix}_{''.join(letters)}"
+    number = int.from_bytes(entropy, "big")
+    pairs = [_PAIRS[(number >> shift) & 1023] for shift in range(50, -1, -10)]
+    return f"{prefix}_{''.join(pairs)}"
 
 
 def _shown(value: object) -> str:

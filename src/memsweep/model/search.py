@@ -6,16 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from memsweep.model.code import CodePlace
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must be. Tags: all of them."""
+    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`."""
 
     tags: tuple[str, ...] = ()
     source: str | None = None
     date_from: datetime | None = None
     date_to: datetime | None = None
     include_stale: bool = False
+    path: str | None = None
+    language: str | None = None
+    symbol_kind: str | None = None
 
 
 class Place(NamedTuple):
@@ -62,6 +67,7 @@ class Passage:
     thread_id: str | None
     stale: bool
     pinned: bool
+    code: CodePlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

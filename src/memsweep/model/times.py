@@ -18,7 +18,7 @@ def parse_time(value: object, what: str, *, end_of_day: bool = False) -> datetim
         raise BadInput(f"{what} must be an ISO 8601 date or time, not {type(value).__name__}.")
     text = value.strip()
     try:
-        if len(text) == 10:
+        if len(text) <= 10:  # no time of day fits into that
             clock = time.max if end_of_day else time.min
             return datetime.combine(date.fromisoformat(text), clock, tzinfo=UTC)
         return _utc(datetime.fromisoformat(text), what)

@@ -20,42 +20,49 @@ DEFAULT_OVERLAP = 50
 
 _FENCE = re.compile(r"[ \t]*(```+|~~~+)")
 _LINES = re.compile(r"[^\n]*\n+|[^\n]+")
-_SENTENCES = re.compile(r"(?s:.)+?(?:[.!?。！？]+[\"')\]]*\s+|\Z)")
 _WORDS = re.compile(r"\s*\S+\s*|\s+")
-_LETTERS = re.compile(r"(?s:.){1,64}")
-_SENTENCE_BEGINS = re.compile(r"\n+|[.!?。！？]+\s+")
+# Nothing is tried twice (the `+` behind a quantifier, the look behind): a megabyte of dots is cut as fast as prose.
+_SENTENCE_ENDS = re.compile(r"(?<![.!?。！？])(?:[.!?]++[\"')\]]*+\s++|[。！？]++[\"')\]」』]*+\s*+)")
+_SENTENCE_BEGINS = re.compile(rf"\n+|{_SENTENCE_ENDS.pattern}")
 _WORD_BEGINS = re.compile(r"\s+")
 
 
 def _paragraphs(text: str) -> list[str]:
     """Paragraphs with the blank lines behind them; a fenced code block is one, whatever is in it."""
-    parts: list[str] = []
+    starts: list[int] = []
+    at = 0
     fence: str | None = None
     open_part = False
     for line in text.splitlines(keepends=True):
         mark = _FENCE.match(line)
         begins = mark is not None and fence is None
-        if open_part and not begins:
-            parts[-1] += line
-        else:
-            parts.append(line)
+        if begins or not open_part:
+            starts.append(at)
             open_part = True
+        at += len(line)
         if begins and mark:
             fence = mark.group(1)
         elif fence is not None and line.strip() == fence:
             fence = None
         elif fence is None and not line.strip():
             open_part = False
-    return parts
+    return _parts(text, starts)
+
+
+def _sentences(text: str) -> list[str]:
+    return _parts(text, [0, *(found.end() for found in _SENTENCE_ENDS.finditer(text))])
+
+
+def _parts(text: str, starts: Sequence[int]) -> list[str]:
+    return [text[start:end] for start, end in pairwise([*starts, len(text)]) if start < end]
 
 
 # From coarse to fine. Every splitter gives back parts that, joined, are the text.
 _SPLITTERS: tuple[Callable[[str], list[str]], ...] = (
     _paragraphs,
     _LINES.findall,
-    _SENTENCES.findall,
+    _sentences,
     _WORDS.findall,
-    _LETTERS.findall,
 )
 
 
@@ -70,8 +77,8 @@ class Piece:
 
 def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> list[Piece]:
     """Pieces whose fresh parts, joined, are the text. `token_ends(text)` gives where each token ends."""
-    # A token is at least one byte, so short text needs no counting.
-    if len(text) <= size and len(text.encode()) <= size:
+    # A token is at least one byte, save one for the beginning, so short text needs no counting.
+    if len(text) < size and len(text.encode()) < size:
         return [Piece(0, 0, len(text))]
     ends = token_ends(text)
     if len(ends) <= size:
@@ -102,13 +109,28 @@ def line_spans(text: str, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
 
 def _atoms(text: str, start: int, ends: Sequence[int], limit: int, level: int) -> Iterator[tuple[int, int]]:
     """What is not cut: the coarsest parts that fit into the limit."""
-    finest = level == len(_SPLITTERS) - 1
+    if level == len(_SPLITTERS):
+        yield from _runs_of_tokens(start, start + len(text), ends, limit)
+        return
     for part in _SPLITTERS[level](text):
         end = start + len(part)
-        if finest or bisect_right(ends, end) - bisect_right(ends, start) <= limit:
+        if bisect_right(ends, end) - bisect_right(ends, start) <= limit:
             yield start, end
         else:
             yield from _atoms(part, start, ends, limit, level + 1)
+        start = end
+
+
+def _runs_of_tokens(start: int, stop: int, ends: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
+    """A word that is too long, cut between letters; one letter may be more tokens than the limit."""
+    while start < stop:
+        first, last = bisect_right(ends, start), bisect_right(ends, stop)
+        if last - first <= limit:
+            end = stop
+        else:
+            too_far = bisect_left(ends, ends[first + limit])
+            end = ends[max(first, too_far - 1)]
+        yield start, end
         start = end
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,7 +16,10 @@ from memsweep.model.times import parse_time
 MAX_LABEL = 200
 MAX_TAGS = 64
 MAX_METADATA_BYTES = 64 * 1024
+MAX_METADATA_DEPTH = 64
 MAX_NAMES = 1000
+
+_NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def make_draft(
@@ -28,7 +32,7 @@ def make_draft(
     entities: object = None,
     relations: object = None,
     expires_at: object = None,
-    pinned: bool = False,
+    pinned: object = False,
 ) -> Draft:
     return Draft(
         text=check_text(text, "text"),
@@ -39,7 +43,7 @@ def make_draft(
         entities=None if entities is None else tuple(_thing(e) for e in _items(entities, "entities")),
         facts=tuple(_fact(r) for r in _items(relations, "relations")),
         expires_at=None if expires_at in (None, "") else parse_time(expires_at, "expires_at"),
-        pinned=bool(pinned),
+        pinned=_flag(pinned, "pinned"),
     )
 
 
@@ -69,7 +73,7 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _source(value: object) -> str:
-    source = _label(value, "source") if value else ""
+    source = "" if value in (None, "") else _label(value, "source")
     if source == CODE_SOURCE:
         raise BadInput(f"source {CODE_SOURCE!r} is kept for indexed code.", hint="Choose another source.")
     return source
@@ -82,14 +86,33 @@ def _metadata(value: object) -> Mapping[str, Any]:
         raise BadInput(f"metadata must be an object, not {type(value).__name__}.")
     try:
         encoded = json.dumps(dict(value), allow_nan=False, ensure_ascii=False).encode()
+        loaded: dict[str, Any] = json.loads(encoded)
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(f"metadata cannot be written as JSON ({error}).") from None
-    if b"\\u0000" in encoded:
+    if _NUL_IN_JSON.search(encoded):
         raise BadInput("metadata contains a NUL character.", hint="Remove it.")
     if len(encoded) > MAX_METADATA_BYTES:
         raise BadInput(f"metadata has {len(encoded):,} bytes; at most {MAX_METADATA_BYTES:,} are accepted.")
-    loaded: dict[str, Any] = json.loads(encoded)
+    if _is_deeper(loaded, MAX_METADATA_DEPTH):
+        raise BadInput(f"metadata is nested more than {MAX_METADATA_DEPTH} levels deep.")
     return loaded
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    here = [value]
+    for _ in range(levels):
+        here = [inner for item in here if isinstance(item, dict | list) for inner in _inside(item)]
+    return any(isinstance(item, dict | list) for item in here)
+
+
+def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return item.values() if isinstance(item, dict) else item
+
+
+def _flag(value: object, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"{what} must be true or false, not {value!r:.80}.")
+    return value
 
 
 def _thing(value: object, what: str = "an entity") -> NamedThing:

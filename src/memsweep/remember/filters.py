@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 from memsweep.errors import BadInput
 from memsweep.model.search import Filters
@@ -17,7 +17,7 @@ def make_filters(value: object = None) -> Filters:
     if value is None:
         return Filters()
     if isinstance(value, Filters):
-        return value
+        value = asdict(value)
     if not isinstance(value, Mapping):
         raise BadInput(f"filters must be an object, not {type(value).__name__}.")
     if unknown := [key for key in value if key not in _KNOWN]:
@@ -29,6 +29,9 @@ def make_filters(value: object = None) -> Filters:
         date_from=parse_time(given["date_from"], "date_from") if "date_from" in given else None,
         date_to=parse_time(given["date_to"], "date_to", end_of_day=True) if "date_to" in given else None,
         include_stale=_flag(given.get("include_stale", False)),
+        path=_text(given["path"], "path") if "path" in given else None,
+        language=_text(given["language"], "language").lower() if "language" in given else None,
+        symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")

@@ -55,20 +55,25 @@ def spread(
     own = {item.key: item for item in ranked}
     gained: dict[int, float] = dict.fromkeys(own, 0.0)
     steps = _steps(weights)
+    streams: dict[int, dict[int, int]] = {}
     for (stream, position), key in keys_at.items():
-        giver = own.get(key)
-        if giver is None or giver.score <= 0:
-            continue
-        for step, weight in steps:
-            taker = keys_at.get(Place(stream, position + step))
-            if taker is not None:
-                gained[taker] = gained.get(taker, 0.0) + weight * giver.score
-    empty = Ranked(0, 0.0, 0.0, 0.0, 0.0)
-    return _sorted(
-        Ranked(key, item.score + gain, item.words, item.meaning, gain)
-        for key, gain in gained.items()
-        for item in (own.get(key, empty),)
-    )
+        streams.setdefault(stream, {})[position] = key
+    for keys in streams.values():
+        for position, key in keys.items():
+            giver = own.get(key)
+            if giver is None or giver.score <= 0:
+                continue
+            for step, weight in steps:
+                taker = keys.get(position + step)
+                if taker is not None:
+                    gained[taker] = gained.get(taker, 0.0) + weight * giver.score
+    return _sorted(_raised(key, own.get(key), gain) for key, gain in gained.items())
+
+
+def _raised(key: int, item: Ranked | None, gain: float) -> Ranked:
+    if item is None:
+        return Ranked(key, gain, 0.0, 0.0, gain)
+    return Ranked(key, item.score + gain, item.words, item.meaning, gain) if gain else item
 
 
 def _steps(weights: FusionWeights) -> list[tuple[int, float]]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
-from memsweep.model.search import Hit, Page
+from memsweep.model.search import Hit, Page, Passage
 from memsweep.model.times import iso
 
 Detail = Literal["concise", "full"]
@@ -179,6 +179,8 @@ def _hit(hit: Hit, longest: int, detail: Detail) -> dict[str, Any]:
     }
     if passage.stale:
         shown["stale"] = True
+    if passage.code is not None:
+        shown |= _place(passage)
     if detail == "full":
         shown |= {
             "thread_id": passage.thread_id,
@@ -186,6 +188,20 @@ def _hit(hit: Hit, longest: int, detail: Detail) -> dict[str, Any]:
             "pinned": passage.pinned,
         }
     return shown
+
+
+def _place(passage: Passage) -> dict[str, Any]:
+    code = passage.code
+    assert code is not None
+    return {
+        "path": code.path,
+        "file_path": code.file_path,
+        "lines": [passage.first_line, passage.last_line],
+        "language": code.language,
+        "symbol": code.symbol,
+        "symbol_kind": code.kind,
+        "verified_at": iso(code.verified_at) if code.verified_at else None,
+    }
 
 
 def _excerpt(text: str, words: Iterable[str], longest: int) -> str:

@@ -17,6 +17,8 @@ from memsweep import __version__
 from memsweep.app import App
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import Profile, ToolRow
+from memsweep.server.tools.code import code_tools
+from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.memory import memory_tools
 from memsweep.server.tools.workspaces import workspace_tools
 
@@ -39,7 +41,7 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
 
 
 def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
-    rows = [*memory_tools(app), *workspace_tools(app)]
+    rows = [*memory_tools(app), *workspace_tools(app), *code_tools(app), *collector_tools(app)]
     return [row for row in rows if profile == "full" or row.profile == "default"]
 
 

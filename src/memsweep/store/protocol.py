@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Protocol
 
+from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+from memsweep.model.code import CodeTotals, FileSkip, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
+from memsweep.model.plan import Draft as PlanDraft
+from memsweep.model.plan import Plan, PlanView, Receipt, Survey, Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
 
 
@@ -16,6 +20,9 @@ class Store(Protocol):
     @property
     def workspace_id(self) -> str: ...
 
+    @property
+    def collector(self) -> Collector: ...
+
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
 
@@ -23,7 +30,7 @@ class Store(Protocol):
         """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        """Write a memory with all that belongs to it, or touch its twin."""
+        """Write a memory with all that belongs to it, or touch its twin and add the names and facts to that."""
 
     def memory(self, memory_id: str) -> Memory | None: ...
 
@@ -43,6 +50,33 @@ class Store(Protocol):
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """For each text, the words of the query that it contains, as the full-text index sees them."""
 
+    def code_files(self, root: str) -> list[KnownFile]:
+        """Every file of a root that is known, stale ones included."""
+
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        """The hashes of the chunks that these files have now: what need not be embedded again."""
+
+    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which of these contents were forgotten for good and may not be learned again."""
+
+    def move_files(self, new_paths: Mapping[str, str]) -> None:
+        """New paths by memory id, all at once; the files count as changed until they are written again."""
+
+    def write_files(
+        self,
+        root: str,
+        files: Sequence[FileWrite | FileSkip],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: Callable[[str], str],
+    ) -> None:
+        """Files in their new form, each of them whole."""
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        """Staleness and verification of a complete run, all at once."""
+
+    def code_totals(self, root: str) -> CodeTotals: ...
+
     def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
         """Chunks that have no vector of this model yet: the work list of a re-embedding."""
 
@@ -55,6 +89,76 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+Decide = Callable[[Survey], PlanDraft]
+
+
+class Collector(Protocol):
+    """What the collector needs of a workspace. Every method is one transaction."""
+
+    def code_paths(self) -> list[tuple[int, str, str]]:
+        """Every live code memory with its root and its path."""
+
+    def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
+        """The keys of those that are live."""
+
+    def plan(
+        self,
+        decide: Decide,
+        needs: Collection[str],
+        missing_files: Collection[int],
+        *,
+        plan_id: str,
+        strategy: str,
+        actor: str,
+        now: datetime,
+        lifetime: timedelta,
+    ) -> Plan:
+        """Survey, decide, save."""
+
+    def load_plan(self, plan_id: str) -> Plan: ...
+
+    def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]: ...
+
+    def apply(
+        self, plan_id: str, check: Callable[[Plan], None], *, receipt_id: str, actor: str, now: datetime, seconds: float
+    ) -> Receipt:
+        """Move to the trash what the plan names and is still as it was then; once."""
+
+    def plan_and_apply(
+        self,
+        decide: Decide,
+        needs: Collection[str],
+        missing_files: Collection[int],
+        check: Callable[[Plan], None],
+        *,
+        plan_id: str,
+        receipt_id: str,
+        action: str,
+        strategy: str,
+        actor: str,
+        now: datetime,
+        seconds: float,
+        tombstone: str | None = None,
+    ) -> Receipt:
+        """All of it in one transaction."""
+
+    def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone: ...
+
+    def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone: ...
+
+    def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
+
+    def purge(self, before: datetime, *, actor: str, now: datetime, only: str | None = None) -> Purged: ...
+
+    def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str: ...
+
+    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]: ...
+
+    def tombstones(self) -> list[Tombstone]: ...
+
+    def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool: ...
+
+
 class Engine(Protocol):
     """All workspaces of one home."""
 
@@ -63,8 +167,8 @@ class Engine(Protocol):
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         """A new workspace, or `AlreadyExists`."""
 
-    def delete(self, workspace_id: str, now: datetime) -> None:
-        """Take a workspace out of sight; its data is kept aside."""
+    def delete(self, workspace_id: str, now: datetime) -> Workspace:
+        """Take a workspace out of sight, or `UnknownWorkspace`; its data is kept aside."""
 
     def open(self, workspace_id: str) -> Store:
         """An existing workspace, or `UnknownWorkspace`."""

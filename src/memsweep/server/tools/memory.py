@@ -15,7 +15,8 @@ Relations = Annotated[
     list[dict[str, Any]] | None, Field(description="{from, relation, to, weight?, from_type?, to_type?}")
 ]
 Filters = Annotated[
-    dict[str, Any] | None, Field(description="{tags (all of), source, date_from, date_to, include_stale}")
+    dict[str, Any] | None,
+    Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind}"),
 ]
 Thread = Annotated[str | None, Field(description="conversation whose turns come in order")]
 

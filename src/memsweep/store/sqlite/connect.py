@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, LifoQueue
@@ -20,6 +20,8 @@ import apsw
 
 from memsweep import errors
 from memsweep.store.sqlite.script import spread_script
+
+Fill = Callable[[apsw.Connection], None]
 
 BUSY_SECONDS = 60.0
 _PRAGMAS = "pragma synchronous=full; pragma temp_store=memory; pragma cache_size=-8000"
@@ -36,7 +38,7 @@ def plain_errors(path: Path) -> Iterator[None]:
 
 def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
     match error:
-        case apsw.BusyError() | apsw.LockedError():
+        case apsw.BusyError() | apsw.LockedError() | apsw.ProtocolError():
             return errors.StoreBusy(
                 f"another process has been writing to {path} for more than {BUSY_SECONDS:.0f} s; nothing was changed.",
                 hint="Try again.",
@@ -63,10 +65,21 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
     return errors.StoreError(f"{path}: {error}")
 
 
-def make_folder(folder: Path) -> None:
-    """A folder that only its owner can read."""
+def exists(path: Path) -> bool:
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path.exists()
+    except OSError as error:
+        raise errors.StoreReadOnly(
+            f"{path} cannot be reached ({error.strerror}).", hint=f"Check the permissions of {path.parent}."
+        ) from None
+
+
+def make_folder(folder: Path) -> None:
+    """A folder that only its owner can read, and so for those above it that were missing."""
+    try:
+        for part in reversed([part for part in folder.parents if not part.exists()]):
+            part.mkdir(mode=0o700, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise errors.StoreReadOnly(
             f"the data folder {folder} cannot be made ({error.strerror}).",
@@ -89,12 +102,17 @@ def make_file(path: Path) -> None:
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
-def connect(path: Path, migrations: Sequence[str]) -> apsw.Connection:
-    """An open connection to an existing file, its schema brought up to date."""
+def connect(path: Path, migrations: Sequence[str], fill: Fill | None = None) -> apsw.Connection:
+    """An open connection to an existing file, its schema brought up to date.
+
+    A new file gets its schema and what `fill` writes in one transaction; without `fill` it must not be new.
+    """
+    if fill is None and _is_empty(path):
+        raise _hollow(path)  # before SQLite opens it, which would throw away a log that is beside it
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
-            return _connect_once(path, migrations)
+            return _connect_once(path, migrations, fill)
         except (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
             # While another process switches to WAL or recovers it, any of these may appear for a moment.
             patience = deadline if isinstance(error, apsw.BusyError | apsw.LockedError) else deadline - BUSY_SECONDS + 1
@@ -103,7 +121,7 @@ def connect(path: Path, migrations: Sequence[str]) -> apsw.Connection:
             time.sleep(0.02)
 
 
-def _connect_once(path: Path, migrations: Sequence[str]) -> apsw.Connection:
+def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> apsw.Connection:
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=200)
     try:
         db.set_busy_timeout(int(BUSY_SECONDS * 1000))
@@ -111,7 +129,7 @@ def _connect_once(path: Path, migrations: Sequence[str]) -> apsw.Connection:
         if db.pragma("journal_mode") != "wal":
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
-        _migrate(db, path, migrations)
+        _migrate(db, path, migrations, fill)
     except BaseException:
         db.close()
         raise
@@ -122,13 +140,32 @@ def _spread(*values: Any) -> str:
     return spread_script(values[0])
 
 
-def _migrate(db: apsw.Connection, path: Path, migrations: Sequence[str]) -> None:
+def _migrate(db: apsw.Connection, path: Path, migrations: Sequence[str], fill: Fill | None) -> None:
     if _version(db, path, len(migrations)) == len(migrations):
         return
     with immediate(db):
-        for number in range(_version(db, path, len(migrations)), len(migrations)):
-            db.execute(migrations[number])
+        version = _version(db, path, len(migrations))
+        if version == 0 and fill is None:
+            raise _hollow(path)
+        for migration in migrations[version:]:
+            db.execute(migration)
+        if version == 0 and fill is not None:
+            fill(db)
         db.pragma("user_version", len(migrations))
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except OSError:
+        return False  # SQLite will say what it is
+
+
+def _hollow(path: Path) -> errors.StoreCorrupt:
+    return errors.StoreCorrupt(
+        f"{path} is empty: what was in it is gone; it was left as it is.",
+        hint="Restore it from a backup, or delete the workspace.",
+    )
 
 
 def _version(db: apsw.Connection, path: Path, ours: int) -> int:
@@ -169,9 +206,9 @@ def snapshot(db: apsw.Connection) -> Iterator[None]:
 class Pool:
     """Connections to one file, one for each thread that works at the same time."""
 
-    def __init__(self, path: Path, migrations: Sequence[str]) -> None:
+    def __init__(self, path: Path, migrations: Sequence[str], fill: Fill | None = None) -> None:
         self.path = path
-        self._migrations = migrations
+        self._migrations, self._fill = migrations, fill
         self._idle: LifoQueue[apsw.Connection] = LifoQueue()
 
     @contextmanager
@@ -180,7 +217,7 @@ class Pool:
             try:
                 db = self._idle.get_nowait()
             except Empty:
-                db = connect(self.path, self._migrations)
+                db = connect(self.path, self._migrations, self._fill)
             try:
                 yield db
             finally:

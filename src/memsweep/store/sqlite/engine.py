@@ -16,11 +16,11 @@ from pathlib import Path
 
 import apsw
 
-from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, UnknownWorkspace
+from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import Pool, connect, immediate, make_file, make_folder, one, plain_errors
+from memsweep.store.sqlite.connect import Pool, connect, exists, make_file, make_folder, one, plain_errors, row
 from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.store import SqliteStore
 
@@ -35,45 +35,56 @@ class SqliteEngine:
         self._lock = threading.Lock()
 
     def workspaces(self) -> list[Workspace]:
-        if not self._registry_file.exists() and not self._lost_files():
+        if not self._has_registry():
             return []
         with self._registry.reading() as db:
             return [Workspace(name, text, from_micros(at)) for name, text, at in db.execute(sql.LIST_WORKSPACES)]
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
-        registry = self._registry  # made before the file: a file without a registry counts as lost and is adopted
+        registry = self._registry
         if self._find(workspace_id) is not None:
             raise _taken(workspace_id)
         workspace = Workspace(workspace_id, description, now)
-        file = self._new_file(workspace)
+        file = self._folder / f"{secrets.token_hex(8)}.db"
         try:
+            _make_workspace_file(file, workspace)
             with registry.writing() as db:
                 db.execute(sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now)))
         except MemsweepError as error:
-            file.unlink(missing_ok=True)
+            for end in ("", "-wal", "-shm"):
+                file.with_name(file.name + end).unlink(missing_ok=True)
             if isinstance(error.__cause__, apsw.ConstraintError):
                 raise _taken(workspace_id) from None
             raise
         return workspace
 
-    def delete(self, workspace_id: str, now: datetime) -> None:
-        store = self.open(workspace_id)
+    def delete(self, workspace_id: str, now: datetime) -> Workspace:
+        if self._find(workspace_id) is None:
+            raise self._unknown(workspace_id)
         with self._registry.writing() as db:
-            db.execute(sql.HIDE_WORKSPACE, (to_micros(now), workspace_id))
-        store.mark_deleted(now)
+            hidden = row(db, sql.HIDE_WORKSPACE, (to_micros(now), workspace_id))
+        if hidden is None:
+            raise self._unknown(workspace_id)
+        file, description, created_at = hidden
+        with contextlib.suppress(StoreError):  # a file that is missing or damaged can be deleted all the same
+            self._store(workspace_id, file).mark_deleted(now)
+        return Workspace(workspace_id, description, from_micros(created_at))
 
     def open(self, workspace_id: str) -> SqliteStore:
         file = self._find(workspace_id)
         if file is None:
             raise self._unknown(workspace_id)
+        return self._store(workspace_id, file)
+
+    def _store(self, workspace_id: str, file: str) -> SqliteStore:
+        path = self._folder / file
+        if not exists(path):  # asked each time: what is written to a file that was removed is lost
+            raise StoreCorrupt(
+                f"the file of workspace {workspace_id!r} is missing: {path}.",
+                hint="Put it back, or delete the workspace.",
+            )
         with self._lock:
             if file not in self._stores:
-                path = self._folder / file
-                if not path.exists():
-                    raise StoreCorrupt(
-                        f"the file of workspace {workspace_id!r} is missing: {path}.",
-                        hint="Put it back, or delete the workspace.",
-                    )
                 self._stores[file] = SqliteStore(workspace_id, path)
             return self._stores[file]
 
@@ -92,15 +103,11 @@ class SqliteEngine:
     @cached_property
     def _registry(self) -> Pool:
         make_folder(self._folder)
-        lost = self._lost_files()
         make_file(self._registry_file)
-        pool = Pool(self._registry_file, REGISTRY_MIGRATIONS)
-        if lost:
-            self._adopt(pool, lost)
-        return pool
+        return Pool(self._registry_file, REGISTRY_MIGRATIONS, self._adopt)
 
     def _find(self, workspace_id: str) -> str | None:
-        if not self._registry_file.exists() and not self._lost_files():
+        if not self._has_registry():
             return None
         with self._registry.connection() as db:
             found: str | None = one(db, sql.FIND_WORKSPACE, (workspace_id,))
@@ -113,32 +120,41 @@ class SqliteEngine:
             hint="Adding a memory to it creates it.",
         )
 
-    def _new_file(self, workspace: Workspace) -> Path:
-        make_folder(self._folder)
-        path = self._folder / f"{secrets.token_hex(8)}.db"
-        make_file(path)
-        with plain_errors(path):
-            db = connect(path, WORKSPACE_MIGRATIONS)
-            with immediate(db):
-                facts = (workspace.id, workspace.description, to_micros(workspace.created_at))
-                db.executemany(sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
-            db.close()
-        return path
+    def _has_registry(self) -> bool:
+        """Whether there is one, or there are files to make it from; if not, reading leaves the disk alone."""
+        return exists(self._registry_file) or any(self._folder.glob("*.db"))
 
-    def _lost_files(self) -> list[Path]:
-        """Workspace files without a registry beside them."""
-        return [] if self._registry_file.exists() else sorted(self._folder.glob("*.db"))
+    def _adopt(self, registry: apsw.Connection) -> None:
+        """Fill a new registry from the files that are there.
 
-    def _adopt(self, pool: Pool, files: list[Path]) -> None:
-        for file in files:
-            with plain_errors(file):
-                db = connect(file, WORKSPACE_MIGRATIONS)
-                facts = [one(db, sql.GET_META, (key,)) for key in ("workspace", "description", "created_at")]
-                deleted = one(db, sql.GET_META, ("deleted_at",))
-                db.close()
-            if facts[0] and deleted is None:
-                with pool.writing() as registry:
-                    registry.execute(sql.ADOPT_WORKSPACE, (facts[0], file.name, *facts[1:]))
+        This is one transaction with its schema, and files are only made once there is a registry. So no
+        process sees half of it, and a file that is just being made is never taken for a lost one. If two
+        files have one name (a crash while it was made), the fuller one gets it.
+        """
+        found = [facts for file in sorted(self._folder.glob("*.db")) if (facts := _facts(file))]
+        for _, *values in sorted(found, key=lambda facts: -facts[0]):
+            registry.execute(sql.ADOPT_WORKSPACE, values)
+
+
+def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
+    """How many memories a file has, and its line in the registry; None if it is deleted or was never ready."""
+    with plain_errors(file), contextlib.closing(connect(file, WORKSPACE_MIGRATIONS, lambda db: None)) as db:
+        name, description, created_at, deleted_at = (
+            one(db, sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
+        )
+        if name is None or deleted_at is not None:
+            return None
+        return one(db, sql.COUNT_MEMORIES), name, file.name, description, created_at
+
+
+def _make_workspace_file(path: Path, workspace: Workspace) -> None:
+    def fill(db: apsw.Connection) -> None:
+        facts = (workspace.id, workspace.description, to_micros(workspace.created_at))
+        db.executemany(sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
+
+    make_file(path)
+    with plain_errors(path):
+        connect(path, WORKSPACE_MIGRATIONS, fill).close()
 
 
 def _taken(workspace_id: str) -> AlreadyExists:

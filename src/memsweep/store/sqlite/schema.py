@@ -50,6 +50,9 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         hash blob not null,
         stream integer,
         stream_position integer,
+        symbol text not null default '',
+        symbol_kind text not null default '',
+        words text not null default '',
         trash integer
     );
     create index chunk_by_memory on chunk (memory, position);
@@ -73,6 +76,7 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         version integer not null default 1,
         trash integer
     );
+    create index entity_by_trash on entity (trash) where trash is not null;
     create unique index entity_by_name on entity (name_key, type_key) where trash is null;
 
     create table relation (
@@ -95,11 +99,81 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create unique index relation_by_ends on relation (subject, relation_key, object)
         where trash is null and invalid_at is null;
     create index relation_by_object on relation (object);
+    create index relation_by_trash on relation (trash) where trash is not null;
 
     create table mention (
         chunk integer not null, entity integer not null, trash integer, primary key (chunk, entity)
     ) without rowid;
     create index mention_by_entity on mention (entity);
+    create index mention_by_trash on mention (trash) where trash is not null;
+
+    create table relation_source (
+        relation integer not null, memory integer not null, primary key (relation, memory)
+    ) without rowid;
+    create index relation_source_by_memory on relation_source (memory);
+
+    create table code_root (id integer primary key, path text not null unique, total_files integer not null default 0);
+    create table code_scope (
+        id integer primary key, root integer not null, filters text not null, runs integer not null default 0,
+        verified_at integer, unique (root, filters)
+    );
+    create table code_file (
+        memory integer primary key,
+        root integer not null,
+        path text not null,
+        language text not null,
+        stamp text not null,
+        digest text not null,
+        read_at_ns integer not null,
+        lines integer not null,
+        functions integer not null,
+        classes integer not null,
+        encoding text not null,
+        failure text not null default '',
+        scope integer,
+        verified_at integer
+    );
+    create index code_file_by_path on code_file (root, path);
+    create table code_skip (
+        root integer not null, path text not null, language text not null, stamp text not null, digest text not null,
+        read_at_ns integer not null, primary key (root, path)
+    ) without rowid;
+
+    create table plan (
+        id integer primary key autoincrement,
+        uid text not null unique,
+        strategy text not null,
+        created_at integer not null,
+        expires_at integer not null,
+        digest text not null,
+        summary text not null,
+        receipt integer
+    );
+    create table plan_item (
+        plan integer not null, position integer not null, kind text not null, key integer not null,
+        version integer not null, reason text not null, evidence text not null default '{}',
+        primary key (plan, position)
+    ) without rowid;
+    create table receipt (
+        id integer primary key autoincrement,
+        uid text not null unique,
+        plan text,
+        action text not null,
+        strategy text not null,
+        actor text not null,
+        created_at integer not null,
+        counts text not null default '{}',
+        skipped text not null default '[]',
+        undone_at integer,
+        purged_at integer
+    );
+    create table audit (
+        id integer primary key autoincrement, at integer not null, actor text not null, action text not null,
+        subject text not null, counts text not null default '{}', reason text not null default ''
+    );
+    create index audit_by_subject on audit (subject);
+    create table tombstone (hash blob primary key, at integer not null, memory text not null, reason text not null)
+        without rowid;
 
     create table name_seen (
         name_key text primary key, name text not null, evidence integer not null, chunks text not null
@@ -107,7 +181,7 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
 
     create view live_memory as select * from memory where trash is null;
     create view live_chunk as
-        select id, uid, memory, position, spread_script(text) as text, text as plain, first_line, last_line,
+        select id, uid, memory, position, spread_script(text || ' ' || words) as text, first_line, last_line,
                stream, stream_position
         from chunk where trash is null;
     create view live_entity as select * from entity where trash is null;

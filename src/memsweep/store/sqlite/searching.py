@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from memsweep.model.code import CodePlace
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.sqlite import sql
@@ -106,7 +107,7 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:
-    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned = row
+    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, *code = row
     return Passage(
         key=key,
         chunk_id=chunk,
@@ -120,4 +121,14 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         thread_id=thread,
         stale=bool(stale),
         pinned=bool(pinned),
+        code=_code_place(*code),
     )
+
+
+def _code_place(
+    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
+) -> CodePlace | None:
+    if path is None:
+        return None
+    verified = None if verified_at is None else from_micros(verified_at)
+    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)

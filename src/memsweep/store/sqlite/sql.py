@@ -32,12 +32,16 @@ ADD_MEMORY = """
     values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash)
     returning id"""
 ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
+CHUNK_KEYS = """
+    select chunk.id from chunk join memory on memory.id = chunk.memory
+    where memory.uid = ? and chunk.trash is null order by position"""
 LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
 ADD_CHUNK = """
     insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 ADD_VECTOR = "insert into vector (chunk, data) values (?, ?)"
-ADD_WORDS = "insert into chunk_fts (rowid, text) values (?, spread_script(?))"
+ADD_WORDS = "insert into chunk_fts (rowid, text) values (?, spread_script(? || ' ' || ?))"
+DROP_WORDS = "insert into chunk_fts (chunk_fts, rowid, text) values ('delete', ?, spread_script(? || ' ' || ?))"
 
 # names and facts
 FIND_ENTITY = "select id from entity where name_key = ? and type_key = ? and trash is null"
@@ -79,11 +83,15 @@ COUNTS = """
            (select min(created_at) from live_memory), (select max(created_at) from live_memory)"""
 PASSAGES = """
     select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
-           thread.uid, stale, pinned
+           thread.uid, stale, pinned, code_file.path, code_root.path, language, symbol, symbol_kind,
+           coalesce(code_scope.verified_at, code_file.verified_at)
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value and chunk.trash is null
     join memory on memory.id = chunk.memory and memory.trash is null
-    left join thread on thread.id = memory.thread"""
+    left join thread on thread.id = memory.thread
+    left join code_file on code_file.memory = memory.id
+    left join code_root on code_root.id = code_file.root
+    left join code_scope on code_scope.id = code_file.scope"""
 
 # searching
 WORD_COUNT = "select doc from chunk_word where term = ?"
@@ -108,16 +116,115 @@ SWITCH_VECTORS = """
     insert into vector (chunk, data) select chunk, data from vector_stage order by chunk;
     drop table vector_stage"""
 
+# code
+ADD_ROOT = "insert into code_root (path) values (?) on conflict (path) do nothing"
+ROOT_ID = "select id from code_root where path = ?"
+SET_ROOT_TOTAL = "update code_root set total_files = ? where id = ?"
+ADD_SCOPE = "insert into code_scope (root, filters) values (?, ?) on conflict (root, filters) do nothing"
+SCOPE_ID = "select id from code_scope where root = ? and filters = ?"
+SCOPE_VERIFIED = "update code_scope set verified_at = ?, runs = runs + 1 where id = ?"
+CODE_FILES = """
+    select memory.uid, code_file.path, language, stamp, digest, read_at_ns, memory.stale
+    from code_file join memory on memory.id = code_file.memory
+    where root = ? and memory.trash is null"""
+CODE_SKIPS = "select '', path, language, stamp, digest, read_at_ns, 0 from code_skip where root = ?"
+CHUNK_HASHES = """
+    select memory.uid, chunk.hash from json_each(?) as wanted
+    join memory on memory.uid = wanted.value and memory.trash is null
+    join chunk on chunk.memory = memory.id and chunk.trash is null"""
+COPY_VECTOR = "insert into vector (chunk, data) select ?, data from vector where chunk = ?"
+MEMORY_KEY = "select id from memory where uid = ?"
+LIVE_MEMORY_KEY = "select id from memory where uid = ? and trash is null"
+ADD_CODE_MEMORY = """
+    insert into memory (uid, text, source, created_at, updated_at, last_seen_at, content_hash)
+    values (:uid, :text, :source, :now, :now, :now, :hash) returning id"""
+CHANGE_CODE_MEMORY = """
+    update memory set text = :text, content_hash = :hash, stale = 0, updated_at = :now, last_seen_at = :now,
+        version = version + 1 where id = :id"""
+SET_CODE_FILE = """
+    insert into code_file (memory, root, path, language, stamp, digest, read_at_ns, lines, functions, classes,
+                           encoding, failure)
+    values (:memory, :root, :path, :language, :stamp, :digest, :read_at_ns, :lines, :functions, :classes,
+            :encoding, :failure)
+    on conflict (memory) do update set path = excluded.path, language = excluded.language, stamp = excluded.stamp,
+        digest = excluded.digest, read_at_ns = excluded.read_at_ns, lines = excluded.lines,
+        functions = excluded.functions, classes = excluded.classes, encoding = excluded.encoding,
+        failure = excluded.failure"""
+SET_CODE_SKIP = """
+    insert into code_skip (root, path, language, stamp, digest, read_at_ns) values (?, ?, ?, ?, ?, ?)
+    on conflict (root, path) do update set language = excluded.language, stamp = excluded.stamp,
+        digest = excluded.digest, read_at_ns = excluded.read_at_ns"""
+DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
+MOVE_CODE_FILE = """
+    update code_file set path = ?, stamp = '0:0', digest = '', read_at_ns = 0
+    where memory = (select id from memory where uid = ? and trash is null)"""
+MARK_CODE_FILE = """
+    update code_file set stamp = ?, digest = ?, read_at_ns = ?
+    where memory = (select id from memory where uid = ? and trash is null)"""
+SET_STALE = """
+    update memory set stale = ?, version = version + 1, last_seen_at = coalesce(?, last_seen_at)
+    where uid = ? and trash is null"""
+OTHER_SCOPE = "select exists (select 1 from code_file where root = ? and scope is not ?)"
+VERIFY_CODE_FILES = """
+    update code_file set scope = :scope, verified_at = null
+    where root = :root and scope is not :scope
+      and memory in (select memory.id from json_each(:ids) as wanted join memory on memory.uid = wanted.value)"""
+DOUBT_CODE_FILES = """
+    update code_file set verified_at = (select verified_at from code_scope where id = code_file.scope), scope = null
+    where scope is not null
+      and memory in (select memory.id from json_each(?) as wanted join memory on memory.uid = wanted.value)"""
+CODE_TOTALS = """
+    select language, count(*), sum(lines), sum(functions), sum(classes)
+    from code_file join memory on memory.id = code_file.memory
+    where root = ? and memory.trash is null and memory.stale = 0 group by language order by language"""
+COUNT_STALE = "select count(*) from live_memory where stale"
+CHUNKS_OF_MEMORY = """
+    select id, hash, text, words, symbol, symbol_kind, first_line, last_line, position from chunk
+    where memory = ? and trash is null order by position"""
+MOVE_CHUNK = """
+    update chunk set position = ?, first_line = ?, last_line = ?, symbol = ?, symbol_kind = ?, words = ?,
+        stream = ?, stream_position = ? where id = ?"""
+ADD_CODE_CHUNK = """
+    insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position, symbol,
+                       symbol_kind, words)
+    values (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+DROP_CHUNK = "delete from chunk where id = ?"
+DROP_VECTOR = "delete from vector where chunk = ?"
+DROP_MENTIONS = "delete from mention where chunk = ?"
+MENTIONS_OF_MEMORY = """
+    select mention.chunk, mention.entity from mention join chunk on chunk.id = mention.chunk
+    where chunk.memory = ? and chunk.trash is null"""
+DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
+SEE_ENTITY = """
+    insert into entity (uid, name, name_key, type, type_key, confidence, created_at, last_seen)
+    values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
+    on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
+    returning id"""
+SEE_RELATION = """
+    insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)
+    values (:uid, :subject, :object, :relation, :key, 1.0, :now, :now, :now)
+    on conflict (subject, relation_key, object) where trash is null and invalid_at is null
+    do update set last_seen = max(last_seen, excluded.last_seen) returning id"""
+RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"
+ADD_SOURCE = "insert into relation_source (relation, memory) values (?, ?) on conflict do nothing"
+DROP_SOURCE = "delete from relation_source where relation = ? and memory = ?"
+DROP_UNSOURCED = """
+    delete from relation where id = ? and handed_in = 0 and trash is null
+      and not exists (select 1 from relation_source where relation = relation.id)"""
+
 # registry
 LIST_WORKSPACES = "select name, description, created_at from workspace where deleted_at is null order by name"
 FIND_WORKSPACE = "select file from workspace where name = ? and deleted_at is null"
 ADD_WORKSPACE = "insert into workspace (name, file, description, created_at) values (?, ?, ?, ?)"
 ADOPT_WORKSPACE = ADD_WORKSPACE + " on conflict do nothing"
-HIDE_WORKSPACE = "update workspace set deleted_at = ? where name = ? and deleted_at is null"
+HIDE_WORKSPACE = """
+    update workspace set deleted_at = ? where name = ? and deleted_at is null
+    returning file, description, created_at"""
+COUNT_MEMORIES = "select count(*) from memory"
 
 
 def condition(filters: Filters) -> tuple[str, list[Any]]:
-    """What a memory must be, as a condition on `memory`, with its values. Staleness is not part of it."""
+    """What a hit must be, as a condition on `memory` and `chunk`, with its values. Staleness is not part of it."""
     parts: list[str] = []
     values: list[Any] = []
     if filters.tags:
@@ -133,6 +240,15 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
         if bound is not None:
             parts.append(f"memory.created_at {sign} ?")
             values.append(to_micros(bound))
+    if filters.path is not None:
+        parts.append("memory.id in (select memory from code_file where path = ? or path glob ?)")
+        values += [filters.path, filters.path if set(filters.path) & set("*?[") else f"{filters.path.rstrip('/')}/*"]
+    if filters.language is not None:
+        parts.append("memory.id in (select memory from code_file where language = ?)")
+        values.append(filters.language)
+    if filters.symbol_kind is not None:
+        parts.append("chunk.symbol_kind = ?")
+        values.append(filters.symbol_kind)
     return " and ".join(parts), values
 
 

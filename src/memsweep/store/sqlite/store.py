@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from memsweep.errors import Conflict
+from memsweep.model.code import CodeTotals, FileSkip, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import reembedding, searching, sql, words, writing
+from memsweep.store.sqlite import code, reembedding, searching, sql, words, writing
+from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, row
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -25,6 +28,7 @@ class SqliteStore:
         self._pool = Pool(path, WORKSPACE_MIGRATIONS)
         self._vectors = VectorIndex(path.with_suffix(""))
         self._words = words.WordQuery()
+        self.collector = SqliteCollector(self._pool, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.reading() as db:
@@ -41,7 +45,12 @@ class SqliteStore:
         with self._pool.writing() as db:
             twin = writing.touch_twin(db, new.draft, new.content_hash, new.now)
             if twin is not None:
-                return Remembered(twin, 0, 0, duplicate_of=twin)
+                return writing.add_to_twin(db, twin, new)
+            if buried(db, [new.content_hash]):
+                raise Conflict(
+                    "this text was deleted for good and may not be learned again.",
+                    hint="`memsweep tombstone remove` allows it.",
+                )
             writing.claim_model(db, model)
             return writing.add_memory(db, new)
 
@@ -110,6 +119,47 @@ class SqliteStore:
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:
             return words.matched(db, query, texts)
+
+    def code_files(self, root: str) -> list[KnownFile]:
+        with self._pool.reading() as db:
+            return code.known_files(db, root)
+
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        with self._pool.reading() as db:
+            return code.chunk_hashes(db, memory_ids)
+
+    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+        with self._pool.reading() as db:
+            return buried(db, hashes)
+
+    def move_files(self, new_paths: Mapping[str, str]) -> None:
+        with self._pool.writing() as db:
+            code.move_files(db, new_paths)
+
+    def write_files(
+        self,
+        root: str,
+        files: Sequence[FileWrite | FileSkip],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: Callable[[str], str],
+    ) -> None:
+        with self._pool.writing() as db:
+            writing.claim_model(db, model)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
+            for file in files:
+                if isinstance(file, FileSkip):
+                    code.write_skip(db, key, file)
+                else:
+                    code.write_file(db, key, file, names, to_micros(now))
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._pool.writing() as db:
+            code.end_run(db, run, now)
+
+    def code_totals(self, root: str) -> CodeTotals:
+        with self._pool.reading() as db:
+            return code.totals(db, root)
 
     def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
         with self._pool.writing() as db:

@@ -75,7 +75,11 @@ class VectorIndex:
                 path.unlink()
 
     def size_bytes(self) -> int:
-        return sum(path.stat().st_size for path in self._files())
+        sizes = 0
+        for path in self._files():
+            with contextlib.suppress(OSError):  # another process has replaced it
+                sizes += path.stat().st_size
+        return sizes
 
     def _files(self) -> Iterator[Path]:
         return self._stem.parent.glob(f"{self._stem.name}.*.vec")
@@ -142,7 +146,7 @@ def _map(path: Path, dimension: int) -> _Part:
 
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    magic, width, count = _HEADER.unpack_from(mapped)
+    magic, width, count = _HEADER.unpack_from(mapped) if len(mapped) >= _HEADER.size else (b"", 0, 0)
     first_row = _HEADER.size + 8 * count
     if magic != _MAGIC or width != dimension or len(mapped) != first_row + count * width:
         raise ValueError(f"{path} is not a vector file of this workspace")

@@ -7,6 +7,7 @@ they stand in about a third of all chunks together; measured, that costs no reca
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,7 +35,8 @@ _STOP = frozenset(
 
 def words_of(query: str) -> list[str]:
     """The words of a query that carry meaning, each once; all of them where none does."""
-    runs = (run for word in _WORD.findall(query[:_CHUNK_OF_QUERY]) for run in runs_of_script(word))
+    composed = unicodedata.normalize("NFC", query[:_CHUNK_OF_QUERY])  # else an accent of its own ends a word
+    runs = (run for word in _WORD.findall(composed) for run in runs_of_script(word))
     found = list(dict.fromkeys(run.lower() for run in runs))
     telling = [word for word in found if word not in _STOP]
     return telling or found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -74,10 +74,26 @@ def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: date
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     memory = _add_row(db, new)
     chunks = _add_chunks(db, memory, new)
-    created = sum(_add_mention(db, mention, chunks, to_micros(new.now)) for mention in new.mentions)
-    for fact in new.facts:
-        _add_fact(db, fact, to_micros(new.now))
-    return Remembered(new.id, len(chunks), created)
+    return Remembered(new.id, len(chunks), _add_names(db, new.mentions, new.facts, chunks, to_micros(new.now)))
+
+
+def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
+    """What the caller named and told beside a text that is known already."""
+    chunks = [key for (key,) in db.execute(sql.CHUNK_KEYS, (twin,))]
+    # It may have been cut into fewer pieces when it was stored.
+    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
+    told = [mention for mention in new.mentions if mention.handed_in]
+    return Remembered(twin, 0, _add_names(db, told, new.facts, chunks, to_micros(new.now)), duplicate_of=twin)
+
+
+def _add_names(
+    db: apsw.Connection, mentions: Iterable[NewMention], facts: Iterable[NewFact], chunks: list[int], now: int
+) -> int:
+    """Mentions and facts; how many entities are new."""
+    created = sum(_add_mention(db, mention, chunks, now) for mention in mentions)
+    for fact in facts:
+        _add_fact(db, fact, now)
+    return created
 
 
 def _add_row(db: apsw.Connection, new: NewMemory) -> int:
@@ -116,7 +132,7 @@ def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory) -> list[int]:
         values = (chunk.id, memory, index, chunk.text, *lines, content_hash(chunk.text), *place)
         key: int = one(db, sql.ADD_CHUNK, values)
         db.execute(sql.ADD_VECTOR, (key, chunk.vector))
-        db.execute(sql.ADD_WORDS, (key, chunk.text))
+        db.execute(sql.ADD_WORDS, (key, chunk.text, ""))
         keys.append(key)
     return keys
 

@@ -1,0 +1,52 @@
+"""memsweep index"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.cli.door import InWorkspace, Json, progress_bar, show, with_app
+from memsweep.report import code as report
+
+Folder = Annotated[str, Argument(metavar="PATH", help="The folder of code.")]
+Language = Annotated[
+    list[str] | None, Option("--language", "-l", help="Only this language; may be given several times.")
+]
+MaxSize = Annotated[int | None, Option(metavar="BYTES", help="Leave out larger files.")]
+
+
+def index(
+    path: Folder = ".",
+    language: Language = None,
+    recursive: Annotated[bool, Option(help="Also what is in folders below.")] = True,
+    max_file_size: MaxSize = None,
+    tests: Annotated[bool, Option(help="Also tests.")] = True,
+    allow_empty: Annotated[bool, Option("--allow-empty", help="The folder is really gone or empty.")] = False,
+    join: Annotated[bool, Option("--join", help="Leave it to another run if one waits to begin already.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Index a folder of code, or refresh its index: only what changed is read."""
+
+    def run(app: App) -> report.IndexAnswer | None:
+        if join and not app.memory(workspace).wait_to_index(path):
+            return None
+        with progress_bar("indexing", quiet=as_json) as progress:
+            result = app.memory(workspace).index(
+                path,
+                languages=language,
+                recursive=recursive,
+                max_file_size=max_file_size,
+                include_tests=tests,
+                allow_empty=allow_empty,
+                progress=progress,
+            )
+        return report.indexed(result)
+
+    answer = with_app(run)
+    if answer is None:
+        show({"joined": True}, as_json, lambda console: console.print("Another run is about to do it."))
+        return
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))

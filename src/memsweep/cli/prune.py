@@ -1,0 +1,219 @@
+"""memsweep prune, undo, recover, trash, purge, delete, pin, unpin, audit"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.gc.explain import why
+from memsweep.gc.strategies import NAMES
+from memsweep.model.paging import cursor_at
+from memsweep.report import collector as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memsweep.memory import Memory
+
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the prune printed.")]
+
+
+def prune(
+    strategy: Annotated[str, Option("--strategy", "-s", help=", ".join(NAMES))] = "stale_code",
+    plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
+    yes: Yes = False,
+    ttl_days: Annotated[float | None, Option(help="For `expired`: also what was not seen for so long.")] = None,
+    allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the workspace.")] = False,
+    limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show what a collection would remove and why; then remove it if you say so."""
+
+    def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
+        memory = app.memory(workspace)
+        made = memory.plan(plan) if plan else memory.plan_prune(strategy, ttl_days=ttl_days)
+        preview = _preview(memory, made.id, limit)
+        if not as_json:
+            show(preview, False, lambda console: _table(console, preview))
+        if not made.item_count or not (yes or _sure(made.totals.memories, made.totals.entities, as_json)):
+            return preview, None
+        return preview, report.applied(memory.apply_plan(made.id, confirm=True, allow_large=allow_large))
+
+    preview, result = with_app(run)
+    if result is None:
+        if as_json:
+            show(preview, True, _nothing)
+        elif preview["preview"]:
+            print(f"Nothing was removed. To apply exactly this: memsweep prune --plan {preview['plan_id']} --yes")
+        return
+    show(result, as_json, lambda console: _done(console, result))
+
+
+def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Bring back everything that a prune or a deletion removed."""
+    answer = report.undone(with_app(lambda app: app.memory(workspace).undo(receipt_id)))
+    show(answer, as_json, lambda console: _undone(console, answer))
+
+
+def recover(memory_id: Annotated[str, Argument()], workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Bring one memory back from the trash."""
+    answer = report.undone(with_app(lambda app: app.memory(workspace).recover(memory_id)))
+    show(answer, as_json, lambda console: _undone(console, answer))
+
+
+def delete(
+    memory_id: Annotated[str, Argument()],
+    forever: Annotated[bool, Option("--forever", help="Free it at once, and never learn it again.")] = False,
+    yes: Yes = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Move one memory to the trash."""
+
+    def run(app: App) -> report.DeletedAnswer:
+        memory = app.memory(workspace)
+        sure = yes
+        if not yes and sys.stdin.isatty() and not as_json:
+            print(memory.get(memory_id).text[:200])
+            sure = typer.confirm("Delete it for good?" if forever else "Move it to the trash?")
+        return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+
+
+def trash(
+    limit: Annotated[int, Option("--limit", "-n")] = 20, workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """What was removed, why, when, and until when it is kept at least."""
+
+    def run(app: App) -> report.TrashAnswer:
+        items, total = app.memory(workspace).trash(limit=limit)
+        return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(limit, total, "trash"))
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: _trash_table(console, answer))
+
+
+def purge(
+    older_than_days: Annotated[float | None, Option("--older-than-days", help="30 by default.")] = None,
+    yes: Yes = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Free what has been in the trash for so long. This cannot be undone."""
+
+    def run(app: App) -> report.PurgeAnswer:
+        days = app.settings.gc.purge_days if older_than_days is None else older_than_days
+        sure = yes
+        if not yes and sys.stdin.isatty() and not as_json:
+            sure = typer.confirm(f"Free everything that has been in the trash for {days:g} days, for good?")
+        return report.purged(app.memory(workspace).purge(days, confirm=sure))
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+
+
+def pin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Keep a memory or an entity out of every collection."""
+    _pin(item_id, True, workspace, as_json)
+
+
+def unpin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Let it be collected again."""
+    _pin(item_id, False, workspace, as_json)
+
+
+def audit(
+    subject: Annotated[str | None, Argument(metavar="[ID]", help="Only what concerns this id.")] = None,
+    limit: Annotated[int, Option("--limit", "-n")] = 50,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Who did what, when and why."""
+    answer = report.audited(with_app(lambda app: app.memory(workspace).audit(limit=limit, subject=subject)))
+
+    def words(console: Console) -> None:
+        for event in answer["events"]:
+            counts = ", ".join(f"{value} {name}" for name, value in event["counts"].items() if value)
+            parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
+            console.print("  ".join(part for part in parts if part), markup=False)
+
+    show(answer, as_json, words)
+
+
+def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
+    kind = with_app(lambda app: app.memory(workspace).pin(item_id, pinned))
+    answer: report.PinAnswer = {"id": item_id, "type": kind.capitalize(), "pinned": pinned}
+    words = f"{kind.capitalize()} {item_id} is {'pinned' if pinned else 'not pinned any more'}."
+    show(answer, as_json, lambda console: console.print(words, markup=False))
+
+
+def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
+    made = memory.plan(plan_id)
+    items = memory.plan_items(plan_id, limit=limit)
+    return report.previewed(made, items, why, cursor_at(limit, made.item_count, plan_id))
+
+
+def _sure(memories: int, entities: int, as_json: bool) -> bool:
+    if as_json or not sys.stdin.isatty():
+        return False
+    return typer.confirm(f"Move {memories:,} memories and {entities:,} entities to the trash?")
+
+
+def _table(console: Console, preview: report.PruneAnswer) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    if not preview["preview"]:
+        console.print("Nothing to collect.")
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in ("what", "id", "name", "why"):
+        table.add_column(name, overflow="fold", no_wrap=name == "id")
+    for item in preview["preview"]:
+        name = " ".join((item["relative_path"] or item["name"] or "").split())
+        table.add_row(item["type"].lower(), item["id"], escape(name), escape(item["why"]))
+    console.print(table)
+    more = " (more follow)" if preview["next_cursor"] else ""
+    console.print(
+        f"\n{preview['nodes_to_delete']:,} memories, {preview['chunks_to_delete']:,} chunks,"
+        f" {preview['entities_to_delete']:,} entities, {preview['relations_to_delete']:,} relations{more};"
+        f" plan {preview['plan_id']}",
+        markup=False,
+    )
+    for item in preview["protected"]:
+        console.print(f"protected: {item['type'].lower()} {item['id']} ({item['reason']})", markup=False)
+    for warning in preview["warnings"]:
+        console.print(f"warning: {warning}", markup=False)
+
+
+def _done(console: Console, result: report.PruneAnswer) -> None:
+    console.print(result["message"], markup=False)
+    for item in result["skipped"]:
+        console.print(f"skipped: {item['id']} ({item['reason']})", markup=False)
+    console.print(f"To bring it back: memsweep undo {result['receipt_id']}", markup=False)
+
+
+def _undone(console: Console, answer: report.UndoAnswer) -> None:
+    console.print(answer["message"], markup=False)
+    for item in answer["conflicts"]:
+        console.print(f"left alone: {item['id']} ({item['reason']})", markup=False)
+
+
+def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
+    for item in answer["items"]:
+        name = " ".join(item["name"].split())[:60]
+        parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
+        console.print("  ".join(parts), markup=False)
+    console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")
+
+
+def _nothing(console: Any) -> None: ...

@@ -1,0 +1,37 @@
+"""memsweep tombstone …"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer import Argument
+
+from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.model.times import iso
+
+cli = typer.Typer(help="What was deleted for good and may not be learned again.", no_args_is_help=True)
+
+
+@cli.command("list")
+def list_all(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """All tombstones."""
+    found = with_app(lambda app: app.memory(workspace).tombstones())
+    rows = [{"memory_id": each.memory_id, "at": iso(each.at), "reason": each.reason} for each in found]
+
+    def words(console: object) -> None:
+        for row in rows:
+            print(f"{row['at'][:19]}  {row['memory_id']}  {row['reason']}")
+        if not rows:
+            print("None.")
+
+    show({"tombstones": rows}, as_json, words)
+
+
+@cli.command()
+def remove(
+    memory_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """Let it be learned again."""
+    with_app(lambda app: app.memory(workspace).remove_tombstone(memory_id))
+    show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} may be learned again."))

@@ -1,0 +1,31 @@
+"""Where time and randomness come in; everything that decides gets them handed in."""
+
+from __future__ import annotations
+
+import os
+import threading
+from datetime import UTC, datetime
+
+from memsweep.model.ids import make_id
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_id(prefix: str) -> str:
+    """Random, and never the same in two processes: a fork does not inherit what is left."""
+    if _entropy.pid != os.getpid() or len(_entropy.left) < 8:
+        _entropy.pid, _entropy.left = os.getpid(), os.urandom(8 * 512)
+    taken, _entropy.left = _entropy.left[:8], _entropy.left[8:]
+    return make_id(prefix, taken)
+
+
+class _Entropy(threading.local):
+    """Random bytes taken from the system in larger portions; an index run needs hundreds of thousands of ids."""
+
+    pid = 0
+    left = b""
+
+
+_entropy = _Entropy()

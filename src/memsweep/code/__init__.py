@@ -1,0 +1,1 @@
+"""The code index: walk → fingerprint → delta → parse → chunk."""

@@ -1,0 +1,64 @@
+"""A parsed file as the store keeps it: pieces, definitions, and what they say of each other. Pure."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from memsweep.code.chunk import Chunk, chunk
+from memsweep.code.symbols import THIS_FILE, Parsed, Relation
+from memsweep.model.code import CodeLink, CodeSymbol
+from memsweep.model.memory import NamedThing
+
+_BYTES_A_TOKEN = 3  # source code, by the bundled tokeniser; counting exactly would cost more than parsing
+_WORD_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def pieces(text: str, parsed: Parsed, tokens: int) -> tuple[Chunk, ...]:
+    return chunk(text, parsed, limit=tokens, count=_count)
+
+
+def words_of(symbol: str) -> str:
+    """The words inside a name, so that `parse config` finds `parseConfig`."""
+    parts = _WORD_PARTS.findall(symbol)
+    return " ".join(parts) if len(parts) > 1 else ""
+
+
+def symbols_of(parsed: Parsed, chunks: Sequence[Chunk]) -> tuple[CodeSymbol, ...]:
+    first_lines = [piece.first_line for piece in chunks]
+    return tuple(
+        CodeSymbol(
+            _thing(symbol.qualified_name, symbol.kind),
+            bisect_right(first_lines, symbol.line) - 1,
+        )
+        for symbol in parsed.symbols
+        if symbol.qualified_name.strip()
+    )
+
+
+def links_of(path: str, parsed: Parsed) -> tuple[CodeLink, ...]:
+    kinds = {symbol.qualified_name: symbol.kind for symbol in parsed.symbols}
+    made: dict[tuple[NamedThing, str, NamedThing], None] = {}
+    for relation in parsed.relations:
+        subject = _thing(relation.source, kinds.get(relation.source, "symbol"))
+        if relation.source == THIS_FILE:
+            subject = NamedThing(path, "File")
+        target = _target(relation, kinds)
+        if subject.name.strip() and target.name.strip():
+            made[subject, relation.relation, target] = None
+    return tuple(CodeLink(*link) for link in made)
+
+
+def _target(relation: Relation, kinds: dict[str, str]) -> NamedThing:
+    if relation.local:
+        return _thing(relation.target, kinds.get(relation.target, "symbol"))
+    return NamedThing(relation.target, "Module" if relation.relation == "IMPORTS" else "Symbol")
+
+
+def _thing(name: str, kind: str) -> NamedThing:
+    return NamedThing(name, kind.capitalize())
+
+
+def _count(text: str) -> int:
+    return (len(text.encode("utf-8", "surrogatepass")) + _BYTES_A_TOKEN - 1) // _BYTES_A_TOKEN

@@ -1,0 +1,144 @@
+"""What is never indexed, whatever .gitignore says: secrets, machine-made folders, binary formats.
+
+Tables of shell-style patterns. One without a slash is matched against the name of the file, one with
+a slash against the end of its path; settings may add to them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+SECRET_PATTERNS: tuple[str, ...] = (
+    ".env*",
+    "*.env",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.p8",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.gpg",
+    "*.agekey",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+    ".netrc",
+    "_netrc",
+    ".pypirc",
+    ".npmrc",
+    ".pgpass",
+    ".my.cnf",
+    ".htpasswd",
+    ".git-credentials",
+    ".dockercfg",
+    ".docker/config.json",
+    ".kube/config",
+    "kubeconfig",
+    ".ssh/**",
+    ".gnupg/**",
+    ".aws/**",
+    "credentials",
+    "client_secret*.json",
+    "service[-_]account*.json",
+    "*.tfstate",
+    "*.tfstate.backup",
+    "*.tfvars",
+    # Source files may be named after what they handle (`credentials.py`); data files hold it.
+    *(
+        f"*{word}.{kind}"
+        for word in ("credentials", "secrets", "secret")
+        for kind in ("json", "yaml", "yml", "toml", "ini", "cfg", "txt", "csv", "xml", "properties", "enc")
+    ),
+)
+
+MACHINE_MADE_FOLDERS: frozenset[str] = frozenset(
+    {".git", ".hg", ".svn", ".jj", "node_modules", "__pycache__", ".venv", ".tox", ".nox", ".eggs"}
+)
+
+BINARY_EXTENSIONS: frozenset[str] = frozenset(
+    """
+    7z a aac avi avif bin bmp br bz2 class db deb dll dmg doc docx dylib ear eot exe flac gif gz h5
+    icns ico iso jar jpeg jpg lib lz4 lzma mkv mo mov mp3 mp4 node npy npz o obj odp ods odt ogg onnx
+    otf parquet pdf pickle pkl png ppt pptx psd pt pth pyc pyd pyo rar rlib rpm safetensors so sqlite
+    sqlite3 tar tgz tif tiff ttf war wasm wav webm webp whl wmv woff woff2 xls xlsx xz zip zst
+    """.split()
+)
+
+_GLOBS = {"**": r"[\s\S]*", "*": "[^/]*", "?": "[^/]"}
+_SPECIAL = re.compile(r"[*?\[/]")
+_TOKEN = re.compile(r"(?s)\*\*|\[!?[^\]\[\\/]+\]|.")
+_PRIVATE_KEY = re.compile(
+    r"\s*(?:-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-|AGE-SECRET-KEY-|openssh-key-v1)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusions:
+    secrets: tuple[str, ...] = SECRET_PATTERNS
+    folders: frozenset[str] = MACHINE_MADE_FOLDERS
+    binary_extensions: frozenset[str] = BINARY_EXTENSIONS
+
+    def with_secrets(self, more: Iterable[str]) -> Exclusions:
+        """The same, and these patterns too."""
+        return Exclusions((*self.secrets, *more), self.folders, self.binary_extensions)
+
+    def is_secret(self, path: str) -> bool:
+        """Whether the name of a file says that it holds a secret; letter case does not matter."""
+        return _matcher(self.secrets).matches(path.casefold())
+
+    def is_binary_name(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        return "." in name and name.rpartition(".")[2].casefold() in self.binary_extensions
+
+
+def is_secret_text(text: str) -> bool:
+    """A private key is one whatever its file is called; only a file that begins with it is meant."""
+    return _PRIVATE_KEY.match(text[:200]) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Matcher:
+    """Patterns by their shape: asked of every file, where one big expression would take the longest."""
+
+    names: frozenset[str]
+    starts: tuple[str, ...]
+    ends: tuple[str, ...]
+    rest: re.Pattern[str]
+    """Of the whole path: whatever has a slash, or a star in the middle."""
+
+    def matches(self, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        return (
+            name in self.names
+            or name.startswith(self.starts)
+            or name.endswith(self.ends)
+            or self.rest.search(path) is not None
+        )
+
+
+@cache
+def _matcher(patterns: tuple[str, ...]) -> _Matcher:
+    folded = [each.casefold() for each in patterns]
+    plain = [each for each in folded if not _SPECIAL.search(each[1:-1]) and each not in ("", "*", "?")]
+    names = frozenset(each for each in plain if not _SPECIAL.search(each))
+    starts = tuple(each[:-1] for each in plain if each[-1] == "*" and not _SPECIAL.search(each[:-1]))
+    ends = tuple(each[1:] for each in plain if each[0] == "*" and not _SPECIAL.search(each[1:]))
+    done = {*names, *(each + "*" for each in starts), *("*" + each for each in ends)}
+    rest = "|".join(rf"(?:^|/){_regex(each)}\Z" for each in folded if each not in done)
+    return _Matcher(names, starts, ends, re.compile(rest or r"(?!)"))
+
+
+def _regex(pattern: str) -> str:
+    """Unlike in fnmatch a star stops at a slash; two do not."""
+    return "".join(_GLOBS.get(token) or _literal(token) for token in _TOKEN.findall(pattern))
+
+
+def _literal(token: str) -> str:
+    return token.replace("[!", "[^", 1) if len(token) > 1 else re.escape(token)

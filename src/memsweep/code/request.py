@@ -1,0 +1,29 @@
+"""A scope from what a user typed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from memsweep.code.languages import canonical_languages
+from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE, Scope
+from memsweep.errors import BadInput
+
+
+def make_scope(
+    repo_path: str,
+    languages: Sequence[str] | None = None,
+    *,
+    recursive: bool = True,
+    max_file_size: int = DEFAULT_MAX_FILE_SIZE,
+    include_tests: bool = True,
+) -> Scope:
+    """Checked and with a real path; that the root exists is asked later (see `delta.refusal`)."""
+    if not repo_path.strip() or "\0" in repo_path:
+        raise BadInput("The path of the folder to index is empty or not a path.")
+    if max_file_size < 1:
+        raise BadInput(f"max_file_size must be at least 1 byte, not {max_file_size}.")
+    root = os.path.realpath(os.path.expanduser(repo_path))
+    if ".git" in root.split(os.sep):
+        raise BadInput(f"{root} is inside a .git folder, which is never indexed.")
+    return Scope(root, canonical_languages(languages or ()), recursive, max_file_size, include_tests)

@@ -1,0 +1,47 @@
+"""What one index run answers for: a root and filters, and whether they cover a given file.
+
+A file that the filters do not cover is neither indexed nor ever taken for deleted. The question is
+asked of a file as it was seen, or, when it is absent, as it was last known; so a file that has grown
+beyond the size limit is not covered any more (it keeps its last state, with its old verification
+time), while one that was small when last known and is absent now is covered, and gone.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+DEFAULT_MAX_FILE_SIZE = 1_048_576
+
+_TEST_FOLDERS = re.compile(r"(?i)(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata)/")
+_TEST_NAMES = re.compile(
+    r"""(?x)
+    (?: ^test_[^/]*\.py | _test\.(?:py|go|c|cc|cpp|rb|php|exs?|dart) | ^conftest\.py
+      | \.(?:test|spec)\.[cm]?[jt]sx? | _spec\.rb | Tests?\.(?:java|kt|cs|php|scala|swift)
+      | ^test_[^/]*\.(?:rb|c|cpp|sh) | \.bats ) $"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The real path of a root, and filters; no languages means all of them."""
+
+    root: str
+    languages: frozenset[str] = frozenset()
+    recursive: bool = True
+    max_file_size: int = DEFAULT_MAX_FILE_SIZE
+    include_tests: bool = True
+
+    def covers(self, path: str, language: str | None, size: int) -> bool:
+        """Whether a file with this relative path, language and size is this run's business."""
+        return (
+            (self.recursive or "/" not in path)
+            and size <= self.max_file_size
+            and (not self.languages or language in self.languages)
+            and (self.include_tests or not is_test_path(path))
+        )
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a relative path looks like a test, by its folders or its name."""
+    return bool(_TEST_FOLDERS.search(path) or _TEST_NAMES.search(path.rpartition("/")[2]))

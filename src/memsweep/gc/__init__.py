@@ -1,0 +1,1 @@
+"""The collector: plan → look → apply → undo → purge."""

@@ -1,0 +1,203 @@
+"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin, explain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
+from memsweep.gc.disk import missing_files
+from memsweep.gc.planner import check_cap, make_plan, needs_of, plan_of
+from memsweep.gc.strategies import resolve
+from memsweep.gc.strategies.rule import Options
+from memsweep.model.audit import Purged
+from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.plan import Draft, Found, Plan, Receipt, Survey, Undone
+from memsweep.store.protocol import Collector
+
+CLEAR_PHRASE = "DELETE ALL MEMORIES"
+_UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """What the collector needs of the world, and its settings."""
+
+    store: Collector
+    workspace_id: str
+    actor: str
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    plan_hours: float = 1.0
+    grace_days: float = 0.0
+    apply_seconds: float = 60.0
+
+    def options(self, ttl_days: float | None = None) -> Options:
+        if ttl_days is not None and (not math.isfinite(ttl_days) or ttl_days < 0):
+            raise BadInput(f"ttl_days must be a number of days from 0 up, not {ttl_days}.")
+        return Options(self.clock(), ttl_days, self.grace_days)
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """Whether given memories may be deleted from a workspace."""
+
+    is_safe: bool
+    warnings: tuple[str, ...]
+    blocked_ids: tuple[str, ...]
+
+
+def plan(tools: Collecting, strategy: str, ttl_days: float | None = None) -> Plan:
+    """Find garbage and save the exact list of it. Nothing is removed."""
+    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
+    return tools.store.plan(
+        decide,
+        needs,
+        missing,
+        plan_id=tools.new_id("plan"),
+        strategy=strategy,
+        actor=tools.actor,
+        now=tools.clock(),
+        lifetime=timedelta(hours=tools.plan_hours),
+    )
+
+
+def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
+    """Remove what a saved plan names, and nothing else."""
+    _require(confirm)
+    return tools.store.apply(
+        plan_id,
+        _cap(allow_large),
+        receipt_id=tools.new_id("rcpt"),
+        actor=tools.actor,
+        now=tools.clock(),
+        seconds=tools.apply_seconds,
+    )
+
+
+def plan_and_apply(
+    tools: Collecting, strategy: str, *, confirm: bool, allow_large: bool = False, ttl_days: float | None = None
+) -> Receipt:
+    """Plan and apply in one transaction."""
+    _require(confirm)
+    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
+    return _at_once(tools, decide, needs, missing, "prune", strategy, _cap(allow_large))
+
+
+def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
+    """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
+    key = _key(tools, memory_id)
+    _require(confirm)
+
+    def decide(survey: Survey) -> Draft:
+        draft = plan_of(survey, [Found("memory", key, "deleted")], Options(tools.clock()), tools.workspace_id)
+        if draft.protected:
+            raise Conflict(
+                f"memory {memory_id} is {draft.protected[0].reason}; it was not deleted.", hint="Unpin it first."
+            )
+        return draft
+
+    reason = "deleted forever" if forever else None
+    receipt = _at_once(tools, decide, {"graph"}, (), "delete", "delete", _no_check, reason)
+    if forever:
+        tools.store.purge(tools.clock(), actor=tools.actor, now=tools.clock(), only=receipt.id)
+    return receipt
+
+
+def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
+    """Everything that is not pinned to the trash; the phrase is the confirmation, and there is no cap."""
+    if confirm_phrase != CLEAR_PHRASE:
+        raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
+
+    def everything(survey: Survey) -> Draft:
+        found = [Found("memory", row.key, "cleared") for row in survey.memories]
+        found += [Found("entity", row.key, "cleared") for row in survey.entities]
+        return plan_of(survey, found, Options(tools.clock()), tools.workspace_id)
+
+    return _at_once(tools, everything, {"graph"}, (), "clear", "clear", _no_check)
+
+
+def undo(tools: Collecting, receipt_id: str) -> Undone:
+    return tools.store.undo(receipt_id, actor=tools.actor, now=tools.clock())
+
+
+def recover(tools: Collecting, memory_id: str) -> Undone:
+    return tools.store.recover(memory_id, receipt_id=tools.new_id("rcpt"), actor=tools.actor, now=tools.clock())
+
+
+def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged:
+    """Free what has been in the trash for so long. This cannot be undone."""
+    if not math.isfinite(older_than_days) or older_than_days < 0:
+        raise BadInput(f"older_than_days must be a number of days from 0 up, not {older_than_days}.")
+    _require(confirm)
+    now = tools.clock()
+    return tools.store.purge(now - timedelta(days=older_than_days), actor=tools.actor, now=now)
+
+
+def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Safety:
+    """S2's check before a deletion by ids."""
+    known = tools.store.memory_keys(memory_ids)
+    blocked = tuple(uid for uid in memory_ids if uid not in known)
+    warnings = [f"Memory {uid} not found" for uid in blocked]
+    if tools.workspace_id == DEFAULT_WORKSPACE:
+        warnings.append("WARNING: Deleting from default workspace")
+    return Safety(not blocked, tuple(warnings), blocked)
+
+
+def _require(confirm: bool) -> None:
+    if confirm is not True:
+        raise Unconfirmed(_UNCONFIRMED, hint="Run with dry_run=true first to preview.")
+
+
+def _key(tools: Collecting, memory_id: str) -> int:
+    found = tools.store.memory_keys([memory_id])
+    if memory_id not in found:
+        raise NotFound(
+            f"memory {memory_id!r:.80} does not exist in workspace {tools.workspace_id!r}.",
+            hint="Take an id from search_memory, and check the workspace.",
+        )
+    return found[memory_id]
+
+
+def _decision(
+    tools: Collecting, strategy: str, options: Options
+) -> tuple[Callable[[Survey], Draft], frozenset[str], Collection[int]]:
+    resolve(strategy)
+    needs = needs_of(strategy)
+    missing = missing_files(tools.store.code_paths()) if "files" in needs else ()
+    return lambda survey: make_plan(survey, strategy, options, tools.workspace_id), needs, missing
+
+
+def _at_once(
+    tools: Collecting,
+    decide: Callable[[Survey], Draft],
+    needs: Collection[str],
+    missing: Collection[int],
+    action: str,
+    strategy: str,
+    check: Callable[[Plan], None],
+    tombstone: str | None = None,
+) -> Receipt:
+    return tools.store.plan_and_apply(
+        decide,
+        needs,
+        missing,
+        check,
+        plan_id=tools.new_id("plan"),
+        receipt_id=tools.new_id("rcpt"),
+        action=action,
+        strategy=strategy,
+        actor=tools.actor,
+        now=tools.clock(),
+        seconds=tools.apply_seconds,
+        tombstone=tombstone,
+    )
+
+
+def _cap(allow_large: bool) -> Callable[[Plan], None]:
+    return lambda plan: check_cap(plan.share, plan.workspace_memories, plan.totals.memories, allow_large=allow_large)
+
+
+def _no_check(plan: Plan) -> None: ...

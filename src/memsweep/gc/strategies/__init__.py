@@ -1,0 +1,58 @@
+"""The strategies: each a pure rule that names garbage, with a reason for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from memsweep.errors import BadInput
+from memsweep.gc.strategies import (
+    duplicates,
+    empty_memories,
+    expired,
+    missing_files,
+    orphaned_chunks,
+    orphaned_entities,
+    stale_code,
+    unreachable_entities,
+)
+from memsweep.gc.strategies.rule import Options
+from memsweep.model.plan import Found, Survey
+
+Need = Literal["chunks", "graph", "texts", "files"]
+Rule = Callable[[Survey, Options], Iterable[Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A rule and what it must see; every survey has the memories."""
+
+    find: Rule
+    needs: frozenset[Need] = frozenset()
+
+
+# What removes memories may leave entities without a root, so it must see the graph too.
+STRATEGIES: dict[str, Strategy] = {
+    "stale_code": Strategy(stale_code.find, frozenset({"graph"})),
+    "missing_files": Strategy(missing_files.find, frozenset({"graph", "files"})),
+    "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"chunks", "graph"})),
+    "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
+    "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"graph"})),
+    "expired": Strategy(expired.find, frozenset({"graph"})),
+    "empty_memories": Strategy(empty_memories.find, frozenset({"graph"})),
+    "duplicates": Strategy(duplicates.find, frozenset({"graph", "texts"})),
+}
+ALIASES = {"stale_files": "stale_code"}
+ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
+NAMES = (*STRATEGIES, *ALIASES, "all")
+
+
+def resolve(name: str) -> tuple[str, ...]:
+    """The strategies behind a name."""
+    if name == "all":
+        return ALL
+    name = ALIASES.get(name, name)
+    if name not in STRATEGIES:
+        raise BadInput(f"Invalid strategy {name!r:.60}. Valid: {', '.join(NAMES)}")
+    return (name,)

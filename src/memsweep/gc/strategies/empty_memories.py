@@ -1,0 +1,12 @@
+"""Memories without chunks: nothing can find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memsweep.gc.strategies.rule import Options
+from memsweep.model.plan import Found, Survey
+
+
+def find(survey: Survey, options: Options) -> Iterator[Found]:
+    return (Found("memory", row.key, "empty_memory") for row in survey.memories if not survey.chunk_counts.get(row.key))

@@ -1,0 +1,12 @@
+"""Chunks without a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memsweep.gc.strategies.rule import Options
+from memsweep.model.plan import Found, Survey
+
+
+def find(survey: Survey, options: Options) -> Iterator[Found]:
+    return (Found("chunk", chunk, "orphaned_chunk") for chunk, _ in survey.lone_chunks)

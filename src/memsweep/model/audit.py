@@ -1,0 +1,49 @@
+"""Who did what, when and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEvent:
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Trashed:
+    """Something in the trash: what, why, since when, until when at least."""
+
+    kind: str
+    id: str
+    name: str
+    receipt_id: str
+    strategy: str
+    reason: str
+    trashed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    receipts: tuple[str, ...]
+    memories: int
+    chunks: int
+    entities: int
+    relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """Keeps something forgotten for good from being learned again."""
+
+    memory_id: str
+    at: datetime
+    reason: str

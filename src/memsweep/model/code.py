@@ -1,0 +1,149 @@
+"""Code files as the store keeps them, and what an index run did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memsweep.model.memory import NamedThing
+
+
+@dataclass(frozen=True, slots=True)
+class FileMark:
+    """What tells a file's content from another without reading it: its stamp, its hash, when it was read."""
+
+    stamp: str
+    digest: str
+    read_at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file of a root as the last run that covered it left it. A file without text has no memory."""
+
+    memory_id: str
+    path: str
+    language: str
+    mark: FileMark
+    stale: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileChunk:
+    """A piece of a file. Without a vector it is one the store has already, known by its hash."""
+
+    id: str
+    hash: bytes
+    text: str
+    first_line: int
+    last_line: int
+    symbol: str
+    kind: str
+    words: str
+    vector: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSymbol:
+    """A definition, and the index of the chunk it stands in."""
+
+    thing: NamedThing
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLink:
+    """A relation between names, as one file states it."""
+
+    subject: NamedThing
+    relation: str
+    object: NamedThing
+
+
+@dataclass(frozen=True, slots=True)
+class FileWrite:
+    """A file in its new form: all of it is written, or nothing."""
+
+    memory_id: str
+    path: str
+    language: str
+    mark: FileMark
+    text: str
+    content_hash: bytes
+    lines: int
+    functions: int
+    classes: int
+    encoding: str
+    failure: str
+    chunks: tuple[FileChunk, ...]
+    symbols: tuple[CodeSymbol, ...]
+    links: tuple[CodeLink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSkip:
+    """A file that holds no text: remembered only so that it need not be read again."""
+
+    path: str
+    language: str
+    mark: FileMark
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What the closing transaction of a run writes: staleness, marks, what was verified."""
+
+    root: str
+    scope: str
+    total_files: int
+    verified: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    marks: Mapping[str, FileMark] = field(default_factory=dict)
+    forgotten_skips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeTotals:
+    """What is live under a root, by language, and how many memories of the workspace are stale."""
+
+    languages: Mapping[str, int]
+    lines: int
+    functions: int
+    classes: int
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexResult:
+    """What an index run did."""
+
+    repo_path: str
+    files_seen: int
+    files_indexed: int
+    files_unchanged: int
+    files_moved: int
+    files_removed: int
+    files_unreadable: int
+    functions_found: int
+    classes_found: int
+    languages: Mapping[str, int]
+    total_lines: int
+    chunks_embedded: int
+    stale_memories: int
+    processing_time_ms: float
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """Where a passage of code stands, and when its file was last seen to be so."""
+
+    path: str
+    file_path: str
+    language: str
+    symbol: str
+    kind: str
+    verified_at: datetime | None

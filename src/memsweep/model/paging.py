@@ -1,0 +1,38 @@
+"""Cursors: where a listing goes on, bound to what it lists. Pure."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+
+from memsweep.errors import BadInput
+from memsweep.model.text import content_hash
+
+_TICKET_BYTES = 6
+
+
+def cursor_at(offset: int, total: int, listing: str) -> str | None:
+    """The cursor of the next page, or None behind the last."""
+    if offset >= total:
+        return None
+    return base64.urlsafe_b64encode(_ticket(listing) + offset.to_bytes(4, "big")).decode().rstrip("=")
+
+
+def offset_of(cursor: str | None, listing: str) -> int:
+    """Where a page begins; a cursor of another listing is refused."""
+    if not cursor:
+        return 0
+    try:
+        raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
+    except (ValueError, binascii.Error, TypeError):
+        raw = b""
+    if len(raw) != _TICKET_BYTES + 4 or raw[:_TICKET_BYTES] != _ticket(listing):
+        raise BadInput(
+            f"cursor {cursor!r:.40} does not belong to this listing.",
+            hint="Repeat the call that gave it with the same arguments, or leave it out.",
+        )
+    return int.from_bytes(raw[_TICKET_BYTES:], "big")
+
+
+def _ticket(listing: str) -> bytes:
+    return content_hash(listing)[:_TICKET_BYTES]

@@ -1,0 +1,160 @@
+"""Plans, receipts and what they are made from. A plan is a value: exact, dated, hashed, used once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+Kind = Literal["memory", "chunk", "entity", "relation"]
+
+# Facts of these types are never collected by themselves.
+PERMANENT_TYPES = frozenset({"rule"})
+
+
+class MemoryRow(NamedTuple):
+    """What strategies know of a memory. Times are microseconds since 1970."""
+
+    key: int
+    version: int
+    is_code: bool
+    stale: bool
+    pinned: bool
+    created_at: int
+    last_seen_at: int | None
+    expires_at: int | None
+    content_hash: bytes
+
+
+class EntityRow(NamedTuple):
+    key: int
+    version: int
+    type_key: str
+    pinned: bool
+    handed_in: bool
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The live rows that the strategies asked for; what nobody asked for is empty."""
+
+    memories: Sequence[MemoryRow] = ()
+    chunk_counts: Mapping[int, int] = field(default_factory=dict)
+    lone_chunks: Sequence[tuple[int, int]] = ()
+    """Chunks and the memory they name, where that memory is not live."""
+    entities: Sequence[EntityRow] = ()
+    edges: Sequence[tuple[int, int]] = ()
+    mentions: Sequence[tuple[int, int]] = ()
+    """Which memory speaks of which entity."""
+    texts: Mapping[int, str] = field(default_factory=dict)
+    missing_files: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that a strategy calls garbage, and why."""
+
+    kind: Kind
+    key: int
+    reason: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanItem:
+    """Found, with the version it had then."""
+
+    kind: Kind
+    key: int
+    version: int
+    reason: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    kind: Kind
+    key: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    memories: int = 0
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a planner decided, before it is saved."""
+
+    items: tuple[PlanItem, ...]
+    protected: tuple[Protected, ...]
+    warnings: tuple[str, ...]
+    share: float
+    workspace_memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A saved plan without its items, which are read page by page."""
+
+    id: str
+    strategy: str
+    created_at: datetime
+    expires_at: datetime
+    digest: str
+    totals: Totals
+    item_count: int
+    protected: tuple[Mapping[str, Any], ...]
+    warnings: tuple[str, ...]
+    share: float
+    workspace_memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanView:
+    """One item as it is shown, with what its row says now."""
+
+    kind: Kind
+    id: str
+    reason: str
+    evidence: Mapping[str, Any]
+    name: str | None = None
+    entity_type: str | None = None
+    file_path: str | None = None
+    relative_path: str | None = None
+    created_at: datetime | None = None
+    chunk_count: int = 0
+    text_length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What an apply really did; undo takes its id."""
+
+    id: str
+    plan_id: str | None
+    strategy: str
+    totals: Totals
+    skipped: tuple[tuple[str, str], ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    totals: Totals
+    conflicts: tuple[tuple[str, str], ...]
+
+
+def digest_of(items: Sequence[PlanItem]) -> str:
+    """Equal for equal items in equal order."""
+    hasher = hashlib.blake2b(digest_size=16)
+    for item in items:
+        hasher.update(f"{item.kind}\0{item.key}\0{item.version}\0{item.reason}\n".encode())
+    return hasher.hexdigest()

@@ -1,0 +1,91 @@
+"""The collector: plan, look, apply, undo, purge."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from memsweep.app import App
+from memsweep.gc.explain import why
+from memsweep.gc.strategies import NAMES
+from memsweep.model.paging import cursor_at, offset_of
+from memsweep.report import collector as report
+from memsweep.server.tools import ToolRow
+
+Strategy = Annotated[str, Field(description=", ".join(NAMES))]
+PlanId = Annotated[str | None, Field(description="apply exactly this preview, or page through it")]
+AllowLarge = Annotated[bool, Field(description="remove more than half of the workspace")]
+
+
+def collector_tools(app: App) -> list[ToolRow]:
+    def prune_memory(
+        workspace_id: str = "",
+        dry_run: bool = True,
+        confirm: bool = False,
+        strategy: Strategy = "stale_code",
+        plan_id: PlanId = None,
+        limit: int = 20,
+        cursor: str | None = None,
+        allow_large: AllowLarge = False,
+        ttl_days: float | None = None,
+    ) -> report.PruneAnswer:
+        """Find garbage and, with dry_run=false and confirm=true, move it to the trash. Preview first."""
+        memory = app.memory(workspace_id)
+        if not dry_run:
+            if plan_id is not None:
+                return report.applied(memory.apply_plan(plan_id, confirm=confirm, allow_large=allow_large))
+            receipt = memory.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
+            return report.applied(receipt)
+        plan = memory.plan_prune(strategy, ttl_days=ttl_days) if plan_id is None else memory.plan(plan_id)
+        offset = offset_of(cursor, plan.id)
+        items = memory.plan_items(plan.id, offset=offset, limit=limit)
+        return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
+
+    def undo_prune(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
+        """Bring back everything that a prune or a deletion removed."""
+        return report.undone(app.memory(workspace_id).undo(receipt_id))
+
+    def delete_memory(
+        memory_id: str, confirm: bool = False, forever: bool = False, workspace_id: str = ""
+    ) -> report.DeletedAnswer:
+        """Move one memory to the trash. forever=true frees it at once and keeps it from being learned again."""
+        receipt = app.memory(workspace_id).delete(memory_id, confirm=confirm, forever=forever)
+        return report.deleted(receipt, forever=forever)
+
+    def recover_memory(memory_id: str, workspace_id: str = "") -> report.UndoAnswer:
+        """Bring one memory back from the trash."""
+        return report.undone(app.memory(workspace_id).recover(memory_id))
+
+    def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
+        """What was removed, why, when, and until when it is kept at least."""
+        offset = offset_of(cursor, "trash")
+        items, total = app.memory(workspace_id).trash(offset=offset, limit=limit)
+        return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(offset + limit, total, "trash"))
+
+    def purge_trash(
+        older_than_days: float | None = None, confirm: bool = False, workspace_id: str = ""
+    ) -> report.PurgeAnswer:
+        """Free what has been in the trash for so long (30 days). This cannot be undone."""
+        days = app.settings.gc.purge_days if older_than_days is None else older_than_days
+        return report.purged(app.memory(workspace_id).purge(days, confirm=confirm))
+
+    def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.DeletedAnswer:
+        """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""
+        return report.deleted(app.memory(workspace_id).clear(confirm_phrase))
+
+    def pin(id: str, pinned: bool = True, workspace_id: str = "") -> report.PinAnswer:
+        """Keep a memory or an entity out of every collection, or let it go again."""
+        kind = app.memory(workspace_id).pin(id, pinned)
+        return {"id": id, "type": kind.capitalize(), "pinned": pinned}
+
+    return [
+        ToolRow(prune_memory, destroys=True),
+        ToolRow(undo_prune),
+        ToolRow(delete_memory, destroys=True),
+        ToolRow(recover_memory, profile="full"),
+        ToolRow(list_trash, reads=True, profile="full"),
+        ToolRow(purge_trash, destroys=True, profile="full"),
+        ToolRow(clear_all, destroys=True, profile="full"),
+        ToolRow(pin, repeats=True, profile="full"),
+    ]

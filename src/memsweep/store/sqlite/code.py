@@ -1,0 +1,228 @@
+"""Code files in the store. Every function runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import apsw
+
+from memsweep.errors import Conflict
+from memsweep.model.code import (
+    CodeLink,
+    CodeTotals,
+    FileChunk,
+    FileMark,
+    FileSkip,
+    FileWrite,
+    KnownFile,
+    RunEnd,
+)
+from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.text import name_key
+from memsweep.model.times import to_micros
+from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.connect import one
+
+NewId = Callable[[str], str]
+
+
+def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
+    key = one(db, sql.ROOT_ID, (root,))
+    rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
+    return [
+        KnownFile(uid, path, language, FileMark(stamp, digest, read_at), bool(stale))
+        for uid, path, language, stamp, digest, read_at, stale in rows
+    ]
+
+
+def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+    """The hashes of the chunks that each file has now."""
+    found: dict[str, set[bytes]] = defaultdict(set)
+    for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
+        found[uid].add(digest)
+    return found
+
+
+def move_files(db: apsw.Connection, new_paths: Mapping[str, str]) -> None:
+    """Give files their new paths, all at once. Their marks are wiped, so that what speaks of the path is
+    written anew: in this run, or in the next one if this one does not get that far."""
+    db.executemany(sql.MOVE_CODE_FILE, [(path, uid) for uid, path in new_paths.items()])
+
+
+def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> None:
+    """The file in its new form: chunks that did not change keep their rows."""
+    memory = _memory(db, file, now)
+    values = {
+        "memory": memory,
+        "root": root,
+        "path": file.path,
+        "language": file.language,
+        "stamp": file.mark.stamp,
+        "digest": file.mark.digest,
+        "read_at_ns": file.mark.read_at_ns,
+        "lines": file.lines,
+        "functions": file.functions,
+        "classes": file.classes,
+        "encoding": file.encoding,
+        "failure": file.failure,
+    }
+    db.execute(sql.SET_CODE_FILE, values)
+    db.execute(sql.DROP_CODE_SKIP, (root, file.path))
+    chunks = _write_chunks(db, memory, file.chunks)
+    _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
+    _write_links(db, memory, file.links, names, now)
+
+
+def write_skip(db: apsw.Connection, root: int, skip: FileSkip) -> None:
+    mark = skip.mark
+    db.execute(sql.SET_CODE_SKIP, (root, skip.path, skip.language, mark.stamp, mark.digest, mark.read_at_ns))
+
+
+def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
+    """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
+    at = to_micros(now)
+    root = root_key(db, run.root)
+    db.execute(sql.ADD_SCOPE, (root, run.scope))
+    scope = one(db, sql.SCOPE_ID, (root, run.scope))
+    db.executemany(sql.SET_STALE, [(1, None, uid) for uid in run.gone])
+    db.executemany(sql.SET_STALE, [(0, at, uid) for uid in run.returned])
+    db.executemany(sql.MARK_CODE_FILE, [(m.stamp, m.digest, m.read_at_ns, uid) for uid, m in run.marks.items()])
+    db.executemany(sql.DROP_CODE_SKIP, [(root, path) for path in run.forgotten_skips])
+    db.execute(sql.DOUBT_CODE_FILES, (json.dumps(run.doubtful),))
+    if one(db, sql.OTHER_SCOPE, (root, scope)):
+        db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
+    db.execute(sql.SCOPE_VERIFIED, (at, scope))
+    db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
+
+
+def totals(db: apsw.Connection, root: str) -> CodeTotals:
+    rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
+    lines, functions, classes = (sum(row[column] for row in rows) for column in (2, 3, 4))
+    return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, one(db, sql.COUNT_STALE))
+
+
+def root_key(db: apsw.Connection, root: str) -> int:
+    db.execute(sql.ADD_ROOT, (root,))
+    found: int = one(db, sql.ROOT_ID, (root,))
+    return found
+
+
+def _memory(db: apsw.Connection, file: FileWrite, now: int) -> int:
+    known: int | None = one(db, sql.LIVE_MEMORY_KEY, (file.memory_id,))
+    values = {"text": file.text, "hash": file.content_hash, "now": now}
+    if known is not None:
+        db.execute(sql.CHANGE_CODE_MEMORY, {**values, "id": known})
+        return known
+    if one(db, sql.MEMORY_KEY, (file.memory_id,)) is not None:
+        raise Conflict(f"{file.path} was removed from the index while it was refreshed.", hint="Run the index again.")
+    made: int = one(db, sql.ADD_CODE_MEMORY, {**values, "uid": file.memory_id, "source": CODE_SOURCE})
+    return made
+
+
+class _Row(NamedTuple):
+    id: int
+    hash: bytes
+    text: str
+    words: str
+    symbol: str
+    kind: str
+    first_line: int
+    last_line: int
+    position: int
+
+
+def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk]) -> list[int]:
+    """Keys of the file's chunks in their order; equal hashes take the rows that are there, in their order."""
+    waiting: dict[bytes, list[_Row]] = defaultdict(list)
+    twin_of: dict[bytes, int] = {}
+    for row in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
+        waiting[row.hash].append(row)
+        twin_of[row.hash] = row.id
+    keys = []
+    for position, chunk in enumerate(chunks):
+        rows = waiting.get(chunk.hash)
+        if rows:
+            keys.append(_keep_chunk(db, memory, rows.pop(0), chunk, position))
+        else:
+            keys.append(_add_chunk(db, memory, chunk, position, twin_of.get(chunk.hash)))
+    for rows in waiting.values():
+        for row in rows:
+            _drop_chunk(db, row)
+    return keys
+
+
+def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, position: int) -> int:
+    after = (position, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words)
+    if after != (row.position, row.first_line, row.last_line, row.symbol, row.kind, row.words):
+        if chunk.words != row.words:
+            db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
+            db.execute(sql.ADD_WORDS, (row.id, row.text, chunk.words))
+        db.execute(sql.MOVE_CHUNK, (*after, -memory, position, row.id))
+    return row.id
+
+
+def _add_chunk(db: apsw.Connection, memory: int, chunk: FileChunk, position: int, twin: int | None) -> int:
+    """A piece that the file did not have, or has once more: then it takes the vector of its twin."""
+    lines = (chunk.first_line, chunk.last_line, chunk.hash)
+    place = (-memory, position)
+    values = (chunk.id, memory, position, chunk.text, *lines, *place, chunk.symbol, chunk.kind, chunk.words)
+    key: int = one(db, sql.ADD_CODE_CHUNK, values)
+    if chunk.vector is not None:
+        db.execute(sql.ADD_VECTOR, (key, chunk.vector))
+    else:
+        db.execute(sql.COPY_VECTOR, (key, twin))
+    db.execute(sql.ADD_WORDS, (key, chunk.text, chunk.words))
+    return key
+
+
+def _drop_chunk(db: apsw.Connection, row: _Row) -> None:
+    db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
+    for statement in (sql.DROP_VECTOR, sql.DROP_MENTIONS, sql.DROP_CHUNK):
+        db.execute(statement, (row.id,))
+
+
+class Names:
+    """Keys of named things, each looked up once a transaction."""
+
+    def __init__(self, db: apsw.Connection, now: int, new_id: NewId) -> None:
+        self._db, self._now = db, now
+        self.new_id = new_id
+        self._keys: dict[NamedThing, int] = {}
+
+    def key(self, thing: NamedThing) -> int:
+        found = self._keys.get(thing)
+        if found is None:
+            names = {"key": name_key(thing.name), "type_key": name_key(thing.type)}
+            values = {"uid": self.new_id("ent"), "name": thing.name, "type": thing.type, "now": self._now, **names}
+            found = self._keys[thing] = one(self._db, sql.SEE_ENTITY, values)
+        return found
+
+
+def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int]]) -> None:
+    have = set(db.execute(sql.MENTIONS_OF_MEMORY, (memory,)))
+    db.executemany(sql.DROP_MENTION, sorted(have - wanted))
+    db.executemany(sql.ADD_MENTION, sorted(wanted - have))
+
+
+def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> None:
+    """What the file states now; what only it stated before, and states no more, is gone."""
+    wanted = set()
+    for link in links:
+        values = {
+            "uid": names.new_id("rel"),
+            "subject": names.key(link.subject),
+            "object": names.key(link.object),
+            "relation": link.relation,
+            "key": name_key(link.relation),
+            "now": now,
+        }
+        wanted.add(one(db, sql.SEE_RELATION, values))
+    have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
+    db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
+    for key in sorted(have - wanted):
+        db.execute(sql.DROP_SOURCE, (key, memory))
+        db.execute(sql.DROP_UNSOURCED, (key,))

@@ -1,0 +1,232 @@
+"""The collector's side of a workspace: every method is one transaction."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import apsw
+
+from memsweep.errors import Conflict, NotFound, StoreBusy
+from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+from memsweep.model.plan import Draft, Plan, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.times import from_micros, iso, to_micros
+from memsweep.store.sqlite import gc_sql, plans, surveying, trash
+from memsweep.store.sqlite.connect import Pool, immediate, one, row
+from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.sqlite.writing import to_json
+
+Decide = Callable[[Survey], Draft]
+_STEPS_BETWEEN_LOOKS = 100_000
+
+
+class SqliteCollector:
+    """Implements `memsweep.store.protocol.Collector`."""
+
+    def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
+        self._pool = pool
+        self._vectors = vectors
+
+    def code_paths(self) -> list[tuple[int, str, str]]:
+        with self._pool.reading() as db:
+            return surveying.code_paths(db)
+
+    def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
+        with self._pool.reading() as db:
+            return surveying.memory_keys(db, ids)
+
+    def plan(
+        self,
+        decide: Decide,
+        needs: Collection[str],
+        missing_files: Collection[int],
+        *,
+        plan_id: str,
+        strategy: str,
+        actor: str,
+        now: datetime,
+        lifetime: timedelta,
+    ) -> Plan:
+        """Survey in a snapshot, decide, save. What changes in between is found out by the apply."""
+        with self._pool.reading() as db:
+            draft = decide(surveying.survey(db, needs, missing_files))
+        with self._pool.writing() as db:
+            plan = plans.save(db, draft, plan_id, strategy, now, lifetime)
+            _audit(db, now, actor, "plan", plan_id, plan.totals, strategy)
+        return plan
+
+    def load_plan(self, plan_id: str) -> Plan:
+        with self._pool.reading() as db:
+            return plans.load(db, plan_id)[1]
+
+    def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]:
+        with self._pool.reading() as db:
+            return plans.views(db, plans.load(db, plan_id)[0], offset, limit)
+
+    def apply(
+        self, plan_id: str, check: Callable[[Plan], None], *, receipt_id: str, actor: str, now: datetime, seconds: float
+    ) -> Receipt:
+        """Apply a saved plan, once, if `check` does not object."""
+        with self._pool.connection() as db, _within(db, seconds), immediate(db):
+            key, plan, used = plans.load(db, plan_id)
+            _refuse_unusable(plan, used, now)
+            check(plan)
+            return self._apply(db, key, plan, receipt_id, "prune", actor, now)
+
+    def plan_and_apply(
+        self,
+        decide: Decide,
+        needs: Collection[str],
+        missing_files: Collection[int],
+        check: Callable[[Plan], None],
+        *,
+        plan_id: str,
+        receipt_id: str,
+        action: str,
+        strategy: str,
+        actor: str,
+        now: datetime,
+        seconds: float,
+        tombstone: str | None = None,
+    ) -> Receipt:
+        """Survey, decide and apply in one transaction: nothing can change in between."""
+        with self._pool.connection() as db, _within(db, seconds), immediate(db):
+            draft = decide(surveying.survey(db, needs, missing_files))
+            plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
+            check(plan)
+            receipt = self._apply(db, plans.load(db, plan_id)[0], plan, receipt_id, action, actor, now)
+            if tombstone is not None:
+                db.execute(gc_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
+            return receipt
+
+    def _apply(
+        self, db: apsw.Connection, key: int, plan: Plan, receipt_id: str, action: str, actor: str, now: datetime
+    ) -> Receipt:
+        receipt = trash.apply(db, key, plan.id, receipt_id, action, plan.strategy, actor, now)
+        _audit(db, now, actor, action, receipt_id, receipt.totals, plan.strategy)
+        for item, reason in receipt.skipped:
+            _audit(db, now, actor, "skip", item, None, reason)
+        return receipt
+
+    def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone:
+        with self._pool.writing() as db:
+            undone = trash.undo(db, receipt_id, now)
+            _audit(db, now, actor, "undo", receipt_id, undone.totals, "")
+            return undone
+
+    def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone:
+        """Bring one memory back: it is split off into a receipt of its own, which is then undone."""
+        with self._pool.writing() as db:
+            found = row(db, gc_sql.TRASHED_MEMORY, (memory_id,))
+            if found is None:
+                raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
+            key, old, _ = found
+            new = one(db, gc_sql.ADD_RECEIPT, (receipt_id, None, "recover", "recover", actor, to_micros(now)))
+            for statement in gc_sql.SPLIT_OFF:
+                db.execute(statement, {"memory": key, "old": old, "new": new})
+            undone = trash.undo(db, receipt_id, now)
+            if undone.totals.memories == 0:
+                raise Conflict(f"memory {memory_id} cannot come back: {undone.conflicts[0][1]}.")
+            _audit(db, now, actor, "recover", memory_id, undone.totals, "")
+            return undone
+
+    def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
+        with self._pool.reading() as db:
+            rows: list[Any] = db.execute(gc_sql.TRASH_LIST, (limit, offset)).fetchall()
+            return [_trashed(db, item) for item in rows], one(db, gc_sql.TRASH_COUNT)
+
+    def purge(self, before: datetime, *, actor: str, now: datetime, only: str | None = None) -> Purged:
+        """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
+        with self._pool.writing() as db:
+            receipts, totals = trash.purge(db, before, now, only)
+            for uid in receipts:
+                _audit(db, now, actor, "purge", uid, None, "")
+        if receipts:
+            self._vectors.forget()
+            with self._pool.connection() as db:
+                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        return Purged(tuple(receipts), totals.memories, totals.chunks, totals.entities, totals.relations)
+
+    def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
+        """Pin or unpin a memory or an entity; which of them it was."""
+        with self._pool.writing() as db:
+            for kind, statement in (("memory", gc_sql.PIN_MEMORY), ("entity", gc_sql.PIN_ENTITY)):
+                db.execute(statement, (pinned, item_id))
+                if db.changes():
+                    _audit(db, now, actor, "pin" if pinned else "unpin", item_id, None, "")
+                    return kind
+        raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
+
+    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
+        with self._pool.reading() as db:
+            rows: list[Any] = db.execute(gc_sql.AUDIT, {"subject": subject, "limit": limit}).fetchall()
+        return [
+            AuditEvent(from_micros(at), actor, action, about, json.loads(counts), reason)
+            for at, actor, action, about, counts, reason in rows
+        ]
+
+    def tombstones(self) -> list[Tombstone]:
+        with self._pool.reading() as db:
+            rows: list[Any] = db.execute(gc_sql.TOMBSTONES).fetchall()
+        return [Tombstone(memory, from_micros(at), reason) for memory, at, reason in rows]
+
+    def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool:
+        with self._pool.writing() as db:
+            found = one(db, gc_sql.DROP_TOMBSTONE, (memory_id,)) is not None
+            if found:
+                _audit(db, now, actor, "remove tombstone", memory_id, None, "")
+            return found
+
+
+def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
+    """Which of these contents have a tombstone."""
+    rows: list[Any] = db.execute(gc_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
+    return {digest for (digest,) in rows}
+
+
+def _refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime) -> None:
+    if receipt_id is not None:
+        raise Conflict(
+            f"plan {plan.id} was applied already (receipt {receipt_id}).", hint="Make a new one with dry_run=true."
+        )
+    if plan.expires_at < now:
+        raise Conflict(
+            f"plan {plan.id} expired at {iso(plan.expires_at)}; nothing was removed.",
+            hint="Make a new one with dry_run=true.",
+        )
+
+
+def _audit(
+    db: apsw.Connection, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str
+) -> None:
+    counts = "{}"
+    if totals is not None:
+        named = ("memories", "chunks", "entities", "relations")
+        counts = to_json({name: getattr(totals, name) for name in named})
+    db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
+
+
+def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
+    kind, uid, name, receipt, strategy, at, plan, key = item
+    reason = one(db, gc_sql.REASON_OF, (plan, kind, key)) or strategy
+    return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at))
+
+
+@contextmanager
+def _within(db: apsw.Connection, seconds: float) -> Iterator[None]:
+    """Give up, and roll back, after so many seconds."""
+    deadline = time.monotonic() + seconds
+    db.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+    try:
+        yield
+    except apsw.InterruptError:
+        raise StoreBusy(
+            f"the collection took longer than {seconds:g} s and was stopped; nothing was changed.",
+            hint="Collect less at once, or raise gc.apply_seconds in the settings.",
+        ) from None
+    finally:
+        db.set_progress_handler(None)

@@ -1,0 +1,178 @@
+"""Apply, undo, purge: rows go to the trash, come back, or leave for good. Inside the caller's transaction.
+
+A row in the trash carries the number of the receipt that put it there. Its version does not change, so
+that undoing gives back exactly what was there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import datetime
+
+import apsw
+
+from memsweep.errors import Conflict, NotFound
+from memsweep.model.plan import Receipt, Totals, Undone
+from memsweep.model.reach import unreachable
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.sqlite import gc_sql, sql
+from memsweep.store.sqlite.connect import one, row
+from memsweep.store.sqlite.writing import to_json
+
+
+def apply(
+    db: apsw.Connection, plan: int, plan_id: str, uid: str, action: str, strategy: str, actor: str, now: datetime
+) -> Receipt:
+    """Move what the plan names and is still as it was then; list the rest."""
+    receipt: int = one(db, gc_sql.ADD_RECEIPT, (uid, plan_id, action, strategy, actor, to_micros(now)))
+    db.execute(gc_sql.MAKE_LISTS)
+    db.execute(gc_sql.DOOM_MEMORIES, (plan,))
+    db.execute(gc_sql.DOOM_LONE_CHUNKS, (plan,))
+    db.execute(gc_sql.DOOM_CHUNKS)
+    _doom_entities(db, plan)
+    db.execute(gc_sql.DOOM_RELATIONS)
+    db.execute(gc_sql.DOOM_UNSTATED_RELATIONS)
+    skipped = _skipped(db, plan)
+    totals = _move(db, receipt)
+    db.execute(gc_sql.FILL_RECEIPT, (_counts(totals), to_json(skipped), receipt))
+    db.execute(gc_sql.USE_PLAN, (receipt, plan))
+    return Receipt(uid, plan_id, strategy, totals, tuple(skipped), now)
+
+
+def _doom_entities(db: apsw.Connection, plan: int) -> None:
+    """Planned entities that nothing has come to hold meanwhile: no mention, and no way to anything that lives."""
+    planned = [key for (key,) in db.execute(gc_sql.CANDIDATE_ENTITIES, (plan,))]
+    if not planned:
+        return
+    keys = json.dumps(planned)
+    inside = set(planned)
+    held = {key for (key,) in db.execute(gc_sql.STILL_MENTIONED, (keys,))}
+    edges = list(db.execute(gc_sql.EDGES_OF, {"keys": keys}))
+    for left, right in edges:
+        if left not in inside:
+            held.add(right)
+        elif right not in inside:
+            held.add(left)
+    dead = unreachable(planned, edges, held)
+    db.executemany(gc_sql.DOOM_ENTITY, [(key,) for key in sorted(dead)])
+
+
+def _skipped(db: apsw.Connection, plan: int) -> list[tuple[str, str]]:
+    return [
+        (uid or f"{kind} {key}", _why_skipped(bool(live), bool(pinned), version == planned))
+        for kind, key, planned, uid, version, pinned, live in db.execute(gc_sql.SKIPPED_ITEMS, (plan,))
+    ]
+
+
+def _why_skipped(live: bool, pinned: bool, same_version: bool) -> str:
+    if not live:
+        return "gone since the plan was made"
+    if pinned:
+        return "pinned since the plan was made"
+    return "in use again since the plan was made" if same_version else "changed since the plan was made"
+
+
+def _move(db: apsw.Connection, receipt: int) -> Totals:
+    db.execute(gc_sql.UNINDEX_CHUNKS)
+    db.execute(gc_sql.TRASH_MENTIONS_OF_CHUNKS, (receipt,))
+    db.execute(gc_sql.TRASH_MENTIONS_OF_ENTITIES, (receipt,))
+    counted = [
+        _changed(db, statement, (receipt,))
+        for statement in (
+            gc_sql.TRASH_MEMORIES,
+            gc_sql.TRASH_CHUNKS,
+            gc_sql.TRASH_ENTITIES,
+            gc_sql.TRASH_RELATIONS,
+        )
+    ]
+    return Totals(*counted)
+
+
+def _changed(db: apsw.Connection, statement: str, values: Iterable[object]) -> int:
+    db.execute(statement, tuple(values))
+    return db.changes()
+
+
+def _counts(totals: Totals) -> str:
+    return to_json(
+        {
+            "memories": totals.memories,
+            "chunks": totals.chunks,
+            "entities": totals.entities,
+            "relations": totals.relations,
+        }
+    )
+
+
+def undo(db: apsw.Connection, uid: str, now: datetime) -> Undone:
+    """Everything of a receipt back, but for what has been made again meanwhile."""
+    receipt = _usable_receipt(db, uid)
+    clashes = list(db.execute(gc_sql.CLASHING_FILES, (receipt,)))
+    conflicts = [(mine, f"its file was indexed again as {theirs}") for _, mine, theirs in clashes]
+    memories = _changed(db, gc_sql.RESTORE_MEMORIES, (receipt, json.dumps([key for key, _, _ in clashes])))
+    chunks = _restore_chunks(db, receipt)
+    entities, more = _restore_entities(db, receipt)
+    relations, others = _restore_relations(db, receipt)
+    db.execute(gc_sql.SET_UNDONE, (to_micros(now), receipt))
+    return Undone(Totals(memories, chunks, entities, relations), tuple(conflicts + more + others))
+
+
+def _usable_receipt(db: apsw.Connection, uid: str) -> int:
+    found = row(db, gc_sql.GET_RECEIPT, (uid,))
+    if found is None:
+        raise NotFound(f"receipt {uid!r:.60} does not exist in this workspace.", hint="list_trash shows the receipts.")
+    *_, undone, purged = found
+    if undone is not None:
+        raise Conflict(f"receipt {uid} was undone already at {from_micros(undone):%Y-%m-%d %H:%M} UTC.")
+    if purged is not None:
+        raise Conflict(f"receipt {uid} was purged at {from_micros(purged):%Y-%m-%d %H:%M} UTC; it cannot be undone.")
+    key: int = found[0]
+    return key
+
+
+def _restore_chunks(db: apsw.Connection, receipt: int) -> int:
+    db.execute(gc_sql.MAKE_LISTS)
+    db.execute(gc_sql.RESTORABLE_CHUNKS, (receipt,))
+    db.execute(gc_sql.REINDEX_CHUNKS)
+    return _changed(db, gc_sql.RESTORE_CHUNKS, ())
+
+
+def _restore_entities(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
+    """Entities and mentions; where an entity exists again under the same name, its mentions go to that one."""
+    twins = list(db.execute(gc_sql.CLASHING_ENTITIES, (receipt,)))
+    restored = _changed(db, gc_sql.RESTORE_ENTITIES, (receipt, json.dumps([key for key, *_ in twins])))
+    db.execute(gc_sql.RESTORE_MENTIONS, (receipt,))
+    for key, _, twin, _ in twins:
+        db.execute(gc_sql.RELINK_MENTIONS, {"entity": key, "twin": twin, "receipt": receipt})
+    return restored, [
+        (mine, f"it exists again as {theirs}, which has its mentions now") for _, mine, _, theirs in twins
+    ]
+
+
+def _restore_relations(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
+    twins = list(db.execute(gc_sql.CLASHING_RELATIONS, (receipt,)))
+    restored = _changed(db, gc_sql.RESTORE_RELATIONS, (receipt, json.dumps([key for key, _ in twins])))
+    db.execute(gc_sql.HAND_ON_RELATIONS, {"receipt": receipt})
+    return restored, [(uid, "the same relation exists again") for _, uid in twins]
+
+
+def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None = None) -> tuple[list[str], Totals]:
+    """Free what receipts up to a moment hold (or one receipt); the ids of those receipts, and the counts."""
+    key = None if only is None else one(db, gc_sql.RECEIPT_KEY, (only,))
+    receipts = list(db.execute(gc_sql.OLD_RECEIPTS, (to_micros(before), key, key)))
+    freed = dict.fromkeys(gc_sql.PURGE_COUNTED, 0)
+    for receipt, _, plan in receipts:
+        for statement in gc_sql.PURGE_STEPS:
+            db.execute(statement, {"receipt": receipt})
+        for name, step in gc_sql.PURGE_COUNTED.items():
+            freed[name] += _changed(db, step, (receipt,) * step.count("?"))
+        db.execute(gc_sql.DROP_PLAN_ITEMS, (plan,))
+        db.execute(gc_sql.DROP_PLAN_SUMMARY, (plan,))
+        db.execute(gc_sql.SET_PURGED, (to_micros(now), receipt))
+    if receipts:
+        for statement in gc_sql.PURGE_LEFTOVERS:
+            db.execute(statement)
+        generation = one(db, sql.GET_META, ("vector_generation",)) or 0
+        db.execute(sql.SET_META, ("vector_generation", generation + 1))
+    return [uid for _, uid, _ in receipts], Totals(**freed)

@@ -1,0 +1,1 @@
+"""What the tests share: children to fork, a server to talk to, a store to look into."""

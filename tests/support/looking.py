@@ -1,0 +1,126 @@
+"""Look into a home without memsweep: which files there are, and whether a workspace file is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memsweep.store.sqlite.script import spread_script
+
+
+def files_of(home: Path) -> list[Path]:
+    """The live workspace files, in the order of their names in the registry."""
+    with open_file(home / "registry.db") as db:
+        rows = list(db.execute("select file from workspace where deleted_at is null order by name"))
+    return [home / "workspaces" / name for (name,) in rows]
+
+
+def file_of(home: Path, workspace: str = "default") -> Path:
+    with open_file(home / "registry.db") as db:
+        found = db.execute("select file from workspace where name = ? and deleted_at is null", (workspace,)).fetchone()
+    assert found, f"workspace {workspace!r} is not in the registry"
+    return home / "workspaces" / str(found[0])
+
+
+class open_file:
+    """A plain connection to one of our files, with the function its views need."""
+
+    def __init__(self, path: Path) -> None:
+        self._db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        self._db.set_busy_timeout(30_000)
+        self._db.create_scalar_function("spread_script", spread_script, 1, deterministic=True)
+
+    def __enter__(self) -> apsw.Connection:
+        return self._db
+
+    def __exit__(self, *_: object) -> None:
+        self._db.close()
+
+
+def query(path: Path, statement: str, *values: Any) -> list[Any]:
+    with open_file(path) as db:
+        return [row[0] if len(row) == 1 else row for row in db.execute(statement, values)]
+
+
+def count(path: Path, table: str = "live_memory") -> int:
+    return int(query(path, f"select count(*) from {table}")[0])
+
+
+def problems(path: Path) -> list[str]:
+    """Everything in a workspace file that is not as it must be; empty for a whole one."""
+    with open_file(path) as db:
+        found = [str(row[0]) for row in db.execute("pragma integrity_check") if row[0] != "ok"]
+        found += [f"{name}: {row}" for name, statement in _EMPTY.items() for row in db.execute(statement)]
+        found += _text_problems(db)
+        found += _vector_problems(db)
+        try:
+            db.execute("insert into chunk_fts (chunk_fts, rank) values ('integrity-check', 1)")
+        except apsw.Error as error:
+            found.append(f"full text does not match the live chunks: {error}")
+    return found
+
+
+# Each of these finds nothing in a whole file.
+_EMPTY = {
+    "memory without chunks": "select uid from memory where id not in (select memory from chunk)",
+    "chunk without memory": "select uid from chunk where memory not in (select id from memory)",
+    "chunk without vector": "select uid from chunk where id not in (select chunk from vector)",
+    "vector without chunk": "select chunk from vector where chunk not in (select id from chunk)",
+    "chunk without words": """
+        select uid from chunk where trash is null and id not in (select id from chunk_fts_docsize)""",
+    "words without chunk": "select id from chunk_fts_docsize where id not in (select id from chunk where trash is null)",
+    "mention without ends": """
+        select chunk, entity from mention
+        where chunk not in (select id from chunk) or entity not in (select id from entity)""",
+    "relation without ends": """
+        select uid from relation
+        where subject not in (select id from entity) or object not in (select id from entity)""",
+    "name seen in no chunk": """
+        select name_key, value from name_seen, json_each(chunks) where value not in (select id from chunk)""",
+    "memory without thread": "select uid from memory where thread is not null and thread not in (select id from thread)",
+    "two chunks in one place": """
+        select stream, stream_position from chunk where stream is not null
+        group by stream, stream_position having count(*) > 1""",
+    "tags of no memory": "select tag, memory from memory_tag where memory not in (select id from memory)",
+    "tags that disagree": """
+        select uid from memory where (select count(*) from json_each(tags)) <>
+        (select count(*) from memory_tag where memory_tag.memory = memory.id)""",
+    "the same text twice": """
+        select count(*), content_hash from memory where trash is null and stale = 0
+        group by content_hash, thread having count(*) > 1""",
+}
+
+
+_TEXTS = "select id, uid, text, content_hash from memory where source <> 'code_indexer'"
+_PARTS = "select position, start, text, hash from chunk where memory = ? order by position"
+
+
+def _text_problems(db: apsw.Connection) -> list[str]:
+    found = []
+    for key, uid, text, content_hash in db.execute(_TEXTS):
+        if content_hash != _hash(text):
+            found.append(f"{uid}: the hash is not of this text")
+        reached = 0
+        for index, (position, start, part, part_hash) in enumerate(db.execute(_PARTS, (key,))):
+            whole = text[start : start + len(part)] == part and part_hash == _hash(part)
+            if position != index or start > reached or not whole:
+                found.append(f"{uid}: chunk {index} is not a part of its memory")
+            reached = start + len(part)
+        if reached != len(text):
+            found.append(f"{uid}: the chunks end at {reached} of {len(text)}")
+    return found
+
+
+def _vector_problems(db: apsw.Connection) -> list[str]:
+    stored = db.execute("select value from meta where key = 'model'").fetchone()
+    lengths = [row[0] for row in db.execute("select distinct length(data) from vector")]
+    wanted = [json.loads(stored[0])["dimension"]] if stored and lengths else lengths and ["a model"]
+    return [] if lengths == wanted else [f"vectors of {lengths} dimensions instead of {wanted}"]
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode(), digest_size=16).digest()
