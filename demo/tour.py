@@ -7,6 +7,7 @@ import json
 import sys
 import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
@@ -56,16 +57,53 @@ async def keep_apart(client: Client) -> None:
     say(f"    {unknown['error']}")
 
 
-async def tour(home: str) -> None:
+async def index_and_sweep(client: Client, repo: Path) -> None:
+    say("\nIndex code: exact, and cheap to refresh.")
+    (repo / "billing.py").write_text("class Invoice:\n    def total(self):\n        return sum(self.lines)\n")
+    (repo / "mailer.py").write_text("def send_receipt(address):\n    return deliver(address)\n")
+    (repo / "old_tax.py").write_text("def flat_tax(amount):\n    return amount * 0.19\n")
+    code = {"repo_path": str(repo), "workspace_id": "work"}
+    shown(await call(client, "index_codebase", **code))
+    say("  … edit billing.py, move mailer.py, delete old_tax.py")
+    with (repo / "billing.py").open("a") as file:
+        file.write("\n\ndef vat(amount):\n    return amount * 0.2\n")
+    (repo / "mail").mkdir()
+    (repo / "mailer.py").rename(repo / "mail" / "mailer.py")
+    (repo / "old_tax.py").unlink()
+    shown(await call(client, "index_codebase", **code))
+    hit = (await call(client, "search_memory", query="value added tax", limit=1, workspace_id="work"))["results"][0]
+    say(f"    {hit['path']}:{hit['lines'][0]}-{hit['lines'][1]} {hit['symbol']}, verified {hit['verified_at'][:19]}")
+
+    say("\nSweep: plan → look → apply → undo.")
+    plan = await call(client, "prune_memory", strategy="stale_code", workspace_id="work")
+    for item in plan["preview"]:
+        say(f"    would remove {item['type'].lower()} {item['relative_path'] or item['name']}: {item['why']}")
+    refused = await call(client, "prune_memory", dry_run=False, plan_id=plan["plan_id"], workspace_id="work")
+    say(f"    {refused['error']}")
+    done = await call(client, "prune_memory", dry_run=False, confirm=True, plan_id=plan["plan_id"], workspace_id="work")
+    say(f"    {done['message']}")
+    back = await call(client, "undo_prune", receipt_id=done["receipt_id"], workspace_id="work")
+    say(f"    {back['message']}")
+
+
+def shown(answer: dict[str, Any]) -> None:
+    counts = ("indexed", "unchanged", "moved", "removed")
+    files = ", ".join(f"{answer[f'files_{what}']} {what}" for what in counts)
+    say(f"    {files}; {answer['chunks_embedded']} chunks embedded, {answer['stale_memories']} stale")
+
+
+async def tour(home: Path) -> None:
     started = time.perf_counter()
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "memsweep", "serve"], env={"MEMSWEEP_HOME": home}
+        command=sys.executable, args=["-m", "memsweep", "serve"], env={"MEMSWEEP_HOME": str(home / "data")}
     )
     async with Client(stdio_client(server)) as client:
         tools = (await client.list_tools()).tools
         say(f"A memsweep server over stdio: {len(tools)} tools, ready in {time.perf_counter() - started:.1f} s.")
         await remember_and_recall(client)
         await keep_apart(client)
+        (home / "shop").mkdir()
+        await index_and_sweep(client, home / "shop")
         stats = await call(client, "get_stats", workspace_id="work")
         say(f"    {stats['total_memories']} memories, {stats['total_chunks']} chunks, engine {stats['engine']}")
     say(f"\nDone in {time.perf_counter() - started:.1f} s; the data of this tour is gone with its folder.")
@@ -73,4 +111,4 @@ async def tour(home: str) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="memsweep-tour-") as folder:
-        asyncio.run(tour(folder))
+        asyncio.run(tour(Path(folder)))

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,12 +28,21 @@ if TYPE_CHECKING:
 MAX_DESCRIPTION = 1000
 
 
+# The name of the client whose call is being served; it follows the call into its thread.
+calling_client: ContextVar[str] = ContextVar("calling_client", default="")
+
+
 class App:
     """All that one process needs; parts are made when they are first used, so that starting costs nothing."""
 
     def __init__(self, settings: Settings, actor: str = "library") -> None:
         self.settings = settings
-        self.actor = actor
+        self._actor = actor
+
+    @property
+    def actor(self) -> str:
+        """Who is acting, for the audit log: the client of this call, or whoever opened the app."""
+        return calling_client.get() or self._actor
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means the configured one."""

@@ -13,6 +13,11 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
+def local_now() -> datetime:
+    """With the zone of this machine: a schedule means the clock on the wall."""
+    return datetime.now(UTC).astimezone()
+
+
 def new_id(prefix: str) -> str:
     """Random, and never the same in two processes: a fork does not inherit what is left."""
     if _entropy.pid != os.getpid() or len(_entropy.left) < 8:

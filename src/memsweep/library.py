@@ -64,9 +64,11 @@ class AsyncMemory:
     delete = _awaitable(Memory.delete)
     clear = _awaitable(Memory.clear)
     pin = _awaitable(Memory.pin)
+    explain = _awaitable(Memory.explain)
     audit = _awaitable(Memory.audit)
     tombstones = _awaitable(Memory.tombstones)
     remove_tombstone = _awaitable(Memory.remove_tombstone)
+    collecting = _awaitable(Memory.collecting)
     close = _awaitable(Memory.close)
 
     async def __aenter__(self) -> AsyncMemory:

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import new_id, now
-from memsweep.errors import NotFound
+from memsweep.errors import NotFound, UnknownWorkspace
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.code import IndexResult
 from memsweep.model.memory import EmbeddingModel, Remembered, Stats
 from memsweep.model.memory import Memory as StoredMemory
-from memsweep.model.plan import Plan, PlanView, Receipt, Undone
+from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
 from memsweep.model.search import Filters, Page
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Memory:
         app = self._app
         chunking = app.settings.chunking
         return remember(
-            app.engine.open_or_create(self.workspace_id, now()),
+            self._store_to_write(),
             app.embedder,
             app.local_model,
             draft,
@@ -228,6 +228,12 @@ class Memory:
         """Keep a memory or an entity out of every plan, or let it go again; which of them it is."""
         return self._store.collector.pin(item_id, pinned, actor=self._app.actor, now=now())
 
+    def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
+        """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
+        from memsweep.gc import collect
+
+        return collect.explain(self._collecting, item_id)
+
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
         """Who did what, when and why, newest first."""
         return self._store.collector.audit(limit, subject)
@@ -252,19 +258,31 @@ class Memory:
 
     @property
     def _collecting(self) -> Collecting:
+        return self.collecting(self._app.actor)
+
+    def collecting(self, actor: str) -> Collecting:
+        """The collector of this workspace, acting in somebody's name."""
         from memsweep.gc.collect import Collecting
 
         settings = self._app.settings.gc
         return Collecting(
             store=self._store.collector,
             workspace_id=self.workspace_id,
-            actor=self._app.actor,
+            actor=actor,
             clock=now,
             new_id=new_id,
             plan_hours=settings.plan_hours,
             grace_days=settings.grace_days,
             apply_seconds=settings.apply_seconds,
         )
+
+    def _store_to_write(self) -> Store:
+        """The first write makes the workspace, but not before there is a model that could embed it."""
+        try:
+            return self._store
+        except UnknownWorkspace:
+            _ = self._app.embedder.model  # a server that is down says so here
+            return self._app.engine.open_or_create(self.workspace_id, now())
 
     @property
     def _store(self) -> Store:

@@ -48,6 +48,16 @@ EXAMPLE = """\
 # grace_days = 0.0              # what is younger is protected
 # apply_seconds = 60.0          # an apply that takes longer is rolled back
 # purge_days = 30.0             # how long trash is kept at least
+
+[schedule]                      # background collection by a running server
+# enabled = false
+# cron = "0 2 * * *"            # minute hour day month weekday, by the clock on the wall
+# strategies = ["stale_code"]
+# workspaces = []               # empty means all
+# ttl_days = 0.0                # for `expired`; 0 means only what has a date of its own
+# purge_days = 0.0              # also purge what has been in the trash for so long; 0 means never
+# notify_command = []           # gets the summary as JSON on standard input
+# notify_url = ""               # gets the summary as JSON by POST
 """
 
 
@@ -89,6 +99,20 @@ class Gc:
 
 
 @dataclass(frozen=True, slots=True)
+class Schedule:
+    """Background collection, off by default. No workspaces means all; 0 days means never."""
+
+    enabled: bool = False
+    cron: str = "0 2 * * *"
+    strategies: tuple[str, ...] = ("stale_code",)
+    workspaces: tuple[str, ...] = ()
+    ttl_days: float = 0.0
+    purge_days: float = 0.0
+    notify_command: tuple[str, ...] = ()
+    notify_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set, with its default."""
 
@@ -99,6 +123,7 @@ class Settings:
     chunking: Chunking = field(default_factory=Chunking)
     code: Code = field(default_factory=Code)
     gc: Gc = field(default_factory=Gc)
+    schedule: Schedule = field(default_factory=Schedule)
     api_key: str = field(default="", repr=False)
 
     def shown(self) -> dict[str, Any]:
@@ -143,8 +168,16 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         chunking=settings.chunking,
         code=settings.code,
         gc=settings.gc,
-        api_key=environ.get(embedding.api_key_env, ""),
+        schedule=settings.schedule,
+        api_key=_api_key(environ, embedding.api_key_env),
     )
+
+
+def _api_key(environ: Mapping[str, str], name: str) -> str:
+    key = environ.get(name, "").strip()
+    if not key.isascii() or not key.isprintable():
+        raise BadSetting(f"the key in {name} has letters that cannot be sent.", hint="Set it again.")
+    return key
 
 
 def _home(given: Path) -> Path:
@@ -231,6 +264,13 @@ def _convert(kind: type[Any], value: Any, name: str) -> Any:
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
             raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
         return tuple(part for part in parts if part)
+    if kind is bool:
+        words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+        if isinstance(value, str):
+            value = words.get(value.strip().lower(), value)
+        if not isinstance(value, bool):
+            raise BadSetting(f"the setting {name} must be true or false, not {value!r:.40}.")
+        return value
     try:
         if isinstance(value, bool) or (kind in (str, Path) and not isinstance(value, str)):
             raise ValueError

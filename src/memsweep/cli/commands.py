@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from memsweep import __version__
-from memsweep.cli import config, hooks, index, prune, recall, remember, serve, tombstone, watch, workspace
+from memsweep.cli import config, hooks, index, prune, recall, remember, schedule, serve, tombstone, watch, workspace
 
 cli = typer.Typer(
     help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
@@ -48,10 +48,12 @@ for command in (
     prune.purge,
     prune.pin,
     prune.unpin,
+    prune.explain,
     prune.audit,
 ):
     cli.command(command.__name__)(command)
 cli.add_typer(tombstone.cli, name="tombstone")
+cli.add_typer(schedule.cli, name="schedule")
 cli.add_typer(hooks.cli, name="hooks")
 cli.add_typer(workspace.cli, name="workspace")
 cli.add_typer(config.cli, name="config")

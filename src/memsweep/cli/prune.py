@@ -1,4 +1,4 @@
-"""memsweep prune, undo, recover, trash, purge, delete, pin, unpin, audit"""
+"""memsweep prune, undo, recover, trash, purge, delete, pin, unpin, explain, audit"""
 
 from __future__ import annotations
 
@@ -129,6 +129,28 @@ def pin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace 
 def unpin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Let it be collected again."""
     _pin(item_id, False, workspace, as_json)
+
+
+def explain(
+    item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """Why a memory or an entity is alive, or why it is garbage, and its history."""
+    answer = report.explained(*with_app(lambda app: app.memory(workspace).explain(item_id)))
+
+    def words(console: Console) -> None:
+        console.print(
+            f"{answer['type']} {answer['id']} is {'alive' if answer['alive'] else 'not alive'}.", markup=False
+        )
+        for sentence in answer["because"]:
+            console.print(f"  {sentence}", markup=False)
+        for accusation in answer["garbage_for"]:
+            console.print(f"  {accusation['strategy']} would take it: {accusation['why']}", markup=False)
+        if len(answer["path"]) > 1:
+            console.print("  " + " → ".join(str(step["name"]) for step in answer["path"]), markup=False)
+        for event in answer["history"]:
+            console.print(f"  {event['at'][:19]} {event['actor']}: {event['action']} {event['reason']}", markup=False)
+
+    show(answer, as_json, words)
 
 
 def audit(

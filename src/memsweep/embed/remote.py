@@ -34,8 +34,13 @@ class _RemoteEmbedder:
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         import numpy as np
 
-        batches = [self._ask(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
-        return np.concatenate(batches) if batches else np.empty((0, self.model.dimension), np.float32)
+        dimension = self.model.dimension
+        batches = [np.empty((0, dimension), np.float32)]
+        for start in range(0, len(texts), _BATCH):
+            batches.append(self._ask(texts[start : start + _BATCH]))
+            if (got := batches[-1].shape[1]) != dimension:
+                raise self._failed(f"gave vectors of {got} dimensions instead of {dimension}")
+        return np.concatenate(batches)
 
     def _rows(self, answer: Any) -> Any:
         raise NotImplementedError
@@ -56,11 +61,11 @@ class _RemoteEmbedder:
             rows = np.asarray(self._rows(answer.json()), np.float32)
         except httpx.HTTPStatusError as error:
             raise self._failed(f"answered {error.response.status_code}: {error.response.text[:200]}") from None
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._failed(f"cannot be reached ({error or type(error).__name__})") from None
         except (ValueError, KeyError, TypeError, IndexError):
             raise self._failed("gave an answer without embeddings") from None
-        if rows.ndim != 2 or len(rows) != len(texts) or not np.isfinite(rows).all():
+        if rows.ndim != 2 or len(rows) != len(texts) or not rows.size or not np.isfinite(rows).all():
             raise self._failed(f"gave {rows.shape} for {len(texts)} texts, or values that are no numbers")
         return rows
 

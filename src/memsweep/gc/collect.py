@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc.disk import missing_files
 from memsweep.gc.planner import check_cap, make_plan, needs_of, plan_of
-from memsweep.gc.strategies import resolve
+from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Options
-from memsweep.model.audit import Purged
+from memsweep.gc.verdict import judge
+from memsweep.model.audit import AuditEvent, Purged
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import Draft, Found, Plan, Receipt, Survey, Undone
+from memsweep.model.plan import Draft, Found, Plan, PlanView, Receipt, Survey, Totals, Undone, Verdict
 from memsweep.store.protocol import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
@@ -86,6 +87,27 @@ def plan_and_apply(
     return _at_once(tools, decide, needs, missing, "prune", strategy, _cap(allow_large))
 
 
+def prune_in_steps(tools: Collecting, strategy: str, step: int, ttl_days: float | None = None) -> Iterator[Receipt]:
+    """Plan and apply again and again, at most `step` things at a time, until nothing is found or nothing moves."""
+    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
+    while True:
+        receipt = _at_once(tools, _first(decide, step), needs, missing, "prune", strategy, _no_check)
+        if receipt.totals == Totals():
+            return
+        yield receipt
+
+
+def _first(decide: Callable[[Survey], Draft], step: int) -> Callable[[Survey], Draft]:
+    """The first memories of a decision; entities wait until no memory is left, since they may fall with one."""
+
+    def some(survey: Survey) -> Draft:
+        draft = decide(survey)
+        chosen = [item for item in draft.items if item.kind in ("memory", "chunk")] or list(draft.items)
+        return replace(draft, items=tuple(chosen[:step]))
+
+    return some
+
+
 def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
     """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
     key = _key(tools, memory_id)
@@ -144,6 +166,22 @@ def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Sa
     if tools.workspace_id == DEFAULT_WORKSPACE:
         warnings.append("WARNING: Deleting from default workspace")
     return Safety(not blocked, tuple(warnings), blocked)
+
+
+def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
+    """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
+    found = tools.store.find(item_id)
+    if found is None:
+        raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
+    kind, key, receipt_id = found
+    history = tools.store.audit(20, item_id)
+    if receipt_id is not None:
+        said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory brings it back."
+        return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
+    needs = frozenset(need for strategy in STRATEGIES.values() for need in strategy.needs)
+    survey = tools.store.survey(needs, missing_files(tools.store.code_paths()))
+    verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id)
+    return verdict, [tools.store.describe("entity", step) for step in verdict.path], history
 
 
 def _require(confirm: bool) -> None:

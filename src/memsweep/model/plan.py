@@ -158,3 +158,17 @@ def digest_of(items: Sequence[PlanItem]) -> str:
     for item in items:
         hasher.update(f"{item.kind}\0{item.key}\0{item.version}\0{item.reason}\n".encode())
     return hasher.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why something is alive, or why it is garbage, or where it went."""
+
+    id: str
+    kind: Kind
+    alive: bool
+    because: tuple[str, ...]
+    garbage_for: tuple[tuple[str, str], ...] = ()
+    """Strategy and reason."""
+    path: tuple[int, ...] = ()
+    """From the thing to what keeps it: entities by key."""

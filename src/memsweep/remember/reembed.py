@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.store.protocol import Store
 
 Progress = Callable[[int, int], None]
 _BATCH = 256
+_LAST = 64  # so many may be embedded while writers wait
 
 
 def reembed(store: Store, embedder: Embedder, progress: Progress) -> int:
     """Stage a vector for every chunk, then switch. A stopped run goes on where it was. Returns the chunks embedded.
 
-    Chunks that are added meanwhile still get a vector of the old model; they are found missing at the
-    switch and staged in another round, and the switch itself sees all or nothing.
+    Chunks that are added meanwhile still get a vector of the old model. The last few are embedded by the
+    switch itself, while nobody can write: so it comes to an end however busy the writers are, and sees
+    all or nothing.
     """
-    done = 0
-    while missing := store.switch_model(embedder.model):
-        while batch := store.unstaged(embedder.model, _BATCH):
-            vectors = quantise(embedder.embed([text for _, text in batch]))
-            store.stage_vectors(zip((key for key, _ in batch), vectors, strict=True), embedder.model)
-            done += len(batch)
-            progress(done, max(done, missing))
+    model, done, total = embedder.model, 0, 0
+
+    def embed(texts: Sequence[str]) -> list[bytes]:
+        nonlocal done
+        vectors = quantise(embedder.embed(texts))
+        done += len(texts)
+        progress(done, max(done, total))
+        return vectors
+
+    while missing := store.switch_model(model, embed, _LAST):
+        total = done + missing
+        while len(batch := store.unstaged(model, _BATCH)) > _LAST:
+            vectors = embed([text for _, text in batch])
+            store.stage_vectors(zip((key for key, _ in batch), vectors, strict=True), model)
     return done

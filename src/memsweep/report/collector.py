@@ -9,7 +9,7 @@ from typing import Any, NotRequired
 from typing_extensions import TypedDict
 
 from memsweep.model.audit import AuditEvent, Purged, Trashed
-from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone
+from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
 from memsweep.model.times import iso
 
 _HOW_TO_APPLY = "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -80,6 +80,28 @@ class PinAnswer(TypedDict):
 
 class AuditAnswer(TypedDict):
     events: list[dict[str, Any]]
+
+
+class ExplainAnswer(TypedDict):
+    id: str
+    type: str
+    alive: bool
+    because: list[str]
+    garbage_for: list[dict[str, str]]
+    path: list[dict[str, str | None]]
+    history: list[dict[str, Any]]
+
+
+def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[AuditEvent]) -> ExplainAnswer:
+    return {
+        "id": verdict.id,
+        "type": verdict.kind.capitalize(),
+        "alive": verdict.alive,
+        "because": list(verdict.because),
+        "garbage_for": [{"strategy": strategy, "why": reason} for strategy, reason in verdict.garbage_for],
+        "path": [{"id": step.id, "name": step.name, "entity_type": step.entity_type} for step in path],
+        "history": audited(history)["events"],
+    }
 
 
 def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> PruneAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -67,6 +67,7 @@ class StatsAnswer(TypedDict):
     dimension: int | None
     oldest: str | None
     newest: str | None
+    schedule: NotRequired[dict[str, Any]]
 
 
 class WorkspaceAnswer(TypedDict):
@@ -126,8 +127,9 @@ def memory(result: Memory) -> MemoryAnswer:
     }
 
 
-def stats(result: Stats) -> StatsAnswer:
-    return {
+def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnswer:
+    """`schedule`: when background collection ran last and runs next, where there is any."""
+    answer: StatsAnswer = {
         "workspace_id": result.workspace_id,
         "total_memories": result.total_memories,
         "total_chunks": result.total_chunks,
@@ -142,6 +144,7 @@ def stats(result: Stats) -> StatsAnswer:
         "oldest": iso(result.oldest) if result.oldest else None,
         "newest": iso(result.newest) if result.newest else None,
     }
+    return {**answer, "schedule": dict(schedule)} if schedule else answer
 
 
 def workspace(result: Workspace, message: str = "") -> WorkspaceAnswer:

@@ -15,6 +15,7 @@ from mcp_types import ToolAnnotations
 
 from memsweep import __version__
 from memsweep.app import App
+from memsweep.background import Background
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import Profile, ToolRow
 from memsweep.server.tools.code import code_tools
@@ -49,9 +50,12 @@ def serve(app: App, profile: Profile) -> None:
     """Serve until the client hangs up."""
     logging.getLogger("memsweep").setLevel(app.settings.log_level)
     server = make_server(app, profile)
+    background = Background(app)
+    background.start()
     try:
         server.run("stdio")
     finally:
+        background.stop()
         app.close()
 
 

@@ -13,6 +13,7 @@ from mcp.server.mcpserver.tools.base import Tool
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
+from memsweep.app import calling_client
 from memsweep.errors import MemsweepError
 from memsweep.server.schema import compact_input, compact_output
 
@@ -34,6 +35,7 @@ class MemsweepTool(Tool):
         known = self.parameters["properties"]
         if unknown := [name for name in arguments if name not in known]:
             return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
+        calling_client.set(_client_name(context))
         try:
             answer = await super().run(arguments, context, convert_result=False)
         except ToolError as error:
@@ -51,6 +53,12 @@ class MemsweepTool(Tool):
                 return _invalid(error)
         logger.error("tool %s failed", self.name, exc_info=error)
         return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
+
+
+def _client_name(context: Context[Any, Any]) -> str:
+    """Who asks, for the audit log."""
+    client = context.request_context.session.client_params
+    return f"mcp:{client.client_info.name}"[:80] if client is not None else "mcp"
 
 
 def _failure(sentence: str) -> CallToolResult:

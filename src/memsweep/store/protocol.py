@@ -10,8 +10,10 @@ from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.code import CodeTotals, FileSkip, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.plan import Draft as PlanDraft
-from memsweep.model.plan import Plan, PlanView, Receipt, Survey, Undone
+from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
+
+Embed = Callable[[Sequence[str]], list[bytes]]
 
 
 class Store(Protocol):
@@ -83,8 +85,11 @@ class Store(Protocol):
     def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
         """Keep vectors of another model beside the current ones."""
 
-    def switch_model(self, model: EmbeddingModel) -> int:
-        """Make the staged vectors the current ones if none is missing; return how many are missing."""
+    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+        """Make the staged vectors the current ones; of those missing, `at_most` are embedded on the spot.
+
+        Returns how many are missing if they are more, and changes nothing then.
+        """
 
     def close(self) -> None: ...
 
@@ -100,6 +105,13 @@ class Collector(Protocol):
 
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         """The keys of those that are live."""
+
+    def survey(self, needs: Collection[str], missing_files: Collection[int]) -> Survey: ...
+
+    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
+        """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
+
+    def describe(self, kind: Kind, key: int) -> PlanView: ...
 
     def plan(
         self,

@@ -1,9 +1,12 @@
 """The collector: plan, look, apply, undo, purge."""
 
-from __future__ import annotations
+# No postponed annotations here: the SDK must see the resolver itself, not its name.
 
 from typing import Annotated
 
+from mcp.server.elicitation import ElicitationResult
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
@@ -11,6 +14,7 @@ from memsweep.gc.explain import why
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.report import collector as report
+from memsweep.server.consent import Consent, can_ask, granted, question
 from memsweep.server.tools import ToolRow
 
 Strategy = Annotated[str, Field(description=", ".join(NAMES))]
@@ -19,7 +23,16 @@ AllowLarge = Annotated[bool, Field(description="remove more than half of the wor
 
 
 def collector_tools(app: App) -> list[ToolRow]:
+    def consent(
+        context: Context, workspace_id: str, dry_run: bool, confirm: bool, plan_id: str | None
+    ) -> Elicit[Consent] | Consent:
+        if dry_run or not confirm or plan_id is None or not can_ask(context):
+            return Consent(approve=True)
+        memory = app.memory(workspace_id)
+        return question(memory.workspace_id, memory.plan(plan_id), memory.plan_items(plan_id, limit=5))
+
     def prune_memory(
+        agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
         workspace_id: str = "",
         dry_run: bool = True,
         confirm: bool = False,
@@ -33,6 +46,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         """Find garbage and, with dry_run=false and confirm=true, move it to the trash. Preview first."""
         memory = app.memory(workspace_id)
         if not dry_run:
+            granted(agreed)
             if plan_id is not None:
                 return report.applied(memory.apply_plan(plan_id, confirm=confirm, allow_large=allow_large))
             receipt = memory.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
@@ -79,6 +93,10 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
+    def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
+        """Why a memory or an entity is alive, or why it is garbage, and its history."""
+        return report.explained(*app.memory(workspace_id).explain(id))
+
     return [
         ToolRow(prune_memory, destroys=True),
         ToolRow(undo_prune),
@@ -87,5 +105,6 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(list_trash, reads=True, profile="full"),
         ToolRow(purge_trash, destroys=True, profile="full"),
         ToolRow(clear_all, destroys=True, profile="full"),
+        ToolRow(explain_memory, reads=True, profile="full"),
         ToolRow(pin, repeats=True, profile="full"),
     ]

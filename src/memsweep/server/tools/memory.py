@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.background import Background
 from memsweep.report import memory as report
 from memsweep.server.tools import ToolRow
 
@@ -66,7 +67,7 @@ def memory_tools(app: App) -> list[ToolRow]:
 
     def get_stats(workspace_id: str = "") -> report.StatsAnswer:
         """Counts and sizes of a workspace."""
-        return report.stats(app.memory(workspace_id).stats())
+        return report.stats(app.memory(workspace_id).stats(), Background(app).times())
 
     return [
         ToolRow(add_memory, repeats=True),

@@ -13,7 +13,7 @@ import apsw
 
 from memsweep.errors import Conflict, NotFound, StoreBusy
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.plan import Draft, Plan, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.plan import Draft, Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, iso, to_micros
 from memsweep.store.sqlite import gc_sql, plans, surveying, trash
 from memsweep.store.sqlite.connect import Pool, immediate, one, row
@@ -38,6 +38,20 @@ class SqliteCollector:
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         with self._pool.reading() as db:
             return surveying.memory_keys(db, ids)
+
+    def survey(self, needs: Collection[str], missing_files: Collection[int]) -> Survey:
+        with self._pool.reading() as db:
+            return surveying.survey(db, needs, missing_files)
+
+    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
+        """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
+        with self._pool.reading() as db:
+            found: tuple[Kind, int, str | None] | None = row(db, gc_sql.FIND_ANYTHING, {"id": item_id})
+            return found
+
+    def describe(self, kind: Kind, key: int) -> PlanView:
+        with self._pool.reading() as db:
+            return plans.describe(db, kind, key, "", {})
 
     def plan(
         self,

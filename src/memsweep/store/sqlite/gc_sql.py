@@ -28,6 +28,13 @@ CODE_PATHS = """
     join code_root on code_root.id = code_file.root"""
 MEMORY_KEYS = "select uid, id from live_memory where uid in (select value from json_each(?))"
 
+FIND_ANYTHING = """
+    select 'memory', memory.id, receipt.uid from memory
+    left join receipt on receipt.id = memory.trash where memory.uid = :id
+    union all
+    select 'entity', entity.id, receipt.uid from entity
+    left join receipt on receipt.id = entity.trash where entity.uid = :id"""
+
 # plans
 ADD_PLAN = """
     insert into plan (uid, strategy, created_at, expires_at, digest, summary) values (?, ?, ?, ?, ?, ?) returning id"""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import apsw
 
 from memsweep.model.memory import EmbeddingModel
+from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.connect import one
 from memsweep.store.sqlite.writing import write_model
@@ -25,15 +26,19 @@ def stage(db: apsw.Connection, vectors: Iterable[tuple[int, bytes]], model: Embe
     db.executemany(sql.STAGE_VECTOR, vectors)
 
 
-def switch(db: apsw.Connection, model: EmbeddingModel) -> int:
-    """Take the staged vectors if every chunk has one; how many have none."""
+def switch(db: apsw.Connection, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+    """Take the staged vectors once every chunk has one; how many have none if they are too many to add them now."""
     _stage_for(db, model)
     missing: int = one(db, sql.UNSTAGED_COUNT)
-    if missing == 0:
-        db.execute(sql.SWITCH_VECTORS)
-        db.execute(sql.SET_META, (_GENERATION, (one(db, sql.GET_META, (_GENERATION,)) or 0) + 1))
-        write_model(db, model)
-    return missing
+    if missing > at_most:
+        return missing
+    if rest := list(db.execute(sql.UNSTAGED, (missing,))):
+        vectors = embed([text for _, text in rest])
+        db.executemany(sql.STAGE_VECTOR, zip((key for key, _ in rest), vectors, strict=True))
+    db.execute(sql.SWITCH_VECTORS)
+    db.execute(sql.SET_META, (_GENERATION, (one(db, sql.GET_META, (_GENERATION,)) or 0) + 1))
+    write_model(db, model)
+    return 0
 
 
 def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:

@@ -272,9 +272,9 @@ def match_words(where: str) -> str:
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass."""
+    """Which of some chunks are live and pass, and where they stand."""
     return (
-        "select chunk.id from json_each(?) as wanted join chunk on chunk.id = wanted.value"
+        "select chunk.id, stream, stream_position from json_each(?) as wanted join chunk on chunk.id = wanted.value"
         f" where chunk.trash is null{where}"
     )
 

@@ -12,6 +12,7 @@ from memsweep.model.code import CodeTotals, FileSkip, FileWrite, KnownFile, RunE
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import code, reembedding, searching, sql, words, writing
 from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, row
@@ -102,6 +103,7 @@ class SqliteStore:
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         with self._pool.reading() as db:
+            writing.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
@@ -169,9 +171,9 @@ class SqliteStore:
         with self._pool.writing() as db:
             reembedding.stage(db, vectors, model)
 
-    def switch_model(self, model: EmbeddingModel) -> int:
+    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
         with self._pool.writing() as db:
-            missing = reembedding.switch(db, model)
+            missing = reembedding.switch(db, model, embed, at_most)
         if missing == 0:
             self._vectors.forget()
         return missing

@@ -51,6 +51,16 @@ def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
         )
 
 
+def check_dimension(db: apsw.Connection, dimension: int) -> None:
+    """A query was embedded before this snapshot was taken: the workspace may have changed its model in between."""
+    known = read_model(db)
+    if known is not None and known.dimension != dimension:
+        raise ModelMismatch(
+            f"this workspace was embedded by {known.name} ({known.dimension} dimensions), not by the model of the query.",
+            hint="Ask again.",
+        )
+
+
 def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}

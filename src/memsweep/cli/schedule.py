@@ -1,0 +1,54 @@
+"""memsweep schedule …"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from memsweep.background import Background
+from memsweep.cli.door import Json, show, with_app
+
+cli = typer.Typer(help="Background collection: what it does, when, and what it did.", no_args_is_help=True)
+
+
+@cli.command("show")
+def show_schedule(as_json: Json = False) -> None:
+    """The settings of the schedule, the last run and the next."""
+    answer = with_app(lambda app: Background(app).status())
+
+    def words(console: Any) -> None:
+        state = "on" if answer["enabled"] else "off (schedule.enabled in memsweep.toml turns it on)"
+        print(f"Background collection is {state}.")
+        print(f"cron {answer['cron']!r}, strategies {', '.join(answer['strategies'])}")
+        print(f"last run {answer['last_run'] or 'never'}, next run {answer['next_run'] or 'never'}")
+        for item in answer["last_outcomes"]:
+            print(_line(item))
+
+    show(answer, as_json, words)
+
+
+@cli.command()
+def run(as_json: Json = False) -> None:
+    """Run the schedule once, now; for a cron of your own."""
+
+    def work(app: Any) -> dict[str, Any]:
+        background = Background(app)
+        background.check()
+        return background.run() or {"last_run": None, "outcomes": [], "busy": True}
+
+    answer = with_app(work)
+
+    def words(console: Any) -> None:
+        if answer.get("busy"):
+            print("Another process is running it.")
+        for item in answer["outcomes"]:
+            print(_line(item))
+
+    show(answer, as_json, words)
+
+
+def _line(item: dict[str, Any]) -> str:
+    done = f"{item['deleted_memories']} memories, {item['deleted_entities']} entities to the trash"
+    stopped = f"; stopped: {item['stopped']}" if item["stopped"] else ""
+    return f"  {item['workspace_id']}: {done}, {item['purged_memories']} purged{stopped}"

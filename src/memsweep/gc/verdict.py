@@ -1,0 +1,90 @@
+"""Why something is alive or garbage: the same rules as the plans', asked about one thing. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Mapping
+
+from memsweep.gc.explain import why
+from memsweep.gc.planner import make_plan
+from memsweep.gc.roots import is_root, rooted_entities
+from memsweep.gc.strategies import STRATEGIES
+from memsweep.gc.strategies.rule import Options
+from memsweep.model.plan import EntityRow, Kind, MemoryRow, Survey, Verdict
+from memsweep.model.times import from_micros, iso
+
+
+def judge(survey: Survey, kind: Kind, key: int, uid: str, options: Options, workspace_id: str) -> Verdict:
+    """The verdict on a live memory or entity."""
+    accused = tuple(
+        (name, why(item.reason, item.evidence))
+        for name in STRATEGIES
+        for item in make_plan(survey, name, options, workspace_id).items
+        if (item.kind, item.key) == (kind, key)
+    )
+    if kind == "memory":
+        row = next(row for row in survey.memories if row.key == key)
+        return Verdict(uid, kind, not accused, tuple(_reasons_of_memory(row)), accused)
+    entity = next(row for row in survey.entities if row.key == key)
+    path = _way_to_root(survey, key)
+    return Verdict(uid, kind, bool(path) or not accused, tuple(_reasons_of_entity(survey, entity, path)), accused, path)
+
+
+def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
+    seen = iso(from_micros(row.created_at if row.last_seen_at is None else row.last_seen_at))
+    if row.pinned:
+        yield "It is pinned."
+    if row.is_code:
+        state = "had left the folder" if row.stale else "was there"
+        yield f"Its file {state} when it was last looked for; last seen {seen}."
+    else:
+        yield f"It was remembered, and last seen {seen}."
+    if row.expires_at is not None:
+        yield f"It expires at {iso(from_micros(row.expires_at))}."
+
+
+def _reasons_of_entity(survey: Survey, entity: EntityRow, path: tuple[int, ...]) -> Iterable[str]:
+    if not path:
+        yield "Nothing keeps it: no mention, no pin, no fact handed in, and no way to anything that has one."
+        return
+    steps = len(path) - 1
+    holder = next(row for row in survey.entities if row.key == path[-1])
+    where = "It" if steps == 0 else f"An entity {steps} step{'' if steps == 1 else 's'} away"
+    mentions = sum(mentioned == holder.key for _, mentioned in survey.mentions)
+    if holder.pinned:
+        yield f"{where} is pinned."
+    if holder.handed_in:
+        yield f"{where} was handed in explicitly."
+    if mentions:
+        yield f"{where} is mentioned by {mentions} live memor{'y' if mentions == 1 else 'ies'}."
+    if is_root(holder) and not (holder.pinned or holder.handed_in):
+        yield f"{where} is of a permanent type."
+
+
+def _way_to_root(survey: Survey, key: int) -> tuple[int, ...]:
+    """The shortest way to an entity that is a root, the thing itself first."""
+    roots = rooted_entities(survey)
+    ways: Mapping[int, list[int]] = defaultdict(list)
+    for left, right in survey.edges:
+        ways[left].append(right)
+        ways[right].append(left)
+    came_from: dict[int, int | None] = {key: None}
+    waiting = deque([key])
+    while waiting:
+        here = waiting.popleft()
+        if here in roots:
+            return _trace(came_from, here)
+        for there in sorted(ways[here]):
+            if there not in came_from:
+                came_from[there] = here
+                waiting.append(there)
+    return ()
+
+
+def _trace(came_from: Mapping[int, int | None], end: int) -> tuple[int, ...]:
+    way: list[int] = []
+    step: int | None = end
+    while step is not None:
+        way.append(step)
+        step = came_from[step]
+    return tuple(reversed(way))
