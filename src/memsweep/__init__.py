@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
+    from memsweep.context import ContextHeap, sweep_messages
     from memsweep.errors import MemsweepError
     from memsweep.library import AsyncMemory, open_memory, open_memory_async
     from memsweep.memory import Memory
 
-__all__ = ["AsyncMemory", "Memory", "MemsweepError", "__version__", "open_memory", "open_memory_async"]
+__all__ = [
+    "AsyncMemory",
+    "ContextHeap",
+    "Memory",
+    "MemsweepError",
+    "__version__",
+    "open_memory",
+    "open_memory_async",
+    "sweep_messages",
+]
 
-_ROOMS = {"Memory": "memory", "MemsweepError": "errors"}
+_ROOMS = {"ContextHeap": "context", "Memory": "memory", "MemsweepError": "errors", "sweep_messages": "context"}
 
 
 def __getattr__(name: str) -> Any:

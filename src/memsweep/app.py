@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from contextvars import ContextVar
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memsweep.clock import now
+from memsweep.clock import new_id, now
 from memsweep.errors import Unconfirmed
 from memsweep.memory import Memory
 from memsweep.model.ids import check_name
 from memsweep.model.memory import Workspace
+from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text
 from memsweep.settings import Settings, load_settings
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000
+_WORKSPACE_RECEIPT = "wsrcpt"
 
 
 # The name of the client whose call is being served; it follows the call into its thread.
@@ -64,7 +67,19 @@ class App:
                 f"deleting workspace {workspace_id!r} requires explicit confirmation.",
                 hint="Set confirm=true to proceed.",
             )
-        return self.engine.delete(workspace_id, now())
+        return self.engine.delete(workspace_id, now(), new_id(_WORKSPACE_RECEIPT))
+
+    def undo(self, receipt_id: str, workspace_id: str = "") -> Undone:
+        """Bring back what a receipt removed: things of a workspace, or a whole one."""
+        if not receipt_id.startswith(f"{_WORKSPACE_RECEIPT}_"):
+            return self.memory(workspace_id).undo(receipt_id)
+        stats = self.memory(self.engine.undelete(receipt_id).id).stats()
+        counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
+        return Undone(Totals(*counts), ())
+
+    def purge_workspaces(self, older_than_days: float) -> int:
+        """Free workspaces that were deleted so long ago; how many."""
+        return self.engine.purge_deleted(now() - timedelta(days=older_than_days))
 
     @cached_property
     def engine(self) -> Engine:

@@ -146,7 +146,8 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read the file and the environment; refuse what is unknown or impossible."""
     environ = {**environ, **(overrides or {})}
-    values = _merge(_from_file(config_file(environ)), _from_environ(environ))
+    stored = {} if _home_is_locked(environ) else _from_file(config_file(environ))
+    values = _merge(stored, _from_environ(environ))
     settings: Settings = _build(Settings, values, "")
     embedding = _checked_embedding(settings.embedding)
     check_name(settings.workspace, "the workspace in the settings")
@@ -178,6 +179,14 @@ def _api_key(environ: Mapping[str, str], name: str) -> str:
     if not key.isascii() or not key.isprintable():
         raise BadSetting(f"the key in {name} has letters that cannot be sent.", hint="Set it again.")
     return key
+
+
+def _home_is_locked(environ: Mapping[str, str]) -> bool:
+    """A home that is absent or cannot be entered has no settings; a server starts, and its tools say what is wrong."""
+    home = environ.get("MEMSWEEP_HOME")
+    if not home or environ.get("MEMSWEEP_CONFIG"):
+        return False
+    return not os.access(Path(home).expanduser(), os.X_OK)
 
 
 def _home(given: Path) -> Path:

@@ -31,11 +31,13 @@ def _tools(profile, tmp_path):
 def test_the_public_names_are_these():
     assert memsweep.__all__ == [
         "AsyncMemory",
+        "ContextHeap",
         "Memory",
         "MemsweepError",
         "__version__",
         "open_memory",
         "open_memory_async",
+        "sweep_messages",
     ]
     assert all(getattr(memsweep, name) is not None for name in memsweep.__all__)
 

@@ -107,8 +107,6 @@ def test_no_file_names_a_registry_host_or_a_folder_of_one_machine():
     guilty = [
         name
         for name in listed.split("\0")
-        if name
-        and (ROOT / name).is_file()
-        and forbidden.search((ROOT / name).read_text("utf-8", errors="replace"))
+        if name and (ROOT / name).is_file() and forbidden.search((ROOT / name).read_text("utf-8", errors="replace"))
     ]
     assert guilty == []

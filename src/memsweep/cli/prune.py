@@ -58,7 +58,7 @@ def prune(
 
 def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Bring back everything that a prune or a deletion removed."""
-    answer = report.undone(with_app(lambda app: app.memory(workspace).undo(receipt_id)))
+    answer = report.undone(with_app(lambda app: app.undo(receipt_id, workspace)))
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
@@ -115,7 +115,8 @@ def purge(
         sure = yes
         if not yes and sys.stdin.isatty() and not as_json:
             sure = typer.confirm(f"Free everything that has been in the trash for {days:g} days, for good?")
-        return report.purged(app.memory(workspace).purge(days, confirm=sure))
+        purged = app.memory(workspace).purge(days, confirm=sure)
+        return report.purged(purged, app.purge_workspaces(days))
 
     answer = with_app(run)
     show(answer, as_json, lambda console: console.print(answer["message"], markup=False))

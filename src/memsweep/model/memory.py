@@ -129,6 +129,8 @@ class Workspace:
     id: str
     description: str
     created_at: datetime
+    receipt_id: str | None = None
+    """Of its deletion."""
 
 
 @dataclass(frozen=True, slots=True)

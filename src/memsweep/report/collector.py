@@ -69,6 +69,7 @@ class PurgeAnswer(TypedDict):
     purged_chunks: int
     purged_entities: int
     purged_relations: int
+    purged_workspaces: int
     message: str
 
 
@@ -177,13 +178,14 @@ def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor
     return {"items": [shown(item) for item in items], "total": total, "next_cursor": next_cursor}
 
 
-def purged(result: Purged) -> PurgeAnswer:
+def purged(result: Purged, workspaces: int = 0) -> PurgeAnswer:
     return {
         "receipts": list(result.receipts),
         "purged_memories": result.memories,
         "purged_chunks": result.chunks,
         "purged_entities": result.entities,
         "purged_relations": result.relations,
+        "purged_workspaces": workspaces,
         "message": f"Freed {_count(result.memories, 'memory', 'memories')} and {result.chunks} chunks for good.",
     }
 

@@ -74,6 +74,7 @@ class WorkspaceAnswer(TypedDict):
     workspace_id: str
     description: str
     created_at: str
+    receipt_id: NotRequired[str]
     message: NotRequired[str]
 
 
@@ -161,7 +162,9 @@ def workspaces(results: Iterable[Workspace], current: str) -> WorkspacesAnswer:
 
 
 def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
-    return workspace(result, f"Workspace {result.id!r} was deleted; its file is kept in the data folder.")
+    how = f"undo_prune with {result.receipt_id} brings it back"
+    answer = workspace(result, f"Workspace {result.id!r} is in the trash; {how}.")
+    return {**answer, "receipt_id": result.receipt_id or ""}
 
 
 def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:

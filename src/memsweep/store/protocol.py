@@ -179,8 +179,14 @@ class Engine(Protocol):
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         """A new workspace, or `AlreadyExists`."""
 
-    def delete(self, workspace_id: str, now: datetime) -> Workspace:
-        """Take a workspace out of sight, or `UnknownWorkspace`; its data is kept aside."""
+    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
+        """Take a workspace out of sight; its data is kept aside."""
+
+    def undelete(self, receipt_id: str) -> Workspace:
+        """Bring back a workspace whose deletion has this receipt."""
+
+    def purge_deleted(self, before: datetime) -> int:
+        """Free workspaces that were deleted up to a moment; how many."""
 
     def open(self, workspace_id: str) -> Store:
         """An existing workspace, or `UnknownWorkspace`."""

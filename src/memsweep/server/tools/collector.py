@@ -58,7 +58,7 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     def undo_prune(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
         """Bring back everything that a prune or a deletion removed."""
-        return report.undone(app.memory(workspace_id).undo(receipt_id))
+        return report.undone(app.undo(receipt_id, workspace_id))
 
     def delete_memory(
         memory_id: str, confirm: bool = False, forever: bool = False, workspace_id: str = ""
@@ -80,9 +80,10 @@ def collector_tools(app: App) -> list[ToolRow]:
     def purge_trash(
         older_than_days: float | None = None, confirm: bool = False, workspace_id: str = ""
     ) -> report.PurgeAnswer:
-        """Free what has been in the trash for so long (30 days). This cannot be undone."""
+        """Free what has been in the trash for so long (30 days), deleted workspaces too. Cannot be undone."""
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        return report.purged(app.memory(workspace_id).purge(days, confirm=confirm))
+        purged = app.memory(workspace_id).purge(days, confirm=confirm)
+        return report.purged(purged, app.purge_workspaces(days))
 
     def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.DeletedAnswer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import apsw
 
-from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
+from memsweep.errors import AlreadyExists, MemsweepError, NotFound, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import sql
@@ -58,17 +58,43 @@ class SqliteEngine:
             raise
         return workspace
 
-    def delete(self, workspace_id: str, now: datetime) -> Workspace:
+    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
         if self._find(workspace_id) is None:
             raise self._unknown(workspace_id)
         with self._registry.writing() as db:
-            hidden = row(db, sql.HIDE_WORKSPACE, (to_micros(now), workspace_id))
+            hidden = row(db, sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
         if hidden is None:
             raise self._unknown(workspace_id)
         file, description, created_at = hidden
         with contextlib.suppress(StoreError):  # a file that is missing or damaged can be deleted all the same
             self._store(workspace_id, file).mark_deleted(now)
-        return Workspace(workspace_id, description, from_micros(created_at))
+        return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None)
+
+    def undelete(self, receipt_id: str) -> Workspace:
+        with self._registry.writing() as db:
+            hidden = row(db, sql.HIDDEN_WORKSPACE, (receipt_id,))
+            if hidden is None:
+                raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+            name, file, description, created_at = hidden
+            if one(db, sql.FIND_WORKSPACE, (name,)) is not None:
+                raise AlreadyExists(
+                    f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
+                    hint="Delete the new one first.",
+                )
+            db.execute(sql.SHOW_WORKSPACE, (receipt_id,))
+        self._store(name, file).mark_deleted(None)
+        return Workspace(name, description, from_micros(created_at))
+
+    def purge_deleted(self, before: datetime) -> int:
+        """Free the files of workspaces that were deleted up to a moment; how many."""
+        if not self._has_registry():
+            return 0
+        with self._registry.writing() as db:
+            files = [file for (file,) in db.execute(sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()]
+        for file in files:
+            for path in self._folder.glob(f"{Path(str(file)).stem}.*"):
+                path.unlink(missing_ok=True)
+        return len(files)
 
     def open(self, workspace_id: str) -> SqliteStore:
         file = self._find(workspace_id)

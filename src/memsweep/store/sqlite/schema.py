@@ -203,7 +203,8 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
         file text not null unique,
         description text not null default '',
         created_at integer not null,
-        deleted_at integer
+        deleted_at integer,
+        receipt text
     );
     create unique index workspace_by_name on workspace (name) where deleted_at is null;
     """,

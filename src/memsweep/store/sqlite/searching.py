@@ -32,10 +32,10 @@ def candidates(
 ) -> list[Candidate]:
     by_words = _by_words(db, words.expression(db, query), filters, depth)
     keys, cosines = vectors.similarities(db, vector)
-    places = _nearest(db, keys, cosines, filters, depth)
-    places |= _places(db, by_words.keys() - places.keys())
-    similarity = _similarity_of(keys, cosines, places)
-    return [Candidate(key, by_words.get(key, 0.0), similarity[key], places[key]) for key in sorted(places)]
+    found = set(by_words) | _nearest(db, keys, cosines, filters, depth)
+    similarity = _similarity_of(keys, cosines, found)
+    places = _places(db, found)
+    return [Candidate(key, by_words.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
@@ -69,26 +69,24 @@ def _nearest(
     cosines: npt.NDArray[np.float32],
     filters: Filters,
     depth: int,
-) -> dict[int, Place | None]:
-    """The closest chunks that are live and pass, with their places; looks further where many of them do not."""
+) -> set[int]:
+    """The closest chunks that are live and pass; looks further only where many of the closest do not."""
     import numpy as np
 
     where, values = _eligible(db, filters, "chunk.id")
-    reach = depth + depth // 4
+    reach = 2 * depth
     while True:
         reach = min(reach, len(keys))
         near = np.argpartition(-cosines, reach - 1)[:reach] if reach < len(keys) else np.arange(len(keys))
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
-        passing = _by_key(db.execute(sql.live_of(where), [json.dumps(ordered), *values]))
+        passing = {key for (key,) in db.execute(sql.live_of(where), [json.dumps(ordered), *values])}
         if len(passing) >= depth or reach == len(keys):
-            return {key: passing[key] for key in [key for key in ordered if key in passing][:depth]}
+            return set([key for key in ordered if key in passing][:depth])
         reach *= 8
 
 
-def _similarity_of(
-    keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: Iterable[int]
-) -> dict[int, float]:
+def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: set[int]) -> dict[int, float]:
     import numpy as np
 
     ordered = sorted(wanted)
@@ -99,12 +97,9 @@ def _similarity_of(
     return {key: float(cosines[spot]) if found else 0.0 for key, spot, found in zip(ordered, spots, known, strict=True)}
 
 
-def _places(db: apsw.Connection, keys: Iterable[int]) -> dict[int, Place | None]:
-    return _by_key(db.execute(sql.PLACES, (json.dumps(sorted(keys)),)))
-
-
-def _by_key(rows: Iterable[tuple[Any, ...]]) -> dict[int, Place | None]:
-    return {key: None if stream is None else Place(stream, position) for key, stream, position in rows}
+def _places(db: apsw.Connection, keys: set[int]) -> dict[int, Place]:
+    rows = db.execute(sql.PLACES, (json.dumps(sorted(keys)),))
+    return {key: Place(stream, position) for key, stream, position in rows if stream is not None}
 
 
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:

@@ -218,8 +218,12 @@ FIND_WORKSPACE = "select file from workspace where name = ? and deleted_at is nu
 ADD_WORKSPACE = "insert into workspace (name, file, description, created_at) values (?, ?, ?, ?)"
 ADOPT_WORKSPACE = ADD_WORKSPACE + " on conflict do nothing"
 HIDE_WORKSPACE = """
-    update workspace set deleted_at = ? where name = ? and deleted_at is null
+    update workspace set deleted_at = ?, receipt = ? where name = ? and deleted_at is null
     returning file, description, created_at"""
+HIDDEN_WORKSPACE = """
+    select name, file, description, created_at from workspace where receipt = ? and deleted_at is not null"""
+SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
+FORGET_WORKSPACES = "delete from workspace where deleted_at <= ? returning file"
 COUNT_MEMORIES = "select count(*) from memory"
 
 
@@ -272,9 +276,9 @@ def match_words(where: str) -> str:
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, and where they stand."""
+    """Which of some chunks are live and pass."""
     return (
-        "select chunk.id, stream, stream_position from json_each(?) as wanted join chunk on chunk.id = wanted.value"
+        "select chunk.id from json_each(?) as wanted join chunk on chunk.id = wanted.value"
         f" where chunk.trash is null{where}"
     )
 

@@ -1,0 +1,117 @@
+"""What the context collector costs: analysis and plan by size, and one more segment at any size.
+
+python benchmarks/context.py [--json FILE] [--most N]
+
+CPU seconds. `growth` compares a size with the one before it: 1.0 is n log n, above it is worse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memsweep.context import ContextHeap, ContextSegment, Focus, GCEngine, Limits
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+TYPES = ("message", "message", "message", "code", "log", "note", "decision")
+ROLES = ("user", "assistant", "tool", None)
+VOCABULARY = [f"{head}{tail}" for head in ("con", "pre", "sub", "trans") for tail in ("form", "port", "act", "late")]
+
+
+def make_segments(count: int, *, topics: int = 0, words: int = 20) -> list[ContextSegment]:
+    """A made-up session: some words, some identifiers, up to three references back each."""
+    rng = random.Random(count)
+    return [_segment(number, rng, topics, words) for number in range(count)]
+
+
+def _segment(number: int, rng: random.Random, topics: int, words: int) -> ContextSegment:
+    text = " ".join(rng.choices(VOCABULARY, k=words)) + f" item_{rng.randrange(1 + number)}"
+    moment = NOW - timedelta(seconds=rng.randrange(100_000))
+    references = {str(rng.randrange(number)) for _ in range(rng.randrange(4))} if number else ()
+    return ContextSegment(
+        segment_id=str(number),
+        text=text,
+        type=rng.choice(TYPES),  # type: ignore[arg-type]
+        created_at=moment,
+        last_touched_at=moment,
+        role=rng.choice(ROLES),  # type: ignore[arg-type]
+        topic_id=f"topic{number % topics}" if topics else None,
+        references=tuple(references),
+    )
+
+
+def analyse_and_plan(segments: Sequence[ContextSegment]) -> float:
+    """CPU seconds from a list of segments to a plan that frees half of it."""
+    budget = sum(segment.tokens for segment in segments) // 2
+    began = time.process_time()
+    GCEngine().fit(segments, budget, now=NOW)
+    return time.process_time() - began
+
+
+def cost_of_one_more(count: int, tries: int = 500) -> dict[str, float]:
+    """Median microseconds to add, stash and restore one segment in a heap of `count`."""
+    roomy = Limits(soft_tokens=1 << 60, hard_tokens=1 << 60)
+    heap = ContextHeap(limits=roomy, focus=Focus())
+    segments = make_segments(count + tries)
+    for segment in segments[:count]:
+        heap.add(segment, now=NOW)
+    more = segments[count:]
+    return {
+        "add": _median_us(more, lambda segment: heap.add(segment, now=NOW)),
+        "stash": _median_us(more, lambda segment: heap.prune([segment.segment_id])),
+        "restore": _median_us(more, lambda segment: heap.restore([segment.segment_id])),
+    }
+
+
+def _median_us(segments: Sequence[ContextSegment], act: Callable[[ContextSegment], object]) -> float:
+    times = []
+    for segment in segments:
+        began = time.perf_counter()
+        act(segment)
+        times.append(time.perf_counter() - began)
+    return round(statistics.median(times) * 1e6, 1)
+
+
+def measure(most: int) -> dict[str, Any]:
+    window = make_segments(190, words=85)
+    tokens = sum(segment.tokens for segment in window)
+    report: dict[str, Any] = {
+        "tokens_32k": {"tokens": tokens, "cpu_seconds": round(min(analyse_and_plan(window) for _ in range(5)), 4)},
+        "segments": {},
+        "topics_50_of_10000": round(analyse_and_plan(make_segments(10_000, topics=50)), 3),
+        "one_more_us": {str(count): cost_of_one_more(count) for count in (1_000, 100_000) if count <= most},
+    }
+    before: tuple[int, float] | None = None
+    for count in (size for size in SIZES if size <= most):
+        seconds = analyse_and_plan(make_segments(count))
+        row = {"cpu_seconds": round(seconds, 3)}
+        if before:
+            expected = before[1] * count * math.log(count) / (before[0] * math.log(before[0]))
+            row["growth"] = round(seconds / expected, 2)
+        report["segments"][str(count)] = row
+        before = count, seconds
+    return report
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--most", type=int, default=max(SIZES), help="the largest number of segments to try")
+    arguments = parser.parse_args()
+    report = measure(arguments.most)
+    print(json.dumps(report, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+"""What forgetting loses: the share of later questions and tool calls that still have their evidence.
+
+python benchmarks/retention.py --data DIR [--set NAME] [--budget F ...] [--json FILE] [--seeds N]
+
+DIR holds `*.jsonl.gz`, one conversation a line:
+{"id", "set", "segments": [{"id", "role", "type", "text", "session"}], "probes": [{"kind", "question", "at", "need"}]}
+A probe is satisfied when every list in `need` has a kept segment. Tokens are length/4. `memsweep` is the
+policy alone (no soft roots); `memsweep, defaults` is what a user gets without a setting. `restored` keeps
+half the budget blind and fills the rest from the stash with the probe's question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memsweep.context import ContextHeap, ContextSegment, Focus, GCEngine, Limits
+from memsweep.context.supersede import find_replacements
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+BLIND_SHARE = 0.5
+POLICY_ALONE = Focus(last_n=0)
+S5_IMPORTANCE = {"decision": 1.0, "note": 0.8, "summary": 0.7, "code": 0.6, "message": 0.5, "log": 0.2}
+
+Segments = Sequence[ContextSegment]
+Policy = Callable[[Segments, int, random.Random], set[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    kind: str
+    question: str | None
+    at: int
+    need: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    name: str
+    set: str
+    segments: list[ContextSegment]
+    probes: list[Probe]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One probe under one policy at one budget."""
+
+    conversation: str
+    kind: str
+    evidence_share: float
+
+    @property
+    def satisfied(self) -> bool:
+        return self.evidence_share == 1.0
+
+
+def load(folder: Path, only: str | None) -> list[Conversation]:
+    conversations = []
+    for path in sorted(folder.glob("*.jsonl.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as lines:
+            conversations += [_conversation(json.loads(line)) for line in lines]
+    return [conversation for conversation in conversations if only in (None, conversation.set)]
+
+
+def _conversation(data: dict[str, Any]) -> Conversation:
+    segments = [
+        ContextSegment(row["id"], row["text"], row["type"], NOW, NOW, role=row["role"]) for row in data["segments"]
+    ]
+    return Conversation(data["id"], data["set"], segments, [Probe(**probe) for probe in data["probes"]])
+
+
+# Policies: which segments stay within a budget.
+
+
+def memsweep(focus: Focus) -> Policy:
+    def keep(segments: Segments, budget: int, _: random.Random) -> set[str]:
+        plan = GCEngine().fit(segments, budget, now=NOW, focus=focus)
+        return {s.segment_id for s in segments} - plan.segment_ids
+
+    return keep
+
+
+def recency(segments: Segments, budget: int, _: random.Random) -> set[str]:
+    """From the end until one does not fit, as `trim_messages` does."""
+    kept: set[str] = set()
+    for segment in reversed(segments):
+        if segment.tokens > budget:
+            break
+        budget -= segment.tokens
+        kept.add(segment.segment_id)
+    return kept
+
+
+def shuffled(segments: Segments, budget: int, rng: random.Random) -> set[str]:
+    return _fill(rng.sample(segments, len(segments)), budget)
+
+
+def clear_tool_results(segments: Segments, budget: int, rng: random.Random) -> set[str]:
+    """All but the last three tool results go first, then from the start."""
+    results = [s.segment_id for s in segments if s.role == "tool"][:-3]
+    return recency([s for s in segments if s.segment_id not in set(results)], budget, rng)
+
+
+def score_of_s5(segments: Segments, budget: int, _: random.Random) -> set[str]:
+    """S5's formula as written, a segment a minute."""
+    count = len(segments)
+
+    def score(place: int) -> float:
+        return 0.4 / (1 + 60 * (count - place)) + 0.3 * S5_IMPORTANCE[segments[place].type] + 0.01
+
+    return _fill([segments[place] for place in sorted(range(count), key=score, reverse=True)], budget)
+
+
+def _fill(segments: Segments, budget: int) -> set[str]:
+    kept: set[str] = set()
+    for segment in segments:
+        if segment.tokens <= budget:
+            budget -= segment.tokens
+            kept.add(segment.segment_id)
+    return kept
+
+
+POLICIES: dict[str, Policy] = {
+    "memsweep": memsweep(POLICY_ALONE),
+    "memsweep, defaults": memsweep(Focus()),
+    "recency": recency,
+    "random": shuffled,
+    "clear tool results": clear_tool_results,
+    "score of S5": score_of_s5,
+}
+
+
+# Running
+
+
+def run_blind(conversations: Sequence[Conversation], policy: Policy, share: float, seed: int) -> Iterator[Outcome]:
+    rng = random.Random(seed)
+    for conversation in conversations:
+        for at, probes in _by_moment(conversation.probes).items():
+            segments = conversation.segments[:at]
+            kept = policy(segments, _budget(segments, share), rng)
+            yield from (_outcome(conversation, probe, kept) for probe in probes)
+
+
+def run_restored(conversations: Sequence[Conversation], share: float) -> Iterator[Outcome]:
+    for conversation in conversations:
+        asked = [probe for probe in conversation.probes if probe.question is not None]
+        for at, probes in _by_moment(asked).items():
+            segments = conversation.segments[:at]
+            budget = _budget(segments, share)
+            heap = _filled_heap(segments)
+            heap.collect(now=NOW, budget=int(budget * BLIND_SHARE))
+            for probe in probes:
+                restored = heap.restore_matching(probe.question or "", budget - heap.tokens)
+                yield _outcome(conversation, probe, {s.segment_id for s in heap.segments})
+                heap.prune(segment.segment_id for segment in restored)
+
+
+def _filled_heap(segments: Segments) -> ContextHeap:
+    roomy = Limits(soft_tokens=1 << 60, hard_tokens=1 << 60, changes_per_step=1 << 60)
+    heap = ContextHeap(limits=roomy, focus=POLICY_ALONE)
+    for segment in segments:
+        heap.add(segment, now=NOW)
+    return heap
+
+
+def _by_moment(probes: Sequence[Probe]) -> dict[int, list[Probe]]:
+    moments: dict[int, list[Probe]] = defaultdict(list)
+    for probe in probes:
+        moments[probe.at].append(probe)
+    return moments
+
+
+def _budget(segments: Segments, share: float) -> int:
+    return int(share * sum(segment.tokens for segment in segments))
+
+
+def _outcome(conversation: Conversation, probe: Probe, kept: set[str]) -> Outcome:
+    found = [not kept.isdisjoint(alternatives) for alternatives in probe.need]
+    return Outcome(conversation.name, probe.kind, sum(found) / len(found))
+
+
+# Summing up
+
+
+def summary(outcomes: Sequence[Outcome], seconds: float, resamples: int) -> dict[str, Any]:
+    by_kind: dict[str, list[bool]] = defaultdict(list)
+    for outcome in outcomes:
+        by_kind[outcome.kind].append(outcome.satisfied)
+    low, high = _interval(outcomes, resamples)
+    return {
+        "all_evidence": round(statistics.fmean(o.satisfied for o in outcomes), 4),
+        "per_evidence": round(statistics.fmean(o.evidence_share for o in outcomes), 4),
+        "interval_95": [round(low, 4), round(high, 4)],
+        "by_kind": {kind: round(statistics.fmean(hits), 4) for kind, hits in sorted(by_kind.items())},
+        "probes": len(outcomes),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _interval(outcomes: Sequence[Outcome], resamples: int) -> tuple[float, float]:
+    """A bootstrap over conversations, since probes of one conversation stand or fall together."""
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for outcome in outcomes:
+        groups[outcome.conversation].append(outcome.satisfied)
+    sums = [(sum(hits), len(hits)) for hits in groups.values()]
+    rng = random.Random(0)
+    means = []
+    for _ in range(resamples):
+        drawn = rng.choices(sums, k=len(sums))
+        means.append(sum(hits for hits, _ in drawn) / sum(count for _, count in drawn))
+    means.sort()
+    return means[int(0.025 * resamples)], means[int(0.975 * resamples)]
+
+
+def supersession(conversations: Sequence[Conversation]) -> dict[str, int]:
+    """How many segments a later one replaced, by kind of replacement."""
+    counts: dict[str, int] = defaultdict(int)
+    for conversation in conversations:
+        for replacement in find_replacements(conversation.segments).values():
+            counts[replacement.kind] += 1
+    return dict(counts)
+
+
+def measure(conversations: Sequence[Conversation], budgets: Sequence[float], seeds: int) -> dict[str, Any]:
+    rows: dict[str, Any] = {}
+    for name, policy in POLICIES.items():
+        for share in budgets:
+            began = time.process_time()
+            tries = range(seeds if policy is shuffled else 1)
+            outcomes = [o for seed in tries for o in run_blind(conversations, policy, share, seed)]
+            seconds = (time.process_time() - began) / len(tries)
+            rows.setdefault(name, {})[str(share)] = summary(outcomes, seconds, 200 * seeds)
+    for share in budgets:
+        began = time.process_time()
+        outcomes = list(run_restored(conversations, share))
+        if outcomes:
+            row = summary(outcomes, time.process_time() - began, 200 * seeds)
+            rows.setdefault("memsweep, restored", {})[str(share)] = row
+    return {"policies": rows, "superseded": supersession(conversations)}
+
+
+def show(name: str, report: dict[str, Any]) -> None:
+    print(f"\n{name}: share of probes with all evidence (95 % interval) [per evidence]")
+    for policy, row in report["policies"].items():
+        cells = (
+            f"{cell['all_evidence']:.3f} ({cell['interval_95'][0]:.2f}-{cell['interval_95'][1]:.2f})"
+            f" [{cell['per_evidence']:.2f}]"
+            for cell in row.values()
+        )
+        print(f"  {policy:20} {'   '.join(cells)}")
+    print(f"  superseded: {report['superseded'] or 'none'}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--set")
+    parser.add_argument("--budget", type=float, nargs="+", default=[0.5, 0.25, 0.1])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--seeds", type=int, default=5)
+    arguments = parser.parse_args()
+    sets: dict[str, list[Conversation]] = defaultdict(list)
+    for conversation in load(arguments.data, arguments.set):
+        sets[conversation.set].append(conversation)
+    if not sets:
+        parser.error(f"no conversations in {arguments.data}")
+    reports = {name: measure(found, arguments.budget, arguments.seeds) for name, found in sets.items()}
+    for name, report in reports.items():
+        show(name, report)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(reports, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""The collector's engine: roots, mark, score and plan over a list of segments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memsweep.context.information import Lexicon
+from memsweep.context.mark import compute_reachability
+from memsweep.context.plan import Action, PruningCandidate, PruningPlan, plan_to_free, prune_order
+from memsweep.context.references import WeakLinks, read_references
+from memsweep.context.roots import Focus, Roots, compute_roots
+from memsweep.context.score import Parts, keep_score, prune_score, score_parts
+from memsweep.context.segment import ContextSegment, require_aware
+from memsweep.context.supersede import Replacement, find_replacements
+from memsweep.context.weights import Weights
+from memsweep.errors import BadInput
+
+VERBOSE_TOKENS = 400
+COLD_RECENCY = 0.5
+LITTLE_INFORMATION = 0.35
+IMPORTANT_TYPE_WORTH = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything one look at the window found; candidates in the order they would go."""
+
+    candidates: list[PruningCandidate]
+    roots: Roots
+    tokens: int
+
+
+class GCEngine:
+    """Judges segments; it keeps no state, so one engine serves any number of windows."""
+
+    def __init__(self, weights: Weights | None = None) -> None:
+        self.weights = weights or Weights()
+
+    def compute_reachability(self, roots: Iterable[str], references: Mapping[str, Iterable[str]]) -> set[str]:
+        return compute_reachability(roots, references)
+
+    def analyze_pruning_candidates(
+        self,
+        segments: Sequence[ContextSegment],
+        roots: Collection[str],
+        *,
+        now: datetime,
+        lexicon: Lexicon | None = None,
+    ) -> list[PruningCandidate]:
+        """Every segment that is no root, the first to go first; a pin is a root whether listed or not.
+
+        A lexicon that has read more than these segments knows what was said before them.
+        """
+        require_aware(now, "now")
+        kept = {s.segment_id for s in segments if s.pinned}.union(roots)
+        links = read_references(segments)
+        reachable = compute_reachability(kept, links.forward)
+        lexicon, weak = lexicon or Lexicon(self.weights), WeakLinks(segments)
+        for segment in segments:
+            lexicon.add(segment)
+        replaced = find_replacements(segments)
+        found = []
+        for segment in segments:
+            own = segment.segment_id
+            if own not in kept:
+                parts = score_parts(
+                    segment,
+                    self.weights,
+                    now=now,
+                    information=lexicon.information(segment),
+                    strong=len(links.back.get(own, ())),
+                    weak=weak.count(segment),
+                    redundancy=replaced[own].redundancy if own in replaced else 0.0,
+                )
+                found.append(self.candidate(segment, parts, own in reachable, replaced.get(own)))
+        return prune_order(found)
+
+    def score_segment(self, segment: ContextSegment, now: datetime) -> float:
+        """The prune score of one segment on its own: in [0, 1], higher means prune."""
+        require_aware(now, "now")
+        information = Lexicon(self.weights).information(segment)
+        parts = score_parts(segment, self.weights, now=now, information=information)
+        return prune_score(keep_score(parts, self.weights))
+
+    def generate_pruning_plan(
+        self, candidates: Iterable[PruningCandidate], target_tokens: int, *, confirm_delete: bool = False
+    ) -> PruningPlan:
+        return plan_to_free(candidates, target_tokens, confirm_delete=confirm_delete)
+
+    def analyze(
+        self,
+        segments: Sequence[ContextSegment],
+        *,
+        now: datetime,
+        focus: Focus | None = None,
+        budget: int | None = None,
+        lexicon: Lexicon | None = None,
+    ) -> Analysis:
+        """Roots and candidates together; a budget makes the soft roots shrink to half of it."""
+        require_unique(segments)
+        roots = compute_roots(segments, focus or Focus(), now=now, budget=budget)
+        candidates = self.analyze_pruning_candidates(segments, roots.ids, now=now, lexicon=lexicon)
+        return Analysis(candidates, roots, sum(segment.tokens for segment in segments))
+
+    def fit(
+        self,
+        segments: Sequence[ContextSegment],
+        budget: int,
+        *,
+        now: datetime,
+        focus: Focus | None = None,
+        confirm_delete: bool = False,
+    ) -> PruningPlan:
+        """The plan after which the segments fit the budget, or what stands in the way."""
+        if budget < 0:
+            raise BadInput("A budget cannot be negative.")
+        seen = self.analyze(segments, now=now, focus=focus, budget=budget)
+        return plan_to_free(seen.candidates, max(0, seen.tokens - budget), confirm_delete=confirm_delete)
+
+    def candidate(
+        self, segment: ContextSegment, parts: Parts, reachable: bool, replaced: Replacement | None
+    ) -> PruningCandidate:
+        """One candidate with its reasons in plain words."""
+        return PruningCandidate(
+            segment_id=segment.segment_id,
+            type=segment.type,
+            tokens=segment.tokens,
+            keep_score=keep_score(parts, self.weights),
+            reachable=reachable,
+            reasons=_reasons(parts, reachable, replaced),
+            action=_action(segment, parts, reachable, replaced),
+        )
+
+
+def require_unique(segments: Sequence[ContextSegment]) -> None:
+    """Two segments with one id would answer for each other."""
+    if len({segment.segment_id for segment in segments}) != len(segments):
+        raise BadInput("Two segments have the same id.")
+
+
+def _reasons(parts: Parts, reachable: bool, replaced: Replacement | None) -> tuple[str, ...]:
+    reasons = [replaced.reason] if replaced else []
+    if not reachable:
+        reasons.append("no root leads to it")
+    if parts.recency < COLD_RECENCY:
+        reasons.append("untouched for more than its half-life")
+    if parts.references == 0:
+        reasons.append("nothing refers to it")
+    if parts.information < LITTLE_INFORMATION:
+        reasons.append("says little for its length")
+    return tuple(reasons) or ("least worth its tokens",)
+
+
+def _action(segment: ContextSegment, parts: Parts, reachable: bool, replaced: Replacement | None) -> Action:
+    if replaced is not None and replaced.kind == "repeated" and not reachable:
+        return "delete"
+    important = reachable or parts.type >= IMPORTANT_TYPE_WORTH
+    if important and parts.recency < COLD_RECENCY and segment.tokens >= VERBOSE_TOKENS and not replaced:
+        return "compress"
+    return "stash"

@@ -1,0 +1,273 @@
+"""The context window as a heap: segments come in, the collector keeps it within its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+from memsweep.context.engine import Analysis, GCEngine
+from memsweep.context.information import Lexicon
+from memsweep.context.plan import PruningCandidate, PruningPlan, plan_to_free, prune_order
+from memsweep.context.roots import Focus, hard_reason, soft_reason
+from memsweep.context.score import score_parts
+from memsweep.context.segment import ContextSegment, require_aware
+from memsweep.context.stash import Hit, Stash
+from memsweep.context.supersede import find_replacements
+from memsweep.context.weights import Weights
+from memsweep.context.window import Window
+from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
+
+Strategy = Literal["auto", "stash", "delete"]
+FULL_SHARE = 0.9
+"""A full collection starts at this share of the hard limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When the heap collects, and how much at a time."""
+
+    soft_tokens: int = 100_000
+    hard_tokens: int = 200_000
+    changes_per_step: int = 20
+    step_segments: int = 48
+    batch_min: int = 5
+    batch_max: int = 20
+    old_after: int = 2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.soft_tokens <= self.hard_tokens:
+            raise BadInput("The soft limit must be above zero and not above the hard limit.")
+        if not 0 < self.batch_min <= self.batch_max:
+            raise BadInput("batch_min must be above zero and not above batch_max.")
+        if min(self.changes_per_step, self.step_segments, self.old_after) < 1:
+            raise BadInput("changes_per_step, step_segments and old_after must be above zero.")
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What a prune did: ids that were stashed, segments that were deleted, ids refused with the reason."""
+
+    stashed: tuple[str, ...] = ()
+    deleted: tuple[ContextSegment, ...] = ()
+    refused: dict[str, str] = field(default_factory=dict)
+    tokens_before: int = 0
+    tokens_after: int = 0
+
+
+class ContextHeap:
+    """One context window in memory; automatic collections only stash, and restore brings back."""
+
+    def __init__(
+        self, *, limits: Limits | None = None, focus: Focus | None = None, weights: Weights | None = None
+    ) -> None:
+        self.limits = limits or Limits()
+        self.focus = focus or Focus()
+        self._engine = GCEngine(weights)
+        self._lexicon = Lexicon(self._engine.weights)
+        self._window = Window()
+        self._stash = Stash()
+        self._changes = 0
+        self._full_from = 0
+
+    @property
+    def tokens(self) -> int:
+        return self._window.tokens
+
+    @property
+    def segments(self) -> list[ContextSegment]:
+        """What is in the window, in session order, counters up to date."""
+        return [self._counted(segment) for segment in self._window]
+
+    @property
+    def stashed(self) -> list[ContextSegment]:
+        """What is in the stash, in session order."""
+        return list(self._stash)
+
+    def __len__(self) -> int:
+        return len(self._window)
+
+    def __contains__(self, segment_id: object) -> bool:
+        return segment_id in self._window
+
+    def get(self, segment_id: str) -> ContextSegment:
+        return self._counted(self._window[segment_id])
+
+    def add(self, segment: ContextSegment, *, now: datetime) -> tuple[str, ...]:
+        """Take a segment in; returns the ids that an automatic collection stashed because of it."""
+        require_aware(now, "now")
+        self._require_new(segment)
+        self._window.put(segment)
+        self._lexicon.add(segment)
+        return self._changed(now)
+
+    def touch(self, segment_id: str, *, now: datetime) -> None:
+        """It was used just now."""
+        require_aware(now, "now")
+        self._window.change(replace(self._window[segment_id], last_touched_at=now))
+
+    def pin(self, segment_ids: Iterable[str]) -> None:
+        self._set_pinned(segment_ids, True)
+
+    def unpin(self, segment_ids: Iterable[str]) -> None:
+        self._set_pinned(segment_ids, False)
+
+    def analyze(self, *, now: datetime, budget: int | None = None) -> Analysis:
+        """What could go and why; nothing changes."""
+        return self._engine.analyze(self.segments, now=now, focus=self.focus, budget=budget, lexicon=self._lexicon)
+
+    def collect(self, *, now: datetime, budget: int | None = None, minor: bool = False) -> PruningPlan:
+        """Stash what does not fit the budget (the soft limit unless given); a minor one looks at the young."""
+        budget = self.limits.soft_tokens if budget is None else budget
+        if budget < 0:
+            raise BadInput("A budget cannot be negative.")
+        seen = self.analyze(now=now, budget=budget)
+        looked_at = [
+            candidate
+            for candidate in seen.candidates
+            if not minor or self._window[candidate.segment_id].generation == "young"
+        ]
+        plan = plan_to_free(looked_at, max(0, seen.tokens - budget))
+        self._move_to_stash(plan.stash_segments)
+        self._survived(self._window if not minor else [s for s in self._window if s.generation == "young"])
+        return plan
+
+    def working_set(self, budget: int, *, now: datetime) -> list[ContextSegment]:
+        """What a window of this budget would hold, in session order; nothing changes."""
+        seen = self.analyze(now=now, budget=budget)
+        plan = plan_to_free(seen.candidates, max(0, seen.tokens - budget))
+        going = plan.segment_ids
+        return [segment for segment in self.segments if segment.segment_id not in going]
+
+    def prune(self, segment_ids: Iterable[str], *, strategy: Strategy = "stash", confirm: bool = False) -> Pruned:
+        """Take the named segments out; roots and unknown ids are refused by name, the rest proceeds.
+
+        `auto` stashes; `delete` needs the confirmation and hands the segments back to the caller.
+        """
+        if strategy == "delete" and not confirm:
+            raise Unconfirmed("Deleting needs a confirmation.", hint="Pass confirm=true, or stash instead.")
+        before = self.tokens
+        refused: dict[str, str] = {}
+        going: list[str] = []
+        for own in dict.fromkeys(segment_ids):
+            reason = self._refusal(own)
+            if reason:
+                refused[own] = reason
+            else:
+                going.append(own)
+        if strategy == "delete":
+            deleted = tuple(self._window.take(own) for own in going)
+            return Pruned((), deleted, refused, before, self.tokens)
+        self._move_to_stash(going)
+        return Pruned(tuple(going), (), refused, before, self.tokens)
+
+    def compress(self, segment_ids: Iterable[str], summary: ContextSegment, *, now: datetime) -> Pruned:
+        """Put a summary in place of segments; it refers to them, and they wait in the stash."""
+        require_aware(now, "now")
+        self._require_new(summary)
+        before = self.tokens
+        pruned = self.prune(segment_ids)
+        self.add(replace(summary, references=(*summary.references, *pruned.stashed)), now=now)
+        return replace(pruned, tokens_before=before, tokens_after=self.tokens)
+
+    def search(self, query: str, *, limit: int = 10) -> list[Hit]:
+        """Search the stash."""
+        return self._stash.search(query, limit=limit)
+
+    def restore(self, segment_ids: Iterable[str]) -> list[ContextSegment]:
+        """Bring stashed segments back to their places, exactly as they were."""
+        ids = list(dict.fromkeys(segment_ids))
+        unknown = [own for own in ids if own not in self._stash]
+        if unknown:
+            raise NotFound(f"Not in the stash: {', '.join(map(repr, unknown))}.")
+        restored = [self._stash.take(own) for own in ids]
+        for segment in restored:
+            self._window.put(segment)
+        return restored
+
+    def restore_matching(self, query: str, budget: int) -> list[ContextSegment]:
+        """Bring back what answers the query, within a token budget, in session order."""
+        return self.restore(segment.segment_id for segment in self._stash.select(query, budget))
+
+    def _changed(self, now: datetime) -> tuple[str, ...]:
+        """The automatic part: full near the hard limit, else a small step now and then."""
+        self._changes += 1
+        if self.tokens >= max(self._full_from, FULL_SHARE * self.limits.hard_tokens):
+            plan = self.collect(now=now)
+            # Where roots alone fill the window, looking again after every segment would find the same.
+            self._full_from = self.tokens + self.limits.hard_tokens // 20
+            return plan.stash_segments
+        if self.tokens > self.limits.soft_tokens or self._changes % self.limits.changes_per_step == 0:
+            return self._step(now)
+        return ()
+
+    def _step(self, now: datetime) -> tuple[str, ...]:
+        """Look at a few segments; above the soft limit, stash a small batch of them."""
+        examined = self._window.next_to_examine(self.limits.step_segments)
+        going = self._batch(examined, now) if self.tokens > self.limits.soft_tokens else ()
+        self._move_to_stash(going)
+        self._survived(segment for segment in examined if segment.segment_id in self._window)
+        return going
+
+    def _batch(self, examined: list[ContextSegment], now: datetime) -> tuple[str, ...]:
+        """A few more than needed, so that the next segment does not start the next step."""
+        excess = self.tokens - self.limits.soft_tokens
+        batch: list[str] = []
+        for candidate in prune_order(self._judge(examined, now))[: self.limits.batch_max]:
+            if excess <= 0 and len(batch) >= self.limits.batch_min:
+                break
+            batch.append(candidate.segment_id)
+            excess -= candidate.tokens
+        return tuple(batch)
+
+    def _judge(self, examined: list[ContextSegment], now: datetime) -> list[PruningCandidate]:
+        """Score a few without marking them all: what a live segment refers to is left for a full collection."""
+        recent = self._window.last_messages(self.focus.last_n)
+        replaced = find_replacements(examined)
+        found = []
+        for segment in examined:
+            own = segment.segment_id
+            held = hard_reason(segment, self.focus) or soft_reason(segment, self.focus, now=now, recent=recent)
+            if held or self._window.references_to(own):
+                continue
+            parts = score_parts(
+                segment,
+                self._engine.weights,
+                now=now,
+                information=self._lexicon.information(segment),
+                weak=self._window.weak.count(segment),
+                redundancy=replaced[own].redundancy if own in replaced else 0.0,
+            )
+            found.append(self._engine.candidate(segment, parts, False, replaced.get(own)))
+        return found
+
+    def _move_to_stash(self, segment_ids: Iterable[str]) -> None:
+        for own in segment_ids:
+            segment = self._window[own]
+            # In the stash before it leaves the window: whatever goes wrong, it is somewhere.
+            self._stash.put(segment, self._window.place(own), self._lexicon.information(segment))
+            self._window.take(own)
+
+    def _survived(self, segments: Iterable[ContextSegment]) -> None:
+        for segment in list(segments):
+            count = segment.gc_survival_count + 1
+            old = segment.generation == "old" or count >= self.limits.old_after
+            self._window.change(replace(segment, gc_survival_count=count, generation="old" if old else "young"))
+
+    def _require_new(self, segment: ContextSegment) -> None:
+        if segment.segment_id in self._window or segment.segment_id in self._stash:
+            raise AlreadyExists(f"Segment {segment.segment_id!r} is here already.")
+
+    def _refusal(self, segment_id: str) -> str | None:
+        if segment_id not in self._window:
+            return "in the stash already" if segment_id in self._stash else "unknown"
+        return hard_reason(self._window[segment_id], self.focus)
+
+    def _set_pinned(self, segment_ids: Iterable[str], pinned: bool) -> None:
+        for segment in [self._window[own] for own in segment_ids]:
+            self._window.change(replace(segment, pinned=pinned))
+
+    def _counted(self, segment: ContextSegment) -> ContextSegment:
+        references = self._window.references_to(segment.segment_id)
+        return segment if references <= segment.refcount else replace(segment, refcount=references)

@@ -1,0 +1,169 @@
+"""Reading a text once: the words and identifiers it holds, and the cues that it states something."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+Cue = str
+"""One of the keys of `CUE_WORDS`, or `name` or `number`."""
+
+_FENCE: Final = re.compile(r"```.*?(?:```|\Z)", re.S)
+_WORD: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|\w[\w'’-]*")
+_CANDIDATE: Final = re.compile(r"[\w./\\:@#$%-]{3,}")
+# The capital comes first in the pattern, where the regex engine can skip to it.
+_NAME: Final = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])\w+")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+_CODED: Final = re.compile(r"[\d_/\\@]|[a-z][A-Z]")
+_ENDINGS: Final = ("ing", "ed", "es", "s")
+
+STOP_WORDS: Final = frozenset(
+    "a an the and or but if of to in on at for with from by as is are was were be been being it its it's this"
+    " that these those i you he she we they me my your his her our their i'm i've i'd i'll you're you've he's"
+    " she's we're we've they're do does did have has had not no yes so just really very too also can could"
+    " would should will there here what when where how why who which then than about into out up down over"
+    " all some any more most much many get got go going know think like one".split()
+)
+
+# Words by which people tell rather than chat. English; other languages live by words and identifiers alone.
+CUE_WORDS: Final[dict[Cue, frozenset[str]]] = {
+    "self": frozenset("i i'm i've i'd i'll my me mine myself we we're we've our us".split()),
+    "time": frozenset(
+        "yesterday today tonight tomorrow last next ago week weeks month months year years day days hour hours"
+        " minute minutes weekend monday tuesday wednesday thursday friday saturday sunday january february march"
+        " april may june july august september october november december recently since until deadline by"
+        " summer winter spring autumn fall morning evening night".split()
+    ),
+    "choice": frozenset(
+        "prefer prefers preferred preference always never must favorite favourite love enjoy enjoyed enjoying"
+        " hate decide decided choose chose chosen want wanted plan plans planned planning goal dream hope hoping"
+        " instead rather".split()
+    ),
+    "denial": frozenset("never not actually don't didn't doesn't can't won't isn't wasn't haven't".split()),
+    # Regular ones end in -ed and need no list.
+    "past": frozenset(
+        "went was were had did got made took saw came bought found felt gave told met won lost left began ran"
+        " wrote read thought brought taught caught kept built sent spent grew knew flew drew drove ate slept"
+        " spoke became chose held heard decided preferred wanted planned enjoyed".split()
+    ),
+}
+_CUES_OF: Final = {
+    word: tuple(cue for cue, words in CUE_WORDS.items() if word in words)
+    for word in frozenset[str]().union(*CUE_WORDS.values())
+}
+_MEMORABLE_CHARS: Final = 40
+"""Longer pieces (encoded data, a line without spaces) hardly ever repeat."""
+CUE_LIMIT: Final = 6
+"""More of one cue than this says nothing more; without it, long pastes would outbid everything."""
+
+
+class Reading(NamedTuple):
+    """What one text holds; words (as stems, no stop words) and identifiers are distinct."""
+
+    words: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    prose_identifiers: int
+    cues: dict[Cue, int]
+    question_share: float
+    code_share: float
+    ends_asking: bool
+    is_call: bool
+
+
+class _Piece(NamedTuple):
+    """What stands between two spaces."""
+
+    words: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    cues: tuple[Cue, ...]
+
+
+class _Pieces(dict[str, _Piece]):
+    """Works a piece out once: conversations repeat themselves, and looking up is faster than any rule."""
+
+    def __missing__(self, text: str) -> _Piece:
+        raw = _WORD.findall(text)
+        piece = _Piece(
+            words=tuple(word for word in map(stem, raw) if word not in STOP_WORDS),
+            identifiers=tuple(filter(None, map(_identifier, _CANDIDATE.findall(text)))),
+            cues=tuple(cue for word in raw for cue in _cues(word)),
+        )
+        if len(text) <= _MEMORABLE_CHARS:
+            self[text] = piece
+        return piece
+
+
+class Reader:
+    """Reads texts, piece by piece, through a memory of pieces."""
+
+    def __init__(self) -> None:
+        self._pieces = _Pieces()
+
+    def words(self, text: str) -> Iterator[str]:
+        """The stem of every word but stop words, repeats included."""
+        return (word for piece in map(self._pieces.__getitem__, text.split()) for word in piece.words)
+
+    def read(self, text: str) -> Reading:
+        words, identifiers, cues = self._gather(text)
+        prose, prose_identifiers = text, len(identifiers)
+        if "```" in text:
+            prose = _FENCE.sub(" ", text)
+            _, found, cues = self._gather(prose)
+            prose_identifiers = len(found)
+        cues["name"] = len(set(_NAME.findall(prose)))
+        stripped = text.rstrip()
+        return Reading(
+            words=tuple(words),
+            identifiers=tuple(identifiers),
+            prose_identifiers=prose_identifiers,
+            cues={cue: min(CUE_LIMIT, count) for cue, count in cues.items()},
+            question_share=_question_share(prose) if "?" in prose else 0.0,
+            code_share=1 - len(prose) / max(1, len(text)),
+            ends_asking="?" in text[-120:],
+            is_call=stripped.endswith("}") and "{" in stripped,
+        )
+
+    def _gather(self, text: str) -> tuple[dict[str, None], dict[str, None], dict[Cue, int]]:
+        """Distinct words, distinct identifiers, counted cues; a plain loop, since reading is most of the work."""
+        words: dict[str, None] = {}
+        identifiers: dict[str, None] = {}
+        cues: dict[Cue, int] = {}
+        for piece_words, piece_identifiers, piece_cues in map(self._pieces.__getitem__, text.split()):
+            for word in piece_words:
+                words[word] = None
+            for identifier in piece_identifiers:
+                identifiers[identifier] = None
+            for cue in piece_cues:
+                cues[cue] = cues.get(cue, 0) + 1
+        return words, identifiers, cues
+
+
+def _question_share(prose: str) -> float:
+    sentences = [part for part in _SENTENCE.split(prose) if part.strip()]
+    return sum(1 for part in sentences if "?" in part[-3:]) / max(1, len(sentences))
+
+
+def stem(word: str) -> str:
+    """A word in lower case, without its commonest endings."""
+    word = word.lower().replace("’", "'")
+    if word in STOP_WORDS:
+        return word
+    word = word.removesuffix("'s")
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _cues(raw: str) -> tuple[Cue, ...]:
+    word = raw.lower().replace("’", "'")
+    if word[0].isdigit():
+        return ("number",)
+    return _CUES_OF.get(word) or (("past",) if word.endswith("ed") and len(word) > 4 else ())
+
+
+def _identifier(raw: str) -> str:
+    """The identifier, path or value in a run of characters, or nothing."""
+    bare = raw.strip(".,:;#-\"'")
+    return bare if len(bare) >= 3 and _CODED.search(bare) else ""

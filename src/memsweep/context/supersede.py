@@ -1,0 +1,191 @@
+"""Which segment replaces which: repeated, read again, retried, corrected, or changed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from memsweep.context.segment import ContextSegment
+
+Kind = Literal["repeated", "reread", "retried", "corrected", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A later segment that makes an earlier one redundant, and how far (0 to 1)."""
+
+    by: str
+    kind: Kind
+
+    @property
+    def redundancy(self) -> float:
+        return _KINDS[self.kind][0]
+
+    @property
+    def reason(self) -> str:
+        return _KINDS[self.kind][1].format(by=self.by)
+
+
+_KINDS: dict[Kind, tuple[float, str]] = {
+    "repeated": (1.0, "the same result again in {by}"),
+    "reread": (1.0, "read again in {by}"),
+    "retried": (0.9, "failed, then retried in {by}"),
+    # What was corrected may still say other things, so it is only half redundant.
+    "corrected": (0.5, "corrected by {by}"),
+    "changed": (0.5, "a newer value in {by}"),
+}
+
+Found = Iterator[tuple[str, Replacement]]
+
+
+def find_replacements(segments: Sequence[ContextSegment]) -> dict[str, Replacement]:
+    """Every replaced segment, given in session order, with what replaced it."""
+    found: dict[str, Replacement] = {}
+    for rule in _RULES:
+        for old, replacement in rule(segments):
+            found.setdefault(old, replacement)
+    return found
+
+
+_SHORT_CHARS = 40
+"""Repeated results shorter than this (`ok`, `207.0`) say nothing about being the same result."""
+
+
+def _is_output(segment: ContextSegment) -> bool:
+    return segment.role == "tool" or (segment.type in ("log", "code") and segment.role != "user")
+
+
+def _repeated(segments: Sequence[ContextSegment]) -> Found:
+    latest: dict[str, str] = {}
+    for segment in reversed(segments):
+        if _is_output(segment) and len(segment.text) >= _SHORT_CHARS:
+            text = " ".join(segment.text.split())
+            later = latest.setdefault(text, segment.segment_id)
+            if later != segment.segment_id:
+                yield segment.segment_id, Replacement(later, "repeated")
+
+
+def _reread(segments: Sequence[ContextSegment]) -> Found:
+    """A region of a file inside one that was read later; no range means the whole file."""
+    regions: dict[str, _Regions] = {}
+    for segment in reversed(segments):
+        if segment.file_path is None or not _is_output(segment):
+            continue
+        region = segment.line_range or (0, 1 << 62)
+        later = regions.setdefault(segment.file_path, _Regions()).cover(region, segment.segment_id)
+        if later is not None:
+            yield segment.segment_id, Replacement(later, "reread")
+
+
+class _Regions:
+    """Regions of one file of which none contains another: both ends ascend, so bisection finds a cover."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._rows: list[tuple[int, str]] = []
+
+    def cover(self, region: tuple[int, int], segment_id: str) -> str | None:
+        """The segment whose region contains this one; without any, the region is added."""
+        start, end = region
+        at = bisect_right(self._starts, start)
+        if at and self._rows[at - 1][0] >= end:
+            return self._rows[at - 1][1]
+        if at and self._starts[at - 1] == start:
+            at -= 1
+        upto = at
+        while upto < len(self._rows) and self._rows[upto][0] <= end:
+            upto += 1
+        self._starts[at:upto] = [start]
+        self._rows[at:upto] = [(end, segment_id)]
+        return None
+
+
+_FAILED = re.compile(
+    r"\A\W*(?:\w*error|\w*exception|traceback|failed|failure|fatal)\b|exit (?:code|status):? [1-9]|command not found",
+    re.I,
+)
+
+
+def _calls_made_again(segments: Sequence[ContextSegment]) -> Found:
+    """A call made again replaces its earlier result; a tool that then worked replaces its failures."""
+    texts = {segment.segment_id: segment.text for segment in segments if segment.role == "assistant"}
+    same_call: dict[str, str] = {}
+    worked: dict[str, str] = {}
+    for segment in reversed(segments):
+        call = next((texts[ref] for ref in segment.references if ref in texts), "").strip()
+        if segment.role != "tool" or not call:
+            continue
+        tool = call.split(maxsplit=1)[0]
+        if _FAILED.search(segment.text[:200]):
+            if tool in worked:
+                yield segment.segment_id, Replacement(worked[tool], "retried")
+            continue
+        later = same_call.setdefault(call, segment.segment_id)
+        if later != segment.segment_id:
+            yield segment.segment_id, Replacement(later, "reread")
+        worked[tool] = segment.segment_id
+
+
+_MARKERS = ("actually", "correction", "scratch that", "i meant", "make that")
+_CORRECTION = re.compile(
+    r"(?:\A|[.!?\n:]\s*)(?:no,? |sorry,? |oh,? |wait,? )*"
+    r"(?:actually,|actually (?:it|that|the|my|we|i)\b|correction\b|scratch that|i meant\b|make that\b)"
+)
+_WORD = re.compile(r"[\w$%-]{4,}")
+_LOOK_BACK = 20
+"""A correction is about something said recently; looking further costs time and finds accidents."""
+
+
+def _corrected(segments: Sequence[ContextSegment]) -> Found:
+    said: deque[ContextSegment] = deque(maxlen=_LOOK_BACK)
+    for segment in segments:
+        if segment.role not in ("user", None) or segment.type in ("log", "code"):
+            continue
+        text = segment.text.lower()
+        if any(marker in text for marker in _MARKERS) and _CORRECTION.search(text):
+            old = next((earlier for earlier in reversed(said) if _same_matter(earlier.text.lower(), text)), None)
+            if old is not None:
+                yield old.segment_id, Replacement(segment.segment_id, "corrected")
+        said.append(segment)
+
+
+def _same_matter(one: str, other: str) -> bool:
+    words, other_words = set(_WORD.findall(one)), set(_WORD.findall(other))
+    shared = len(words & other_words)
+    return shared >= 2 and shared * 3 >= min(len(words), len(other_words))
+
+
+_VALUE = r"([$€£]?\d[\w.,:%/-]*\w%?|[$€£]?\d%?)"
+_CHANGE = re.compile(
+    r"\b(?:my|our|the) ((?:[a-z][\w'-]* ){0,4}[a-z][\w'-]*) (?:is|are|was|has|have)"
+    r"(?: now| been| recently| just)*"
+    r"(?: (?:changed|increased|decreased|moved|updated|set|improved|reduced|raised|extended) to)?"
+    r"(?: about| around| over)? " + _VALUE
+)
+_SETTING = re.compile(r"^\s*[-*]?\s*([A-Za-z_][\w .-]{1,40}?)\s*[:=]\s*(\S.{0,80}?)\s*$", re.M)
+
+
+def _changed(segments: Sequence[ContextSegment]) -> Found:
+    """The same thing with another value, said by the user or written into a note."""
+    latest: dict[str, tuple[str, str]] = {}
+    for segment in reversed(segments):
+        if segment.type in ("log", "code") or segment.role in ("tool", "assistant", "system"):
+            continue
+        pattern = _CHANGE if segment.type == "message" else _SETTING
+        for name, value in pattern.findall(segment.text):
+            value_now, by = latest.setdefault(name.lower(), (value, segment.segment_id))
+            if by != segment.segment_id and value_now != value:
+                yield segment.segment_id, Replacement(by, "changed")
+
+
+_RULES: tuple[Callable[[Sequence[ContextSegment]], Found], ...] = (
+    _repeated,
+    _reread,
+    _calls_made_again,
+    _corrected,
+    _changed,
+)

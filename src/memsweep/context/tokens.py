@@ -1,0 +1,20 @@
+"""What a text costs in tokens: the caller's counter, or an estimate that says it is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+CountTokens = Callable[[str], int]
+
+ESTIMATE = "length/4"
+"""The name of the fallback, for answers that must say how they counted."""
+
+
+def estimate_tokens(text: str) -> int:
+    """A quarter of the length, rounded up: too high on prose, far too low on logs."""
+    return -(-len(text) // 4)
+
+
+def counter_name(count: CountTokens) -> str:
+    """How the tokens were counted, in the words an answer uses."""
+    return ESTIMATE if count is estimate_tokens else getattr(count, "__name__", "given")

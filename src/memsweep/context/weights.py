@@ -1,0 +1,59 @@
+"""Every number the default policy uses, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+
+def _table(**values: float) -> Mapping[str, float]:
+    return MappingProxyType(values)
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The first block weighs the parts of `keep_score`; the others say how each part is made."""
+
+    information: float = 0.60
+    recency: float = 0.15
+    references: float = 0.10
+    type: float = 0.10
+    generation: float = 0.05
+    redundancy: float = 0.9
+    """The share of its score that a fully redundant segment loses."""
+
+    half_life_hours: Mapping[str, float] = field(
+        default_factory=lambda: _table(decision=168, summary=168, note=72, code=24, message=24, log=6)
+    )
+    type_worth: Mapping[str, float] = field(
+        default_factory=lambda: _table(decision=1.0, note=0.8, summary=0.7, code=0.6, message=0.5, log=0.2)
+    )
+    generation_worth: Mapping[str, float] = field(default_factory=lambda: _table(young=1.0, old=0.5))
+    half_references: float = 2.0
+    """So many strong references are worth half of what endless references are."""
+    weak_link: float = 0.25
+    """What the logarithm of the number of weak links counts for, in strong references."""
+
+    # Information per token: what a segment says, over what it costs.
+    words: float = 0.24
+    novelty: float = 0.33
+    """What the words count for that a segment was first to say, on top of `words`."""
+    identifiers: float = 0.6
+    prose_identifiers: float = 2.8
+    reuse: float = 0.01
+    reuse_limit: int = 3
+    cues: Mapping[str, float] = field(
+        default_factory=lambda: _table(self=1.0, past=3.0, time=3.9, name=3.4, number=5.4, choice=2.9, denial=2.0)
+    )
+    speaker: Mapping[str, float] = field(
+        default_factory=lambda: _table(user=1.0, assistant=0.43, tool=1.12, call=1.38, system=1.0)
+    )
+    """Who says it; an assistant's tool call is a speaker of its own."""
+    question_damping: float = -0.13
+    answer_boost: float = 0.09
+    code_damping: float = -0.32
+    token_offset: float = 57.0
+    token_power: float = 1.02
+    half_information: float = 0.4
+    """The density at which the information part is one half."""

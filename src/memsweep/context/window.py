@@ -1,0 +1,99 @@
+"""The live segments of one window, with every index kept up as they come and go."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from memsweep.context.references import WeakLinks
+from memsweep.context.segment import ContextSegment
+from memsweep.errors import NotFound
+
+
+class Window:
+    """What is in the context window now; adding, taking and changing one cost the same at any size."""
+
+    def __init__(self) -> None:
+        self._live: dict[str, ContextSegment] = {}
+        self._places: dict[str, int] = {}
+        self._messages: list[str] = []
+        self._sources: dict[str, set[str]] = {}
+        self._ring: deque[str] = deque()
+        self.weak = WeakLinks()
+        self.tokens = 0
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, segment_id: object) -> bool:
+        return segment_id in self._live
+
+    def __iter__(self) -> Iterator[ContextSegment]:
+        """In session order."""
+        return iter(sorted(self._live.values(), key=lambda segment: self._places[segment.segment_id]))
+
+    def __getitem__(self, segment_id: str) -> ContextSegment:
+        try:
+            return self._live[segment_id]
+        except KeyError:
+            raise NotFound(f"No segment {segment_id!r} in the window.") from None
+
+    def place(self, segment_id: str) -> int:
+        """The segment's place in the session, kept for ever once it is given."""
+        return self._places[segment_id]
+
+    def put(self, segment: ContextSegment) -> None:
+        """Add a segment; one that was here before comes back to its old place."""
+        own = segment.segment_id
+        if own not in self._places:
+            self._places[own] = len(self._places)
+            if segment.type == "message":
+                self._messages.append(own)
+        self._live[own] = segment
+        self._ring.append(own)
+        self.weak.add(segment)
+        self.tokens += segment.tokens
+        for target in segment.references:
+            self._sources.setdefault(target, set()).add(own)
+
+    def take(self, segment_id: str) -> ContextSegment:
+        """Remove a segment and hand it back."""
+        segment = self[segment_id]
+        del self._live[segment_id]
+        self.weak.discard(segment)
+        self.tokens -= segment.tokens
+        for target in segment.references:
+            self._sources[target].discard(segment_id)
+        return segment
+
+    def change(self, segment: ContextSegment) -> None:
+        """Put a new state in place of the old one; only flags, counters and times may differ."""
+        self._live[segment.segment_id] = segment
+
+    def references_to(self, segment_id: str) -> int:
+        """How many live segments refer to it, itself not counted."""
+        sources = self._sources.get(segment_id, ())
+        return len(sources) - (segment_id in sources)
+
+    def last_messages(self, count: int) -> set[str]:
+        """The ids of the last live messages."""
+        found: set[str] = set()
+        for own in reversed(self._messages):
+            if len(found) >= count:
+                break
+            if own in self._live:
+                found.add(own)
+        return found
+
+    def next_to_examine(self, count: int) -> list[ContextSegment]:
+        """A few segments, in turn, so that small steps come round to everything."""
+        found: dict[str, ContextSegment] = {}
+        for _ in range(min(2 * count, len(self._ring))):
+            own = self._ring.popleft()
+            if own not in self._live or own in found:
+                continue
+            found[own] = self._live[own]
+            self._ring.append(own)
+            if len(found) == count:
+                break
+        return sorted(found.values(), key=lambda segment: self._places[segment.segment_id])

@@ -1,0 +1,207 @@
+"""The engine: S4's seven scenarios and S5's behaviours."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memsweep.context import Focus, GCEngine, Weights, compute_roots
+from memsweep.errors import BadInput
+from tests.context.build import NOW, segment
+
+ENGINE = GCEngine()
+
+
+def ids(items):
+    return [item.segment_id for item in items]
+
+
+def test_scenario_1_a_simple_root_set_is_the_current_task():
+    segments = [segment("a", task_id="t1"), segment("b", task_id="t2"), segment("c")]
+    roots = compute_roots(segments, Focus(task_id="t1", last_n=0), now=NOW)
+    assert (list(roots.hard), list(roots.soft)) == (["a"], [])
+
+
+def test_scenario_2_a_complex_root_set_names_a_reason_for_each():
+    segments = [
+        segment("task", task_id="t1", type="note"),
+        segment("pin", pinned=True, type="log"),
+        segment("rule", type="note", tags=("invariant",)),
+        segment("system", role="system"),
+        segment("file", type="code", file_path="a.py"),
+        segment("region", type="code", file_path="a.py", line_range=(5, 9)),
+        segment("open", type="code", file_path="b.py"),
+        segment("edited", type="code", file_path="c.py"),
+        segment("choice", type="decision", age_hours=0.5),
+        segment("old choice", type="decision", age_hours=2),
+        segment("first"),
+        segment("last"),
+    ]
+    focus = Focus(
+        task_id="t1",
+        active_file="a.py",
+        line_range=(8, 20),
+        open_files=frozenset({"b.py"}),
+        recently_edited=frozenset({"c.py"}),
+        last_n=1,
+    )
+    roots = compute_roots(segments, focus, now=NOW)
+    assert roots.hard == {
+        "task": "belongs to the current task",
+        "pin": "pinned",
+        "rule": "holds for the whole session",
+        "system": "holds for the whole session",
+    }
+    assert roots.soft == {
+        "file": "of the active file",
+        "region": "in the edited region",
+        "open": "of an open file",
+        "edited": "of a recently edited file",
+        "choice": "a recent decision",
+        "last": "among the last 1 messages",
+    }
+
+
+@pytest.mark.parametrize(
+    ("references", "roots", "reachable"),
+    [
+        ({}, {"a"}, {"a"}),
+        ({"a": {"b"}, "b": {"c"}}, {"a"}, {"a", "b", "c"}),
+        ({"a": {"b"}, "b": {"a"}, "c": {"d"}, "d": {"c"}}, {"a"}, {"a", "b"}),
+        ({"a": {"a"}}, {"a"}, {"a"}),
+        ({"a": {"b"}}, set(), set()),
+        ({str(n): {str(n + 1)} for n in range(5000)}, {"0"}, {str(n) for n in range(5001)}),
+    ],
+    ids=["alone", "chain", "two cycles", "itself", "no roots", "5,000 hops"],
+)
+def test_scenario_3_reachability_follows_chains_and_cycles(references, roots, reachable):
+    assert ENGINE.compute_reachability(roots, references) == reachable
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (segment("a"), segment("b", age_hours=24)),
+        (segment("a", type="decision"), segment("b", type="log")),
+        (segment("a", type="note"), segment("b", type="code")),
+        (segment("a", refcount=5), segment("b", refcount=1)),
+        (segment("a"), segment("b", generation="old")),
+        (segment("a", "moved to port 8080 in src/app.py"), segment("b", "well well well well well")),
+        (segment("a", "I met Anna in March", role="user"), segment("b", "I met Anna in March", role="assistant")),
+        (segment("a", age_hours=-3), segment("b", age_hours=1)),
+    ],
+    ids=["newer", "type", "S5's order", "references", "young", "information", "speaker", "touched ahead of now"],
+)
+def test_scenario_4_the_better_segment_has_the_lower_prune_score(better, worse):
+    low, high = ENGINE.score_segment(better, NOW), ENGINE.score_segment(worse, NOW)
+    assert 0 <= low < high <= 1
+
+
+@pytest.mark.parametrize(
+    ("target", "taken", "shortfall"),
+    [(0, 0, 0), (1, 1, 0), (100, 1, 0), (101, 2, 0), (500, 5, 0), (501, 5, 1)],
+)
+def test_scenario_5_a_plan_meets_its_target_or_says_how_far_it_is_short(target, taken, shortfall):
+    candidates = ENGINE.analyze_pruning_candidates([segment(str(n), tokens=100) for n in range(5)], set(), now=NOW)
+    plan = ENGINE.generate_pruning_plan(candidates, target)
+    assert (len(plan.candidates), plan.total_tokens_freed, plan.shortfall) == (taken, taken * 100, shortfall)
+    assert (str(shortfall) in plan.reason) or not shortfall
+
+
+def test_scenario_6_pinned_segments_are_never_candidates():
+    segments = [segment("a", pinned=True), segment("b")]
+    assert ids(ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)) == ["b"]
+
+
+def test_scenario_7_a_large_window_is_planned_in_one_go():
+    segments = [segment(str(n), f"line {n} of the log", references=(str(n - 1),)) for n in range(3000)]
+    plan = ENGINE.fit(segments, 1000, now=NOW)
+    assert sum(s.tokens for s in segments) - plan.total_tokens_freed <= 1000
+
+
+def test_unreachable_goes_before_reachable_whatever_the_scores():
+    segments = [
+        segment("root", pinned=True, references=("poor",)),
+        segment("poor", "um um um", type="log", age_hours=500),
+        segment("rich", "release 2.4 of api_gateway ships on 3 June", type="decision"),
+    ]
+    assert ids(ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)) == ["rich", "poor"]
+
+
+def test_soft_roots_shrink_oldest_first_to_half_the_budget_and_say_so():
+    segments = [segment(str(n), tokens=10, age_hours=10 - n) for n in range(10)]
+    roots = compute_roots(segments, Focus(last_n=10), now=NOW, budget=60)
+    assert list(roots.soft) == ["7", "8", "9"]
+    assert "7 soft roots" in roots.note
+
+
+def test_the_edited_region_is_the_last_soft_root_to_go():
+    segments = [
+        segment("region", type="code", file_path="a.py", line_range=(1, 9), tokens=10, age_hours=99),
+        segment("rest", type="code", file_path="a.py", line_range=(50, 60), tokens=10),
+    ]
+    roots = compute_roots(segments, Focus(active_file="a.py", line_range=(3, 4)), now=NOW, budget=20)
+    assert list(roots.soft) == ["region"]
+
+
+def test_hard_roots_leave_soft_roots_only_what_remains():
+    segments = [segment("pin", tokens=95, pinned=True), segment("last", tokens=10)]
+    plan = ENGINE.fit(segments, 100, now=NOW)
+    assert plan.stash_segments == ("last",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "action"),
+    [
+        ({}, "compress"),
+        ({"age_hours": 0}, "stash"),
+        ({"tokens": 20}, "stash"),
+        ({"type": "log"}, "stash"),
+    ],
+    ids=["cold, important, verbose", "warm", "short", "unimportant"],
+)
+def test_what_is_cold_important_and_verbose_is_to_be_compressed(changes, action):
+    big = segment("a", **({"type": "note", "tokens": 900, "age_hours": 400} | changes))
+    assert ENGINE.analyze_pruning_candidates([big], set(), now=NOW)[0].action == action
+
+
+def test_only_a_repeated_result_is_deleted_and_only_when_confirmed():
+    text = "the very same output of the very same command"
+    segments = [segment("old", text, type="log"), segment("new", text, type="log")]
+    candidates = ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)
+    assert ENGINE.generate_pruning_plan(candidates, 1).stash_segments == ("old",)
+    assert ENGINE.generate_pruning_plan(candidates, 1, confirm_delete=True).delete_segments == ("old",)
+
+
+def test_a_segment_too_big_does_not_push_out_small_ones_for_nothing():
+    segments = [
+        segment("small", "ok then", tokens=5, type="log"),
+        segment("big", "so what", tokens=500, type="log"),
+        segment("good", "use port 8080 for api_gateway", tokens=90, type="decision"),
+    ]
+    plan = ENGINE.fit(segments, 100, now=NOW, focus=Focus(last_n=0, decision_window=timedelta(0)))
+    assert plan.stash_segments == ("big",)
+
+
+def test_weights_are_the_callers_to_change():
+    old, new = segment("old", age_hours=100), segment("new", "a b")
+    only_recency = GCEngine(Weights(information=0, references=0, type=0, generation=0, recency=1))
+    assert ids(only_recency.analyze_pruning_candidates([new, old], set(), now=NOW)) == ["old", "new"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ENGINE.fit([segment("a"), segment("a")], 10, now=NOW),
+        lambda: ENGINE.fit([], -1, now=NOW),
+        lambda: ENGINE.generate_pruning_plan([], -1),
+        lambda: ENGINE.fit([], 1, now=NOW.replace(tzinfo=None)),
+        lambda: ENGINE.analyze_pruning_candidates([], set(), now=NOW.replace(tzinfo=None)),
+        lambda: ENGINE.score_segment(segment("a"), NOW.replace(tzinfo=None)),
+    ],
+    ids=["same id", "budget", "target", "naive fit", "naive analysis", "naive score"],
+)
+def test_bad_input_is_refused(call):
+    with pytest.raises(BadInput):
+        call()

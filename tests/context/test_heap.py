@@ -1,0 +1,202 @@
+"""The heap: generations, limits, pins, the stash and the way back."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memsweep.context import ContextHeap, Focus, Limits
+from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
+from tests.context.build import NOW, segment
+
+SMALL = Limits(soft_tokens=100, hard_tokens=1000, changes_per_step=4, step_segments=10, batch_min=2, batch_max=3)
+
+
+def heap_of(*segments, limits=None, last_n=0):
+    heap = ContextHeap(limits=limits or Limits(), focus=Focus(last_n=last_n))
+    for each in segments:
+        heap.add(each, now=NOW)
+    return heap
+
+
+def ids(segments):
+    return [each.segment_id for each in segments]
+
+
+def test_the_defaults_are_those_of_the_design():
+    assert (Limits().soft_tokens, Limits().hard_tokens, Focus().last_n) == (100_000, 200_000, 10)
+    assert (Limits().batch_min, Limits().batch_max) == (5, 20)
+
+
+def test_references_are_counted_while_the_referrer_lives():
+    heap = heap_of(segment("a"), segment("b", references=("a",)), segment("c", references=("a", "c")))
+    assert [heap.get(own).refcount for own in "abc"] == [2, 0, 0]
+    heap.prune(["b"])
+    assert heap.get("a").refcount == 1
+
+
+def test_survivors_of_collections_grow_old_and_minor_ones_look_at_the_young():
+    heap = heap_of(segment("a", tokens=10), segment("b", tokens=10))
+    for _ in range(2):
+        heap.collect(now=NOW)
+    heap.add(segment("young", "a b c 12 d_e", tokens=10), now=NOW)
+    assert [(s.generation, s.gc_survival_count) for s in heap.segments] == [("old", 2), ("old", 2), ("young", 0)]
+    plan = heap.collect(now=NOW, budget=0, minor=True)
+    assert plan.stash_segments == ("young",)
+    assert plan.shortfall == 20
+
+
+def test_above_the_soft_limit_small_batches_go_to_the_stash():
+    heap = heap_of(limits=SMALL)
+    batches = [heap.add(segment(f"s{n}", tokens=20), now=NOW) for n in range(40)]
+    assert {len(batch) for batch in batches} <= {0, 2, 3}
+    assert heap.tokens <= SMALL.soft_tokens
+    assert len(heap) + len(heap.stashed) == 40
+
+
+def test_near_the_hard_limit_a_full_collection_runs():
+    heap = heap_of(segment("a", tokens=10, age_hours=99), segment("b", tokens=10), limits=SMALL)
+    going = heap.add(segment("huge", tokens=895), now=NOW)
+    assert heap.tokens <= SMALL.soft_tokens
+    assert "huge" in going
+
+
+def test_a_window_full_of_pins_is_left_alone():
+    heap = heap_of(*(segment(f"s{n}", tokens=50, pinned=True) for n in range(30)), limits=SMALL)
+    assert len(heap) == 30
+    assert heap.collect(now=NOW).shortfall == 1400
+
+
+def test_a_step_leaves_alone_what_a_live_segment_refers_to():
+    heap = heap_of(segment("base", "um", tokens=1), limits=SMALL)
+    for n in range(20):
+        heap.add(segment(f"s{n}", f"value_{n} is {n}", tokens=20, references=("base",)), now=NOW)
+    assert "base" in heap
+
+
+def test_a_pin_protects_until_it_is_taken_off():
+    heap = heap_of(segment("a", tokens=10), segment("b", tokens=10))
+    heap.pin(["a"])
+    assert heap.collect(now=NOW, budget=0).stash_segments == ("b",)
+    heap.unpin(["a"])
+    assert heap.collect(now=NOW, budget=0).stash_segments == ("a",)
+
+
+def test_a_touch_makes_a_segment_recent():
+    heap = heap_of(segment("a", age_hours=90), segment("b", age_hours=80))
+    heap.touch("a", now=NOW)
+    assert heap.get("a").last_touched_at == NOW
+    assert heap.collect(now=NOW + timedelta(hours=1), budget=heap.tokens - 1).stash_segments == ("b",)
+
+
+def test_prune_refuses_by_name_and_does_the_rest():
+    heap = heap_of(segment("pin", pinned=True), segment("a"), segment("b"))
+    heap.prune(["b"])
+    done = heap.prune(["pin", "a", "b", "nobody"])
+    assert done.stashed == ("a",)
+    assert done.refused == {"pin": "pinned", "b": "in the stash already", "nobody": "unknown"}
+    assert done.tokens_before - done.tokens_after == segment("a").tokens
+
+
+def test_delete_needs_a_confirmation_and_hands_the_segments_back():
+    heap = heap_of(segment("a"))
+    with pytest.raises(Unconfirmed):
+        heap.prune(["a"], strategy="delete")
+    assert heap.prune(["a"], strategy="delete", confirm=True).deleted == (segment("a"),)
+    assert (len(heap), heap.stashed) == (0, [])
+
+
+def test_a_restored_segment_is_back_in_its_place():
+    heap = heap_of(segment("a"), segment("b"), segment("c"))
+    before = heap.segments
+    heap.prune(["b", "a"])
+    heap.restore(["a", "b"])
+    assert heap.segments == before
+
+
+def test_the_last_messages_stay_the_last_after_a_restore():
+    heap = heap_of(segment("a", tokens=50), segment("b", tokens=5), last_n=1)
+    heap.prune(["a"])
+    heap.restore(["a"])
+    assert heap.collect(now=NOW, budget=12).stash_segments == ("a",)
+
+
+def test_compression_leaves_a_summary_and_stashes_the_originals():
+    heap = heap_of(segment("a", tokens=500), segment("b", tokens=500))
+    done = heap.compress(["a", "b"], segment("sum", type="summary", tokens=10), now=NOW)
+    assert ids(heap.segments) == ["sum"]
+    assert heap.get("sum").references == ("a", "b")
+    assert (done.stashed, done.tokens_before, done.tokens_after) == (("a", "b"), 1000, 10)
+
+
+def test_a_summary_with_a_taken_id_changes_nothing():
+    heap = heap_of(segment("a"), segment("b"))
+    with pytest.raises(AlreadyExists):
+        heap.compress(["a"], segment("b", type="summary"), now=NOW)
+    assert ids(heap.segments) == ["a", "b"]
+
+
+def test_the_working_set_fits_and_changes_nothing():
+    heap = heap_of(*(segment(str(n), tokens=10) for n in range(5)))
+    before = heap.segments
+    assert len(heap.working_set(35, now=NOW)) == 3
+    assert heap.segments == before
+
+
+def stash_of(*texts):
+    heap = heap_of(*(segment(str(n), text, tokens=10) for n, text in enumerate(texts)))
+    heap.prune(str(n) for n in range(len(texts)))
+    return heap
+
+
+def test_the_stash_is_searched_by_words_and_their_endings():
+    heap = stash_of("we walked the dog", "the cat sleeps", "nothing here")
+    assert ids(hit.segment for hit in heap.search("walking"))[0] == "0"
+    assert heap.search("unheard-of") == []
+    assert heap.search("the of and") == []
+
+
+def test_a_neighbour_of_a_hit_is_found_with_it():
+    heap = stash_of("far away", "which port is it?", "8080", "far away too")
+    assert ids(heap.restore_matching("port", 20)) == ["1", "2"]
+
+
+def test_matching_segments_come_back_within_the_budget_in_session_order():
+    heap = stash_of("port 1", "port port 2", "port 3", "port 4")
+    restored = heap.restore_matching("port", 25)
+    assert sum(each.tokens for each in restored) <= 25
+    assert ids(restored) == sorted(ids(restored))
+    assert len(restored) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda heap: heap.add(segment("a"), now=NOW), AlreadyExists),
+        (lambda heap: heap.add(segment("z"), now=NOW), AlreadyExists),
+        (lambda heap: heap.get("nobody"), NotFound),
+        (lambda heap: heap.pin(["nobody"]), NotFound),
+        (lambda heap: heap.restore(["a"]), NotFound),
+        (lambda heap: heap.collect(now=NOW, budget=-1), BadInput),
+        (lambda heap: heap.collect(now=NOW.replace(tzinfo=None)), BadInput),
+        (lambda heap: heap.add(segment("new"), now=NOW.replace(tzinfo=None)), BadInput),
+        (lambda heap: heap.touch("a", now=NOW.replace(tzinfo=None)), BadInput),
+        (lambda heap: Limits(soft_tokens=0), BadInput),
+        (lambda heap: Limits(soft_tokens=9, hard_tokens=8), BadInput),
+        (lambda heap: Limits(batch_min=9, batch_max=8), BadInput),
+        (lambda heap: Limits(changes_per_step=0), BadInput),
+    ],
+)
+def test_what_cannot_be_done_is_refused(call, error):
+    heap = heap_of(segment("a"), segment("z"))
+    heap.prune(["z"])
+    with pytest.raises(error):
+        call(heap)
+
+
+def test_a_refused_pin_pins_nothing():
+    heap = heap_of(segment("a"))
+    with pytest.raises(NotFound):
+        heap.pin(["a", "nobody"])
+    assert not heap.get("a").pinned

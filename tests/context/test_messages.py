@@ -1,0 +1,205 @@
+"""sweep_messages: three providers' lists in and out, valid, within the budget, with reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.context import sweep_messages
+from memsweep.errors import BadInput
+from tests.context.build import anthropic_messages, openai_messages, turn_lists
+
+BUDGETS = st.integers(0, 60)
+SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=8)
+
+
+def count(text):
+    return len(text.split())
+
+
+@dataclass
+class Spoken:
+    """Shaped like a LangChain message, as far as duck typing goes."""
+
+    type: str
+    content: object
+    tool_calls: list = field(default_factory=list)
+    tool_call_id: str | None = None
+
+
+def langchain_messages(script, words):
+    kinds = {"user": "human", "assistant": "ai", "tool": "tool", "system": "system"}
+    return [
+        Spoken(
+            kinds[message["role"]],
+            message["content"] or "",
+            [{"id": call["id"], "name": "look", "args": {}} for call in message.get("tool_calls", ())],
+            message.get("tool_call_id"),
+        )
+        for message in openai_messages(script, True, words)
+    ]
+
+
+def check_calls(turns):
+    """Every result follows its call, every call is followed by all its results."""
+    waiting = set()
+    for calls, answers in turns:
+        if answers:
+            assert answers <= waiting
+            waiting -= answers
+        else:
+            assert not waiting
+            waiting = set(calls)
+    assert not waiting
+
+
+def openai_turns(messages):
+    for message in messages:
+        answer = message.get("tool_call_id")
+        yield {call["id"] for call in message.get("tool_calls") or ()}, {answer} if answer else set()
+
+
+def anthropic_turns(messages):
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else []
+        yield (
+            {block["id"] for block in blocks if block["type"] == "tool_use"},
+            {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"},
+        )
+
+
+def check_sums(messages, budget, swept):
+    assert swept.tokens_after <= budget or (swept.shortfall == swept.tokens_after - budget and swept.note)
+    assert len(swept.reasons) == len(swept.stash)
+    assert all(swept.reasons.values())
+    assert [messages[place] for place in swept.reasons] == swept.stash
+
+
+@given(turn_lists(), st.booleans(), SIZES, BUDGETS)
+def test_an_openai_list_stays_valid(script, system, words, budget):
+    messages = openai_messages(script, system, words)
+    swept = sweep_messages(messages, budget, count=count)
+    check_sums(messages, budget, swept)
+    check_calls(openai_turns(swept.messages))
+    kept = iter(messages)
+    assert all(any(message is other for other in kept) for message in swept.messages)
+    assert not system or swept.messages[0]["role"] == "system"
+    assert swept.messages[-1] is messages[-1]
+
+
+@given(turn_lists(), SIZES, BUDGETS)
+def test_an_anthropic_list_stays_valid(script, words, budget):
+    messages = anthropic_messages(script, words)
+    swept = sweep_messages(messages, budget, count=count, form="anthropic")
+    check_sums(messages, budget, swept)
+    check_calls(anthropic_turns(swept.messages))
+    roles = [message["role"] for message in swept.messages]
+    assert roles[0] == "user"
+    assert all(one != next_one for one, next_one in pairwise(roles))
+
+
+@given(turn_lists(), SIZES, BUDGETS)
+def test_a_langchain_list_stays_valid(script, words, budget):
+    messages = langchain_messages(script, words)
+    swept = sweep_messages(messages, budget, count=count)
+    check_sums(messages, budget, swept)
+    check_calls(
+        ({call["id"] for call in m.tool_calls}, {m.tool_call_id} if m.tool_call_id else set()) for m in swept.messages
+    )
+    assert swept.messages[0].type == "system"
+
+
+@given(turn_lists(), SIZES, BUDGETS)
+def test_sweeping_twice_changes_nothing(script, words, budget):
+    once = sweep_messages(openai_messages(script, True, words), budget, count=count)
+    assert sweep_messages(once.messages, max(budget, once.tokens_after), count=count).messages == once.messages
+
+
+@given(turn_lists(), SIZES, BUDGETS, st.integers(0, 3))
+def test_a_pinned_message_always_stays(script, words, budget, place):
+    messages = openai_messages(script, False, words)
+    swept = sweep_messages(messages, budget, count=count, pinned=[place % len(messages)])
+    assert messages[place % len(messages)] in swept.messages
+
+
+def test_a_list_that_fits_comes_back_as_it_was():
+    messages = anthropic_messages([("user", 0), ("assistant", 2), ("assistant", 0), ("user", 0)], [3])
+    swept = sweep_messages(messages, 10_000)
+    assert (swept.messages, swept.stash, swept.reasons) == (messages, [], {})
+    assert swept.counted_by == "length/4"
+
+
+def test_an_empty_list_is_an_empty_list():
+    assert sweep_messages([], 0).messages == []
+
+
+def test_a_result_without_its_call_and_a_call_without_its_results_cannot_be_sent():
+    function = {"name": "look", "arguments": "{}"}
+    messages = [
+        {"role": "tool", "tool_call_id": "gone", "content": "42"},
+        {"role": "assistant", "tool_calls": [{"id": "open", "function": function}]},
+        {"role": "user", "content": "hello"},
+    ]
+    swept = sweep_messages(messages, 1000)
+    assert swept.messages == messages[2:]
+    assert swept.reasons == {0: "its call is not in the list", 1: "its results are not in the list"}
+
+
+def test_a_last_call_that_waits_for_its_result_stays():
+    messages = [
+        {"role": "user", "content": "x " * 50},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "look", "input": {}}]},
+    ]
+    assert sweep_messages(messages, 20, form="openai").messages == messages[1:]
+
+
+def test_a_leading_pin_of_the_assistant_gets_a_user_message_before_it():
+    messages = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "b c"},
+        {"role": "user", "content": "d " * 20},
+        {"role": "assistant", "content": "e"},
+        {"role": "user", "content": "f"},
+    ]
+    swept = sweep_messages(messages, 4, pinned=[1], count=count, form="anthropic")
+    assert [message["content"] for message in swept.messages] == ["a", "b c", "f"]
+
+
+def test_a_later_result_of_the_same_call_sends_the_earlier_one_off_first():
+    def look(number, text):
+        function = {"name": "read", "arguments": '{"path": "a.py"}'}
+        return [
+            {"role": "assistant", "content": None, "tool_calls": [{"id": number, "function": function}]},
+            {"role": "tool", "tool_call_id": number, "content": text},
+        ]
+
+    messages = [*look("1", "def a(): return 1"), *look("2", "def a(): return 2"), {"role": "user", "content": "go on"}]
+    swept = sweep_messages(messages, 20, last_n=0)
+    assert swept.stash == messages[:2]
+    assert "3" in swept.reasons[1]
+
+
+def test_blocks_of_all_kinds_are_read():
+    messages = [
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "look at this"},
+                {"type": "image", "source": {"data": "A" * 4000}},
+                {"type": "odd", "x": 1},
+                "plain",
+            ],
+        },
+        {"role": "user", "content": {"some": "object"}},
+    ]
+    assert sweep_messages(messages, 1000).tokens_before < 40
+
+
+@pytest.mark.parametrize(("messages", "budget"), [([], -1), ([{"role": "king", "content": "x"}], 9), ([object()], 9)])
+def test_what_is_no_message_list_is_refused(messages, budget):
+    with pytest.raises(BadInput):
+        sweep_messages(messages, budget)
