@@ -29,7 +29,9 @@ soak: install-dev ## the crash and concurrency tests with raised counts
 	MEMSWEEP_SOAK=10 $(PY) -m pytest -m soak --timeout 3600
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/
-	@for b in recall stdio store; do $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
+	@mkdir -p benchmarks/results
+	@for b in recall stdio store index collector context retention; do \
+	    echo "== $$b"; $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis
