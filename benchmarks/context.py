@@ -1,4 +1,4 @@
-"""What the context collector costs: analysis and plan by size, and one more segment at any size.
+"""What the context collector costs: analysis and plan by size, and one more segment at any size, also on disk.
 
 python benchmarks/context.py [--json FILE] [--most N]
 
@@ -12,12 +12,14 @@ import json
 import math
 import random
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from memsweep import open_memory
 from memsweep.context import ContextHeap, ContextSegment, Focus, GCEngine, Limits
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -72,6 +74,25 @@ def cost_of_one_more(count: int, tries: int = 500) -> dict[str, float]:
     }
 
 
+def cost_of_one_more_on_disk(count: int, tries: int = 100) -> dict[str, float]:
+    """The same in a durable window; every call is a transaction that is synced."""
+    with tempfile.TemporaryDirectory(prefix="memsweep-bench-") as home, open_memory(home=home) as memory:
+        window = memory.window("bench")
+        window.configure(soft_tokens=1 << 50, hard_tokens=1 << 50)
+        segments = make_segments(count + 2 * tries)
+        for at in range(0, count, 5_000):
+            window.add(segments[at : min(count, at + 5_000)])
+        window.prune([segment.segment_id for segment in segments[: count // 2]])
+        for segment in segments[count : count + tries]:  # pages in the cache, statements prepared
+            window.add([segment])
+        more = segments[count + tries :]
+        return {
+            "add": _median_us(more, lambda segment: window.add([segment])),
+            "stash": _median_us(more, lambda segment: window.prune([segment.segment_id])),
+            "restore": _median_us(more, lambda segment: window.restore([segment.segment_id])),
+        }
+
+
 def _median_us(segments: Sequence[ContextSegment], act: Callable[[ContextSegment], object]) -> float:
     times = []
     for segment in segments:
@@ -89,6 +110,9 @@ def measure(most: int) -> dict[str, Any]:
         "segments": {},
         "topics_50_of_10000": round(analyse_and_plan(make_segments(10_000, topics=50)), 3),
         "one_more_us": {str(count): cost_of_one_more(count) for count in (1_000, 100_000) if count <= most},
+        "one_more_on_disk_us": {
+            str(count): cost_of_one_more_on_disk(count) for count in (1_000, 100_000) if count <= most
+        },
     }
     before: tuple[int, float] | None = None
     for count in (size for size in SIZES if size <= most):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memsweep.clock import new_id, now
 from memsweep.errors import Unconfirmed
 from memsweep.memory import Memory
+from memsweep.model.care import Restored
 from memsweep.model.ids import check_name
 from memsweep.model.memory import Workspace
 from memsweep.model.plan import Totals, Undone
@@ -76,6 +77,20 @@ class App:
         stats = self.memory(self.engine.undelete(receipt_id).id).stats()
         counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
         return Undone(Totals(*counts), ())
+
+    def restore(self, path: str | os.PathLike[str], workspace_id: str = "", *, replace: bool = False) -> Restored:
+        """Make a workspace of a backup. One that is there is put aside, if it is empty or `replace` says so."""
+        from memsweep.care.backup import restore
+
+        return restore(
+            self.engine.keeper,
+            path,
+            check_name(workspace_id or self.settings.workspace),
+            replace=replace,
+            receipt_id=new_id(_WORKSPACE_RECEIPT),
+            actor=self.actor,
+            now=now(),
+        )
 
     def purge_workspaces(self, older_than_days: float) -> int:
         """Free workspaces that were deleted so long ago; how many."""

@@ -6,13 +6,16 @@ import asyncio
 import functools
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from memsweep.app import make_app
+from memsweep.context.service import ContextWindow
 from memsweep.memory import Memory
+from memsweep.model.window import DEFAULT_PROJECT
 from memsweep.settings import load_settings
 
 P = ParamSpec("P")
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -27,20 +30,44 @@ def open_memory_async(workspace: str = "", *, home: str | Path | None = None) ->
     return AsyncMemory(open_memory(workspace, home=home))
 
 
-def _awaitable(
-    method: Callable[Concatenate[Memory, P], T],
-) -> Callable[Concatenate[AsyncMemory, P], Awaitable[T]]:
+class _Behind(Generic[S]):
+    """Something whose methods are called in threads."""
+
+    def __init__(self, inner: S) -> None:
+        self._inner = inner
+
+
+def _awaitable(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[_Behind[S], P], Awaitable[T]]:
     @functools.wraps(method)
-    def call(self: AsyncMemory, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
-        return asyncio.to_thread(method, self.memory, *args, **kwargs)
+    def call(self: _Behind[S], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        return asyncio.to_thread(method, self._inner, *args, **kwargs)
 
     return call
 
 
-class AsyncMemory:
+class AsyncWindow(_Behind[ContextWindow]):
+    """`ContextWindow` for asyncio."""
+
+    add = _awaitable(ContextWindow.add)
+    add_transcript = _awaitable(ContextWindow.add_transcript)
+    analyze = _awaitable(ContextWindow.analyze)
+    prune = _awaitable(ContextWindow.prune)
+    pin = _awaitable(ContextWindow.pin)
+    unpin = _awaitable(ContextWindow.unpin)
+    configure = _awaitable(ContextWindow.configure)
+    search = _awaitable(ContextWindow.search)
+    restore = _awaitable(ContextWindow.restore)
+    compress = _awaitable(ContextWindow.compress)
+    working_set = _awaitable(ContextWindow.working_set)
+    segments = _awaitable(ContextWindow.segments)
+    state = _awaitable(ContextWindow.state)
+
+
+class AsyncMemory(_Behind[Memory]):
     """`Memory` for asyncio: each call runs in a thread, so that the loop never waits for the disk."""
 
     def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
         self.memory = memory
         self.workspace_id = memory.workspace_id
 
@@ -69,7 +96,19 @@ class AsyncMemory:
     tombstones = _awaitable(Memory.tombstones)
     remove_tombstone = _awaitable(Memory.remove_tombstone)
     collecting = _awaitable(Memory.collecting)
+    relate = _awaitable(Memory.relate)
+    relate_many = _awaitable(Memory.relate_many)
+    reinforce = _awaitable(Memory.reinforce)
+    entities = _awaitable(Memory.entities)
+    related = _awaitable(Memory.related)
+    doctor = _awaitable(Memory.doctor)
+    compact = _awaitable(Memory.compact)
+    backup = _awaitable(Memory.backup)
     close = _awaitable(Memory.close)
+
+    def window(self, project_id: str = DEFAULT_PROJECT) -> AsyncWindow:
+        """One context window of this workspace; nothing is read yet."""
+        return AsyncWindow(self.memory.window(project_id))
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -15,8 +15,10 @@ from typing import Any, get_origin, get_type_hints
 
 from memsweep.errors import BadSetting
 from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
+from memsweep.model.text import check_text, without_password
 
 EMBEDDERS = ("local", "ollama", "openai")
+ENCODINGS = ("o200k_base", "cl100k_base", "length/4")
 _DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 _DEFAULT_MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
 
@@ -48,6 +50,16 @@ EXAMPLE = """\
 # grace_days = 0.0              # what is younger is protected
 # apply_seconds = 60.0          # an apply that takes longer is rolled back
 # purge_days = 30.0             # how long trash is kept at least
+
+[context]                       # context windows; context_gc_configure changes the numbers of one
+# soft_tokens = 100000          # above it, small batches are stashed
+# hard_tokens = 200000          # a full collection starts at 90 % of it
+# changes_per_step = 20         # so many new segments between two looks at a few of them
+# batch = 20                    # a small step stashes so many at most
+# last_n = 10                   # the last messages are roots
+# decision_minutes = 60         # decisions are roots for so long
+# encoding = "o200k_base"       # how tokens are counted: o200k_base, cl100k_base, or length/4 (an estimate)
+# weights = {}                  # what keep_score is made of, such as { recency = 0.15, references = 0.1 }
 
 [schedule]                      # background collection by a running server
 # enabled = false
@@ -99,6 +111,20 @@ class Gc:
 
 
 @dataclass(frozen=True, slots=True)
+class Context:
+    """Context windows: when they are collected, what is a root for how long, how tokens are counted."""
+
+    soft_tokens: int = 100_000
+    hard_tokens: int = 200_000
+    changes_per_step: int = 20
+    batch: int = 20
+    last_n: int = 10
+    decision_minutes: int = 60
+    encoding: str = "o200k_base"
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     """Background collection, off by default. No workspaces means all; 0 days means never."""
 
@@ -123,6 +149,7 @@ class Settings:
     chunking: Chunking = field(default_factory=Chunking)
     code: Code = field(default_factory=Code)
     gc: Gc = field(default_factory=Gc)
+    context: Context = field(default_factory=Context)
     schedule: Schedule = field(default_factory=Schedule)
     api_key: str = field(default="", repr=False)
 
@@ -130,14 +157,15 @@ class Settings:
         """What may be shown to a person: no secret."""
         values = asdict(self)
         del values["api_key"]
+        values["embedding"]["url"] = without_password(self.embedding.url)
         return {**values, "home": str(self.home)}
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     if given := environ.get("MEMSWEEP_CONFIG"):
-        return Path(given).expanduser()
+        return _expanded(given)
     if home := environ.get("MEMSWEEP_HOME"):
-        return Path(home).expanduser() / "memsweep.toml"
+        return _expanded(home) / "memsweep.toml"
     from platformdirs import user_config_path
 
     return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
@@ -146,7 +174,8 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read the file and the environment; refuse what is unknown or impossible."""
     environ = {**environ, **(overrides or {})}
-    stored = {} if _home_is_locked(environ) else _from_file(config_file(environ))
+    named = bool(environ.get("MEMSWEEP_CONFIG"))
+    stored = {} if _home_is_locked(environ) else _from_file(config_file(environ), must_exist=named)
     values = _merge(stored, _from_environ(environ))
     settings: Settings = _build(Settings, values, "")
     embedding = _checked_embedding(settings.embedding)
@@ -169,6 +198,7 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         chunking=settings.chunking,
         code=settings.code,
         gc=settings.gc,
+        context=_checked_context(settings.context),
         schedule=settings.schedule,
         api_key=_api_key(environ, embedding.api_key_env),
     )
@@ -186,12 +216,12 @@ def _home_is_locked(environ: Mapping[str, str]) -> bool:
     home = environ.get("MEMSWEEP_HOME")
     if not home or environ.get("MEMSWEEP_CONFIG"):
         return False
-    return not os.access(Path(home).expanduser(), os.X_OK)
+    return not os.access(_expanded(home), os.X_OK)
 
 
 def _home(given: Path) -> Path:
     if given != Path():
-        return given.expanduser().absolute()
+        return Path(check_text(str(_expanded(given).absolute()), "the path of home"))
     from platformdirs import user_data_path
 
     return user_data_path("memsweep", appauthor=False)
@@ -208,18 +238,39 @@ def _checked_embedding(embedding: Embedding) -> Embedding:
     return Embedding(embedding.provider, url, model, embedding.api_key_env, embedding.timeout_seconds)
 
 
+def _checked_context(context: Context) -> Context:
+    _one_of(context.encoding, ENCODINGS, "context.encoding")
+    for name in ("soft_tokens", "hard_tokens", "changes_per_step", "batch"):
+        if getattr(context, name) < 1:
+            raise BadSetting(f"context.{name} {getattr(context, name)} is not above 0.")
+    if min(context.last_n, context.decision_minutes) < 0:
+        raise BadSetting("context.last_n and context.decision_minutes cannot be negative.")
+    if context.soft_tokens > context.hard_tokens:
+        raise BadSetting(
+            f"context.soft_tokens {context.soft_tokens} is above context.hard_tokens {context.hard_tokens}."
+        )
+    return context
+
+
 def _one_of(value: str, known: tuple[str, ...], name: str) -> str:
     if value not in known:
         raise BadSetting(f"{name} {value!r} is unknown.", hint=f"Use one of: {', '.join(known)}.")
     return value
 
 
-def _from_file(path: Path) -> dict[str, Any]:
+def _expanded(path: str | Path) -> Path:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        return {}
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise BadSetting(f"{path} cannot be found: there is no such user.") from None
+
+
+def _from_file(path: Path, *, must_exist: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        if isinstance(error, FileNotFoundError) and not must_exist:
+            return {}
         raise BadSetting(f"{path} cannot be read: {error}.", hint="Correct it or move it away.") from None
 
 
@@ -273,6 +324,8 @@ def _convert(kind: type[Any], value: Any, name: str) -> Any:
         if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
             raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
         return tuple(part for part in parts if part)
+    if get_origin(kind) is Mapping:
+        return _numbers(value, name)
     if kind is bool:
         words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
         if isinstance(value, str):
@@ -283,6 +336,17 @@ def _convert(kind: type[Any], value: Any, name: str) -> Any:
     try:
         if isinstance(value, bool) or (kind in (str, Path) and not isinstance(value, str)):
             raise ValueError
+        if kind is int and isinstance(value, float):
+            raise ValueError
         return kind(value)
     except (TypeError, ValueError):
         raise BadSetting(f"the setting {name} must be {kind.__name__}, not {value!r:.40}.") from None
+
+
+def _numbers(value: Any, name: str) -> dict[str, float]:
+    """A table of numbers, or `a=1,b=2` in the environment."""
+    if isinstance(value, str):
+        value = dict(part.strip().partition("=")[::2] for part in value.split(",") if part.strip())
+    if not isinstance(value, dict):
+        raise BadSetting(f"the setting {name} must be a table of numbers, not {value!r:.40}.")
+    return {str(key).strip(): _convert(float, number, f"{name}.{key}") for key, number in value.items()}

@@ -23,7 +23,8 @@ def environment(home: Path | str | None, **more: str) -> dict[str, str]:
     """The environment of a child: ours without our settings, with this home."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("MEMSWEEP_", "OPENAI_", "PYTEST_"))}
     given = {} if home is None else {"MEMSWEEP_HOME": str(home)}
-    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **given, **more}
+    path = os.pathsep.join([*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(ROOT)]).strip(os.pathsep)
+    return {**kept, "PYTHONPATH": path, "COLUMNS": "200", **given, **more}
 
 
 @dataclass(frozen=True)

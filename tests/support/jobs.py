@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import threading
 from typing import Any
 
 from memsweep.app import App
 from memsweep.errors import MemsweepError
+from tests.support.context_jobs import CONTEXT_JOBS
 from tests.support.nursery import Say, wait_for_word
 
 
@@ -47,11 +49,23 @@ def attempt(app: App, say: Say, *, calls: list[list[Any]], workspace: str = "", 
         wait_for_word()
 
 
-def attempt_when_told(app: App, say: Say, *, first: list[list[Any]], then: list[list[Any]], workspace: str = "") -> None:
+def attempt_when_told(
+    app: App, say: Say, *, first: list[list[Any]], then: list[list[Any]], workspace: str = ""
+) -> None:
     """The same in two halves, with a word from the test between them."""
     say([_outcome(app, workspace, name, arguments) for name, arguments in first])
     wait_for_word()
     say([_outcome(app, workspace, name, arguments) for name, arguments in then])
+
+
+def search_with_small_tail(
+    app: App, say: Say, *, calls: list[list[Any]], workspace: str = "", wait: bool = False
+) -> None:
+    """The same with a vector file already for a few memories."""
+    from memsweep.store.sqlite import vectors
+
+    vectors._TAIL_MIN = 20
+    attempt(app, say, calls=calls, workspace=workspace, wait=wait)
 
 
 def add_and_search(app: App, say: Say, *, rounds: int, prefix: str, workspace: str = "") -> None:
@@ -86,6 +100,21 @@ def threads(app: App, say: Say, *, count: int, rounds: int, workspace: str = "")
     say(errors)
 
 
+def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> None:
+    """Fork with the workspace open, as `multiprocessing` does, and write and read on both sides; say the child's status."""
+    memory = app.memory(workspace)
+    memory.add("before the fork")
+    memory.search("fork")
+    child = os.fork()
+    side = "parent" if child else "child"
+    for number in range(count):
+        memory.add(f"{side} note {number}")
+        assert memory.search(f"{side} note {number}").hits
+    if child == 0:
+        os._exit(0)
+    say(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
 def _outcome(app: App, workspace: str, name: str, arguments: dict[str, Any]) -> Any:
     try:
         target = app if hasattr(App, name) else app.memory(workspace)
@@ -107,5 +136,14 @@ def _plain(result: Any) -> Any:
 
 JOBS = {
     job.__name__: job
-    for job in (add_many, add_until_killed, attempt, attempt_when_told, add_and_search, threads)
-}
+    for job in (
+        add_many,
+        add_until_killed,
+        attempt,
+        attempt_when_told,
+        search_with_small_tail,
+        add_and_search,
+        threads,
+        fork_while_open,
+    )
+} | CONTEXT_JOBS

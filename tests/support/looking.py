@@ -72,7 +72,8 @@ _EMPTY = {
     "vector without chunk": "select chunk from vector where chunk not in (select id from chunk)",
     "chunk without words": """
         select uid from chunk where trash is null and id not in (select id from chunk_fts_docsize)""",
-    "words without chunk": "select id from chunk_fts_docsize where id not in (select id from chunk where trash is null)",
+    "words without chunk": """
+        select id from chunk_fts_docsize where id not in (select id from chunk where trash is null)""",
     "mention without ends": """
         select chunk, entity from mention
         where chunk not in (select id from chunk) or entity not in (select id from entity)""",
@@ -81,7 +82,8 @@ _EMPTY = {
         where subject not in (select id from entity) or object not in (select id from entity)""",
     "name seen in no chunk": """
         select name_key, value from name_seen, json_each(chunks) where value not in (select id from chunk)""",
-    "memory without thread": "select uid from memory where thread is not null and thread not in (select id from thread)",
+    "memory without thread": """
+        select uid from memory where thread is not null and thread not in (select id from thread)""",
     "two chunks in one place": """
         select stream, stream_position from chunk where stream is not null
         group by stream, stream_position having count(*) > 1""",

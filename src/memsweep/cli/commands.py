@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from memsweep import __version__
-from memsweep.cli import config, hooks, index, prune, recall, remember, schedule, serve, tombstone, watch, workspace
-
-cli = typer.Typer(
-    help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+from memsweep.cli import (
+    care,
+    config,
+    context,
+    hooks,
+    index,
+    prune,
+    recall,
+    remember,
+    schedule,
+    serve,
+    tombstone,
+    watch,
+    workspace,
 )
 
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"memsweep {__version__}")
-        raise typer.Exit
-
-
-@cli.callback()
-def memsweep(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None: ...
-
-
-cli.command("serve")(serve.serve)
+cli = serve.cli
 cli.command("remember")(remember.remember)
 cli.command("search")(recall.search)
 cli.command("get")(recall.get)
@@ -50,8 +36,13 @@ for command in (
     prune.unpin,
     prune.explain,
     prune.audit,
+    care.doctor,
+    care.compact,
+    care.backup,
+    care.restore,
 ):
     cli.command(command.__name__)(command)
+cli.add_typer(context.cli, name="context")
 cli.add_typer(tombstone.cli, name="tombstone")
 cli.add_typer(schedule.cli, name="schedule")
 cli.add_typer(hooks.cli, name="hooks")

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from memsweep.cli.door import Json, show
+from memsweep.cli.door import Json, show, show_pair
 from memsweep.errors import AlreadyExists, BadSetting
 from memsweep.settings import EXAMPLE, config_file, load_settings
 
@@ -22,7 +22,7 @@ def show_settings(as_json: Json = False) -> None:
 
     def words(console: Any) -> None:
         for name, value in _flat(answer, ""):
-            console.print(f"[dim]{name:26}[/dim]", json.dumps(value), markup=True)
+            show_pair(console, f"{name:26}", json.dumps(value))
 
     show(answer, as_json, words)
 

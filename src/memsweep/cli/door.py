@@ -28,6 +28,7 @@ InWorkspace = Annotated[
 def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
     try:
         status = cli(args=arguments, standalone_mode=False, prog_name="memsweep")
+        sys.stdout.flush()  # here a pipe that was closed can still be caught
     except typer.Exit as leave:
         return leave.exit_code
     except typer.Abort:
@@ -64,17 +65,25 @@ def _explain(error: MemsweepError, arguments: Sequence[str] | None) -> int:
 
 def with_app(command: Callable[[App], Any]) -> Any:
     """Open the app for one command and close it again."""
-    app = make_app(actor=f"cli:{getpass.getuser()}")
+    app = make_app(actor=f"cli:{_user()}")
     try:
         return command(app)
     finally:
         app.close()
 
 
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number that has no name
+        return str(os.getuid())
+
+
 def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], None]) -> None:
     """Print the answer as JSON, or let `words` draw it."""
     if as_json:
-        print(json.dumps(answer, ensure_ascii=False, indent=2))
+        unicode = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
+        print(json.dumps(answer, ensure_ascii=not unicode, indent=2))
     else:
         words(console())
 
@@ -83,7 +92,23 @@ def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], No
 def console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return Console(highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+
+
+def show_pair(console: Console, name: str, value: str) -> None:
+    """A name and its value, whatever marks of its own it has."""
+    from rich.text import Text
+
+    console.print(Text(name, style="dim"), Text(harmless(value)))
+
+
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
+_CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+
+
+def harmless(text: str) -> str:
+    """Text as a terminal may get it: a memory can hold sequences that would command it."""
+    return text.translate(_CONTROLS) if sys.stdout.isatty() else text
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from memsweep.gc.explain import why
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
 from memsweep.report import collector as report
+from memsweep.report.care import BackupAnswer, backed_up
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,11 +32,14 @@ def prune(
     yes: Yes = False,
     ttl_days: Annotated[float | None, Option(help="For `expired`: also what was not seen for so long.")] = None,
     allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the workspace.")] = False,
+    backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """Show what a collection would remove and why; then remove it if you say so."""
+
+    saved: dict[str, BackupAnswer] = {}
 
     def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
         memory = app.memory(workspace)
@@ -44,6 +49,10 @@ def prune(
             show(preview, False, lambda console: _table(console, preview))
         if not made.item_count or not (yes or _sure(made.totals.memories, made.totals.entities, as_json)):
             return preview, None
+        if backup is not None:
+            saved["backup"] = backed_up(memory.backup(backup))
+            if not as_json:
+                print(saved["backup"]["message"])
         return preview, report.applied(memory.apply_plan(made.id, confirm=True, allow_large=allow_large))
 
     preview, result = with_app(run)
@@ -53,7 +62,7 @@ def prune(
         elif preview["preview"]:
             print(f"Nothing was removed. To apply exactly this: memsweep prune --plan {preview['plan_id']} --yes")
         return
-    show(result, as_json, lambda console: _done(console, result))
+    show({**result, **saved}, as_json, lambda console: _done(console, result))
 
 
 def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = False) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, show, show_pair, with_app
 from memsweep.report import memory as report
 
 if TYPE_CHECKING:
@@ -51,9 +51,8 @@ def get(
     def words(console: Console) -> None:
         for name, value in answer.items():
             if name != "text" and value not in (None, "", [], {}, False):
-                console.print(f"[dim]{name:13}[/dim]", _plain(value))
-        console.print()
-        console.print(answer["text"], markup=False)
+                show_pair(console, f"{name:13}", _plain(value))
+        print(f"\n{harmless(answer['text'])}")
 
     show(answer, as_json, words)
 
@@ -64,15 +63,15 @@ def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
     def words(console: Console) -> None:
         for name, value in answer.items():
-            shown = f"{value:,}" if isinstance(value, int) else value
-            console.print(f"[dim]{name.replace('_', ' '):16}[/dim]", shown, markup=True)
+            shown = f"{value:,}" if isinstance(value, int) else str(value)
+            show_pair(console, f"{name.replace('_', ' '):16}", shown)
 
     show(answer, as_json, words)
 
 
 def _table(console: Console, answer: report.FoundAnswer) -> None:
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
 
     if not answer["results"]:
         console.print("Nothing found.")
@@ -81,9 +80,8 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
     for name, options in _COLUMNS.items():
         table.add_column(name, **options)
     for hit in answer["results"]:
-        table.add_row(
-            f"{hit['score']:.2f}", hit["memory_id"], escape(" ".join(hit["text"].split())), escape(hit["why"])
-        )
+        text = Text(harmless(" ".join(hit["text"].split())))
+        table.add_row(f"{hit['score']:.2f}", hit["memory_id"], text, Text(hit["why"]))
     console.print(table)
     if answer["next_cursor"]:
         console.print(f"[dim]{answer['total']} in all; the next page: --cursor {answer['next_cursor']}[/dim]")

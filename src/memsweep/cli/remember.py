@@ -50,6 +50,8 @@ def remember(
 
 def _standard_input() -> str:
     raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+    if len(raw) > MAX_TEXT_BYTES:
+        raise BadInput(f"standard input has more than {MAX_TEXT_BYTES:,} bytes, which is the most.", hint="Split it.")
     try:
         return raw.decode()
     except UnicodeDecodeError as error:

@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, progress_bar, show, with_app
+from memsweep.cli.door import Json, harmless, progress_bar, show, with_app
 from memsweep.report import memory as report
 
 cli = typer.Typer(help="Isolated memories: list, create, delete, reembed.", no_args_is_help=True)
@@ -24,7 +24,8 @@ def list_all(as_json: Json = False) -> None:
     def words(console: object) -> None:
         for item in answer["workspaces"]:
             mark = "*" if item["workspace_id"] == answer["current"] else " "
-            print(f"{mark} {item['workspace_id']:24} {item['created_at'][:10]}  {item['description']}".rstrip())
+            about = harmless(" ".join(item["description"].split()))
+            print(f"{mark} {item['workspace_id']:24} {item['created_at'][:10]}  {about}".rstrip())
         if not answer["workspaces"]:
             print("None yet; the first memory makes one.")
 
@@ -47,9 +48,9 @@ def delete(
     """Take a workspace out of sight; its file is kept."""
 
     def ask_and_delete(app: App) -> report.WorkspaceAnswer:
-        count = app.memory(workspace_id).stats().total_memories
         sure = yes
         if not yes and sys.stdin.isatty():
+            count = app.memory(workspace_id).stats().total_memories
             sure = typer.confirm(f"Delete workspace {workspace_id!r} with {count:,} memories?")
         return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=sure))
 

@@ -25,9 +25,11 @@ def words_of(symbol: str) -> str:
     return " ".join(parts) if len(parts) > 1 else ""
 
 
-def symbols_of(parsed: Parsed, chunks: Sequence[Chunk]) -> tuple[CodeSymbol, ...]:
+def symbols_of(path: str, parsed: Parsed, chunks: Sequence[Chunk]) -> tuple[CodeSymbol, ...]:
+    """Definitions, and the file itself where it states something: what no piece mentions counts as garbage."""
     first_lines = [piece.first_line for piece in chunks]
-    return tuple(
+    states = bool(path.strip()) and any(relation.source == THIS_FILE for relation in parsed.relations)
+    return (CodeSymbol(_file(path), 0),) * states + tuple(
         CodeSymbol(
             _thing(symbol.qualified_name, symbol.kind),
             bisect_right(first_lines, symbol.line) - 1,
@@ -43,7 +45,7 @@ def links_of(path: str, parsed: Parsed) -> tuple[CodeLink, ...]:
     for relation in parsed.relations:
         subject = _thing(relation.source, kinds.get(relation.source, "symbol"))
         if relation.source == THIS_FILE:
-            subject = NamedThing(path, "File")
+            subject = _file(path)
         target = _target(relation, kinds)
         if subject.name.strip() and target.name.strip():
             made[subject, relation.relation, target] = None
@@ -54,6 +56,10 @@ def _target(relation: Relation, kinds: dict[str, str]) -> NamedThing:
     if relation.local:
         return _thing(relation.target, kinds.get(relation.target, "symbol"))
     return NamedThing(relation.target, "Module" if relation.relation == "IMPORTS" else "Symbol")
+
+
+def _file(path: str) -> NamedThing:
+    return NamedThing(path, "File")
 
 
 def _thing(name: str, kind: str) -> NamedThing:

@@ -1,8 +1,8 @@
 """An index run: walk → fingerprint → delta (nothing written yet) → parse what changed → embed → write → close.
 
 Files are written in small batches, each file whole; staleness is written at the very end, in one
-transaction, after a complete walk. So a crash at any point leaves every file in its old or its new
-form, and the staleness of the last complete run.
+transaction, after a complete walk, and so is what holds no text any more. So a crash at any point leaves
+every file in its old or its new form, and the staleness of the last complete run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memsweep.code.compose import links_of, pieces, symbols_of, words_of
-from memsweep.code.delta import Delta, Known, compare, refusal, settle
+from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
 from memsweep.code.exclude import Exclusions, is_secret_text
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, fingerprint_file, read_file
 from memsweep.code.languages import detect
@@ -24,6 +24,7 @@ from memsweep.code.symbols import Parsed
 from memsweep.code.text import Decoded, decode
 from memsweep.code.walk import Seen, walk
 from memsweep.embed.protocol import Embedder, quantise
+from memsweep.errors import Conflict, ModelMismatch
 from memsweep.model.code import FileChunk, FileMark, FileSkip, FileWrite, IndexResult, KnownFile, RunEnd
 from memsweep.model.text import content_hash
 from memsweep.store.protocol import Store
@@ -32,6 +33,8 @@ Progress = Callable[[int, int], None]
 
 _BATCH_CHUNKS = 512
 _BATCH_CHARACTERS = 2_000_000
+_ATTEMPTS = 3
+_NEVER_READ = FileMark("0:0", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,79 +55,101 @@ class _Job:
     """A file that is to be written: under the id it has, or a new one."""
 
     path: str
-    memory_id: str
+    memory_id: str = ""
+    stale: bool = False
 
 
 @dataclass(slots=True)
-class _Counts:
-    written: int = 0
-    embedded: int = 0
+class _Work:
+    """What is to be done, and what of it has been."""
+
+    jobs: list[_Job]
+    written: list[str] = field(default_factory=list)
+    skips: list[FileSkip] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
-    written_ids: list[str] = field(default_factory=list)
-    emptied: list[str] = field(default_factory=list)
+    embedded: int = 0
+
+    @property
+    def done(self) -> int:
+        return len(self.written) + len(self.skips) + len(self.unreadable)
+
+    @property
+    def emptied(self) -> list[str]:
+        """Files that were fresh and hold no text any more."""
+        skipped = {skip.path for skip in self.skips}
+        return [job.memory_id for job in self.jobs if job.memory_id and not job.stale and job.path in skipped]
 
 
 def index_codebase(tools: Indexing, scope: Scope, *, allow_empty: bool, progress: Progress) -> IndexResult:
     """Bring the index of one scope up to date."""
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            return _run(tools, scope, allow_empty, progress)
+        except ModelMismatch:
+            raise
+        except Conflict:  # a file that this run relied on was pruned meanwhile: to the next one it is new
+            if not left:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _run(tools: Indexing, scope: Scope, allow_empty: bool, progress: Progress) -> IndexResult:
     started = time.perf_counter()
     seen = walk(scope, tools.exclusions)
-    files = tools.store.code_files(scope.root)
+    # Where a path is known more than once, the last one counts: fresh before stale, without text before both.
+    files = sorted(tools.store.code_files(scope.root), key=lambda file: (not file.memory_id, not file.stale))
     if problem := refusal(seen, scope.root, sum(not file.stale for file in files), allow_empty=allow_empty):
         raise problem
     draft = compare(scope, seen, _known(files))
     delta = settle(draft, {path: fingerprint_file(scope.root, path) for path in draft.to_hash})
-    counts = _write_changes(tools, scope, delta, _ids_at(files), progress)
-    tools.store.end_run(_run_end(scope, seen, delta, counts), tools.clock())
-    return _result(tools, scope, delta, counts, started)
+    work = _Work(_jobs(delta, files))
+    _write_changes(tools, scope, work, progress)
+    tools.store.end_run(_run_end(scope, seen, delta, work), tools.clock())
+    return _result(tools, scope, delta, work, started)
 
 
-def _write_changes(
-    tools: Indexing, scope: Scope, delta: Delta, ids_at: Mapping[str, str], progress: Progress
-) -> _Counts:
-    moved = {each.known.id: each.present.path for each in delta.moved if each.known.id}
-    if moved:
-        tools.store.move_files(moved)
-    jobs = [_Job(each.present.path, each.known.id) for each in delta.moved]
-    jobs += [_Job(each.present.path, each.known.id or ids_at.get(each.present.path, "")) for each in delta.changed]
-    jobs += [_Job(each.path, "") for each in delta.added]
-    counts = _Counts()
-    done = 0
-    for batch in _batches(_composed(tools, scope, jobs, counts)):
-        files = _embedded(tools, batch, counts)
+def _jobs(delta: Delta, files: Iterable[KnownFile]) -> list[_Job]:
+    ids_at = {file.path: file.memory_id for file in files if file.memory_id}
+    jobs = [_Job(each.present.path, each.known.id, each.known.stale) for each in delta.moved]
+    for each in delta.changed:
+        # One that is known to hold no text may have had some once, which is stale.
+        known = _Job(each.known.path, each.known.id, each.known.stale)
+        jobs.append(known if known.memory_id else _Job(known.path, ids_at.get(known.path, ""), stale=True))
+    return jobs + [_Job(each.path) for each in delta.added]
+
+
+def _write_changes(tools: Indexing, scope: Scope, work: _Work, progress: Progress) -> None:
+    if work.jobs:
+        progress(0, len(work.jobs))
+    for batch in _batches(_composed(tools, scope, work)):
+        files = _embedded(tools, _without_buried(tools, batch, work), work)
         tools.store.write_files(scope.root, files, tools.embedder.model, tools.clock(), tools.new_id)
-        counts.written += sum(isinstance(file, FileWrite) for file in files)
-        counts.written_ids += [file.memory_id for file in files if isinstance(file, FileWrite)]
-        done += len(files)
-        progress(done, len(jobs))
-    return counts
+        work.written += [file.memory_id for file in files]
+        progress(work.done, len(work.jobs))
 
 
-def _composed(tools: Indexing, scope: Scope, jobs: list[_Job], counts: _Counts) -> Iterator[FileWrite | FileSkip]:
+def _composed(tools: Indexing, scope: Scope, work: _Work) -> Iterator[FileWrite]:
     """Files read and parsed, a few ahead of what is being written; chunks without vectors yet."""
-    skips: list[FileSkip] = []
 
     def readable() -> Iterator[tuple[tuple[_Job, Decoded, FileMark, str], str, str]]:
-        for job in jobs:
+        for job in work.jobs:
             content = read_file(scope.root, job.path)
             if isinstance(content, Unreadable):
-                counts.unreadable[job.path] = content.reason
+                work.unreadable[job.path] = content.reason
                 continue
             decoded = decode(content.data)
             mark = _mark(content.fingerprint)
             language = detect(job.path, "" if decoded is None else decoded.text[:256])
             if decoded is None or not decoded.text.strip() or is_secret_text(decoded.text):
-                skips.append(FileSkip(job.path, language, mark))
-                if job.memory_id:
-                    counts.emptied.append(job.memory_id)
+                work.skips.append(FileSkip(job.path, language, mark))
                 continue
             yield (job, decoded, mark, language), decoded.text, language
 
     for (job, decoded, mark, language), parsed in tools.sandbox.parse_many(readable()):
         if parsed.failure:
-            counts.failures.append(f"{job.path}: {parsed.failure}")
+            work.failures.append(f"{job.path}: {parsed.failure}")
         yield _file(tools, job, decoded, mark, language, parsed)
-    yield from skips
 
 
 def _file(tools: Indexing, job: _Job, decoded: Decoded, mark: FileMark, language: str, parsed: Parsed) -> FileWrite:
@@ -156,19 +181,18 @@ def _file(tools: Indexing, job: _Job, decoded: Decoded, mark: FileMark, language
         encoding=decoded.encoding,
         failure=parsed.failure,
         chunks=chunks,
-        symbols=symbols_of(parsed, found),
+        symbols=symbols_of(job.path, parsed, found),
         links=links_of(job.path, parsed),
     )
 
 
-def _batches(files: Iterator[FileWrite | FileSkip]) -> Iterator[list[FileWrite | FileSkip]]:
-    batch: list[FileWrite | FileSkip] = []
+def _batches(files: Iterator[FileWrite]) -> Iterator[list[FileWrite]]:
+    batch: list[FileWrite] = []
     chunks = characters = 0
     for file in files:
         batch.append(file)
-        if isinstance(file, FileWrite):
-            chunks += len(file.chunks)
-            characters += len(file.text)
+        chunks += len(file.chunks)
+        characters += len(file.text)
         if chunks >= _BATCH_CHUNKS or characters >= _BATCH_CHARACTERS:
             yield batch
             batch, chunks, characters = [], 0, 0
@@ -176,59 +200,58 @@ def _batches(files: Iterator[FileWrite | FileSkip]) -> Iterator[list[FileWrite |
         yield batch
 
 
-def _embedded(tools: Indexing, batch: list[FileWrite | FileSkip], counts: _Counts) -> list[FileWrite | FileSkip]:
-    """Vectors for the chunks that the store does not have, each text once; without what may not be learned again."""
-    batch = _without_buried(tools, batch, counts)
-    files = [file for file in batch if isinstance(file, FileWrite)]
+def _embedded(tools: Indexing, files: list[FileWrite], work: _Work) -> list[FileWrite]:
+    """Vectors for the chunks that the store does not have, each text once."""
     have = tools.store.chunk_hashes([file.memory_id for file in files])
     missing = {
-        chunk.hash: chunk.text
+        chunk.hash: chunk.text.strip("\n")  # as much of it as the hash tells
         for file in files
         for chunk in file.chunks
         if chunk.hash not in have.get(file.memory_id, ())
     }
     vectors = dict(zip(missing, quantise(tools.embedder.embed(list(missing.values()))), strict=True)) if missing else {}
-    counts.embedded += len(vectors)
+    work.embedded += len(vectors)
 
     def complete(file: FileWrite) -> FileWrite:
         return replace(file, chunks=tuple(replace(chunk, vector=vectors.get(chunk.hash)) for chunk in file.chunks))
 
-    return [complete(file) if isinstance(file, FileWrite) else file for file in batch]
+    return [complete(file) for file in files]
 
 
-def _without_buried(tools: Indexing, batch: list[FileWrite | FileSkip], counts: _Counts) -> list[FileWrite | FileSkip]:
-    buried = tools.store.buried([file.content_hash for file in batch if isinstance(file, FileWrite)])
-    kept: list[FileWrite | FileSkip] = []
+def _without_buried(tools: Indexing, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
+    """What may be learned again. The rest counts as unread, so that it is found when its tombstone is gone."""
+    buried = tools.store.buried([file.content_hash for file in batch])
     for file in batch:
-        if isinstance(file, FileWrite) and file.content_hash in buried:
-            counts.failures.append(
-                f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again"
-            )
-            kept.append(FileSkip(file.path, file.language, file.mark))
-        else:
-            kept.append(file)
-    return kept
+        if file.content_hash in buried:
+            work.failures.append(f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again")
+            work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
+    return [file for file in batch if file.content_hash not in buried]
 
 
-def _run_end(scope: Scope, seen: Seen, delta: Delta, counts: _Counts) -> RunEnd:
-    doubtful = {each.known.id for each in delta.unknown if each.known and each.known.id}
-    rewritten = [(each.known.id, each.present.path) for each in delta.changed]
-    rewritten += [(each.known.id, each.present.path) for each in delta.moved]
-    failed = {uid for uid, path in rewritten if uid and path in counts.unreadable}
-    confirmed = (*delta.unchanged, *(each.known for each in (*delta.touched, *delta.returned)))
-    same = {each.known.id: _mark(each.fingerprint) for each in (*delta.touched, *delta.returned) if each.known.id}
+def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work) -> RunEnd:
+    same = (*delta.touched, *delta.returned)
+    verified = [*(known.id for known in delta.unchanged), *(each.known.id for each in same), *work.written]
     left = (*delta.gone, *delta.still_gone, *(each.known for each in delta.moved))
+    written = set(work.written)
+    doubted = (*left, *delta.outside, *(each.known for each in delta.changed))
+    unknown = [each.known for each in delta.unknown if each.known]
+    again = [job.memory_id for job in work.jobs if job.stale and job.memory_id in written]
     return RunEnd(
         root=scope.root,
         scope=scope_label(scope),
         total_files=seen.total_files,
-        verified=(*(known.id for known in confirmed if known.id), *counts.written_ids),
-        gone=(*(known.id for known in delta.gone if known.id), *counts.emptied),
-        returned=tuple(each.known.id for each in delta.returned if each.known.id),
-        doubtful=tuple(sorted(doubtful | failed)),
-        marks=same,
-        forgotten_skips=tuple(each.path for each in left if not each.id),
+        verified=tuple(filter(None, verified)),
+        gone=(*(known.id for known in delta.gone if known.id), *work.emptied),
+        returned=(*(each.known.id for each in delta.returned if each.known.id), *again),
+        doubtful=tuple(known.id for known in (*doubted, *unknown) if known.id and known.id not in written),
+        marks={each.known.id: _mark(each.fingerprint) for each in same if each.known.id},
+        skips=(*(_skip(each) for each in same if not each.known.id), *work.skips),
+        forgotten_skips=tuple(known.path for known in left if not known.id),
     )
+
+
+def _skip(same: Same) -> FileSkip:
+    return FileSkip(same.known.path, same.known.language, _mark(same.fingerprint))
 
 
 def scope_label(scope: Scope) -> str:
@@ -242,43 +265,38 @@ def scope_label(scope: Scope) -> str:
     return json.dumps(filters, sort_keys=True)
 
 
-def _result(tools: Indexing, scope: Scope, delta: Delta, counts: _Counts, started: float) -> IndexResult:
+def _result(tools: Indexing, scope: Scope, delta: Delta, work: _Work, started: float) -> IndexResult:
     totals = tools.store.code_totals(scope.root)
     unchanged = len(delta.unchanged) + len(delta.touched) + len(delta.returned)
-    unreadable = len(delta.unknown) + len(counts.unreadable)
-    worked_on = len(delta.changed) + len(delta.added) + len(delta.moved)
-    moved = sum(each.present.path not in counts.unreadable for each in delta.moved)
+    written = set(work.written)
+    moved = sum(each.known.id in written for each in delta.moved)
     return IndexResult(
         repo_path=scope.root,
-        files_seen=unchanged + worked_on + len(delta.unknown),
-        files_indexed=counts.written - moved,
+        files_seen=unchanged + len(work.jobs) + len(delta.unknown),
+        files_indexed=len(work.written) - moved,
         files_unchanged=unchanged,
         files_moved=moved,
-        files_removed=sum(bool(each.id) for each in delta.gone) + len(counts.emptied),
-        files_unreadable=unreadable,
+        files_removed=sum(bool(each.id) for each in delta.gone) + len(work.emptied),
+        files_unreadable=len(delta.unknown) + len(work.unreadable),
         functions_found=totals.functions,
         classes_found=totals.classes,
         languages=totals.languages,
         total_lines=totals.lines,
-        chunks_embedded=counts.embedded,
+        chunks_embedded=work.embedded,
         stale_memories=totals.stale,
         processing_time_ms=round((time.perf_counter() - started) * 1000, 1),
-        warnings=tuple(counts.failures[:20]),
+        warnings=tuple(work.failures[:20]),
     )
 
 
 def _known(files: Iterable[KnownFile]) -> list[Known]:
     """A file that lost its text is known twice: as what it was (stale), and as what it is, which counts."""
     by_path: dict[str, Known] = {}
-    for file in sorted(files, key=lambda file: not file.memory_id):
+    for file in files:
         mark = file.mark
         fingerprint = Fingerprint(Stamp.decode(mark.stamp), mark.digest, mark.read_at_ns)
         by_path[file.path] = Known(file.memory_id, file.path, fingerprint, file.language, file.stale)
     return list(by_path.values())
-
-
-def _ids_at(files: Iterable[KnownFile]) -> dict[str, str]:
-    return {file.path: file.memory_id for file in files if file.memory_id}
 
 
 def _mark(fingerprint: Fingerprint) -> FileMark:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsweep.errors import Conflict
+from memsweep.errors import Conflict, StoreReadOnly
 from memsweep.model.text import content_hash
 
 if TYPE_CHECKING:
@@ -20,16 +20,9 @@ PATIENT_SECONDS = 3600.0
 @contextmanager
 def one_at_a_time(folder: Path, workspace_id: str, root: str, wait_seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Wait for a run of the same root in the same workspace to end; say so if it does not."""
-    from filelock import Timeout
-
     lock = _lock(folder, workspace_id, root, "run")
-    try:
-        lock.acquire(timeout=wait_seconds)
-    except Timeout:
-        raise Conflict(
-            f"another index run of {root} has been under way for more than {wait_seconds:.0f} s; nothing was changed.",
-            hint="Try again when it has ended.",
-        ) from None
+    if not _acquired(lock, wait_seconds):
+        raise _under_way(root, wait_seconds)
     try:
         yield
     finally:
@@ -39,16 +32,13 @@ def one_at_a_time(folder: Path, workspace_id: str, root: str, wait_seconds: floa
 @contextmanager
 def next_in_line(folder: Path, workspace_id: str, root: str) -> Iterator[bool]:
     """Whether this is the only one who waits. A second need not: the first will see all that it would see."""
-    from filelock import Timeout
-
     waiting, run = (_lock(folder, workspace_id, root, what) for what in ("next", "run"))
-    try:
-        waiting.acquire(timeout=0)
-    except Timeout:
+    if not _acquired(waiting, 0):
         yield False
         return
     try:
-        run.acquire(timeout=PATIENT_SECONDS)
+        if not _acquired(run, PATIENT_SECONDS):
+            raise _under_way(root, PATIENT_SECONDS)
         run.release()
     finally:
         waiting.release()
@@ -58,6 +48,29 @@ def next_in_line(folder: Path, workspace_id: str, root: str) -> Iterator[bool]:
 def _lock(folder: Path, workspace_id: str, root: str, what: str) -> BaseFileLock:
     from filelock import FileLock
 
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     name = content_hash("\0".join((workspace_id, root))).hex()
     return FileLock(folder / f"{name}.{what}.lock", mode=0o600)
+
+
+def _acquired(lock: BaseFileLock, wait_seconds: float) -> bool:
+    from filelock import Timeout
+
+    folder = Path(lock.lock_file).parent
+    try:
+        for part in (*reversed(folder.parents), folder):
+            part.mkdir(mode=0o700, exist_ok=True)
+        lock.acquire(timeout=wait_seconds)
+    except Timeout:
+        return False
+    except OSError as error:
+        raise StoreReadOnly(
+            f"{folder} cannot be written ({error.strerror}).", hint="Set MEMSWEEP_HOME to a folder that you can write."
+        ) from None
+    return True
+
+
+def _under_way(root: str, seconds: float) -> Conflict:
+    return Conflict(
+        f"another index run of {root} has been under way for more than {seconds:.0f} s; nothing was changed.",
+        hint="Try again when it has ended.",
+    )

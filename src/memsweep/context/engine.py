@@ -8,14 +8,14 @@ from datetime import datetime
 
 from memsweep.context.information import Lexicon
 from memsweep.context.mark import compute_reachability
-from memsweep.context.plan import Action, PruningCandidate, PruningPlan, plan_to_free, prune_order
+from memsweep.context.plan import PruningPlan, plan_to_free, prune_order
 from memsweep.context.references import WeakLinks, read_references
 from memsweep.context.roots import Focus, Roots, compute_roots
-from memsweep.context.score import Parts, keep_score, prune_score, score_parts
-from memsweep.context.segment import ContextSegment, require_aware
+from memsweep.context.score import Parts, keep_score, score_parts
 from memsweep.context.supersede import Replacement, find_replacements
 from memsweep.context.weights import Weights
 from memsweep.errors import BadInput
+from memsweep.model.segment import Action, ContextSegment, PruningCandidate, prune_score, require_aware
 
 VERBOSE_TOKENS = 400
 COLD_RECENCY = 0.5

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from memsweep.context.segment import Role
 from memsweep.errors import BadInput
+from memsweep.model.segment import Role
 
 Form = Literal["openai", "anthropic", "langchain"]
 
@@ -66,6 +67,18 @@ def read_turn(message: Any) -> Turn:
     return Turn("tool" if answers else role, text, frozenset(made), frozenset(answers))
 
 
+def call_inputs(message: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The calls that a message makes: each id, with its arguments where they are an object."""
+    made = [*(message.get("tool_calls") or ()), *_blocks(message.get("content"))]
+    for call in made:
+        if isinstance(call, Mapping) and call.get("id") is not None:
+            arguments = _arguments(call)
+            if isinstance(arguments, str):
+                with suppress(ValueError):
+                    arguments = json.loads(arguments)
+            yield str(call["id"]), arguments if isinstance(arguments, Mapping) else {}
+
+
 def merge_same_roles(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Join neighbours of one role into one message of several blocks, where roles must alternate."""
     merged: list[dict[str, Any]] = []
@@ -114,7 +127,12 @@ def _block_text(block: Any) -> str:
 def _call_text(call: Mapping[str, Any]) -> str:
     """The name and the arguments, as an agent would write the call."""
     function = call.get("function") or call
-    arguments = function.get("arguments", function.get("args", function.get("input", {})))
+    arguments = _arguments(call)
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False, default=str)
     return f"{function.get('name', '')} {arguments}"
+
+
+def _arguments(call: Mapping[str, Any]) -> Any:
+    function = call.get("function") or call
+    return function.get("arguments", function.get("args", function.get("input", {})))

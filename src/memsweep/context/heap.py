@@ -9,40 +9,16 @@ from typing import Literal
 
 from memsweep.context.engine import Analysis, GCEngine
 from memsweep.context.information import Lexicon
-from memsweep.context.plan import PruningCandidate, PruningPlan, plan_to_free, prune_order
-from memsweep.context.roots import Focus, hard_reason, soft_reason
-from memsweep.context.score import score_parts
-from memsweep.context.segment import ContextSegment, require_aware
+from memsweep.context.plan import PruningPlan, plan_to_free
+from memsweep.context.roots import Focus, hard_reason
 from memsweep.context.stash import Hit, Stash
-from memsweep.context.supersede import find_replacements
+from memsweep.context.step import Limits, choose_batch, due, judge_few, next_full, survived
 from memsweep.context.weights import Weights
 from memsweep.context.window import Window
 from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
+from memsweep.model.segment import ContextSegment, PruningCandidate, require_aware
 
 Strategy = Literal["auto", "stash", "delete"]
-FULL_SHARE = 0.9
-"""A full collection starts at this share of the hard limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """When the heap collects, and how much at a time."""
-
-    soft_tokens: int = 100_000
-    hard_tokens: int = 200_000
-    changes_per_step: int = 20
-    step_segments: int = 48
-    batch_min: int = 5
-    batch_max: int = 20
-    old_after: int = 2
-
-    def __post_init__(self) -> None:
-        if not 0 < self.soft_tokens <= self.hard_tokens:
-            raise BadInput("The soft limit must be above zero and not above the hard limit.")
-        if not 0 < self.batch_min <= self.batch_max:
-            raise BadInput("batch_min must be above zero and not above batch_max.")
-        if min(self.changes_per_step, self.step_segments, self.old_after) < 1:
-            raise BadInput("changes_per_step, step_segments and old_after must be above zero.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,54 +169,36 @@ class ContextHeap:
     def _changed(self, now: datetime) -> tuple[str, ...]:
         """The automatic part: full near the hard limit, else a small step now and then."""
         self._changes += 1
-        if self.tokens >= max(self._full_from, FULL_SHARE * self.limits.hard_tokens):
-            plan = self.collect(now=now)
-            # Where roots alone fill the window, looking again after every segment would find the same.
-            self._full_from = self.tokens + self.limits.hard_tokens // 20
-            return plan.stash_segments
-        if self.tokens > self.limits.soft_tokens or self._changes % self.limits.changes_per_step == 0:
-            return self._step(now)
+        match due(self.limits, self.tokens, self._changes, 1, self._full_from):
+            case "full":
+                plan = self.collect(now=now)
+                self._full_from = next_full(self.limits, self.tokens)
+                return plan.stash_segments
+            case "step":
+                return self._step(now)
         return ()
 
     def _step(self, now: datetime) -> tuple[str, ...]:
         """Look at a few segments; above the soft limit, stash a small batch of them."""
         examined = self._window.next_to_examine(self.limits.step_segments)
-        going = self._batch(examined, now) if self.tokens > self.limits.soft_tokens else ()
+        excess = self.tokens - self.limits.soft_tokens
+        batch = choose_batch(self._judge(examined, now), excess, self.limits) if excess > 0 else ()
+        going = tuple(candidate.segment_id for candidate in batch)
         self._move_to_stash(going)
         self._survived(segment for segment in examined if segment.segment_id in self._window)
         return going
 
-    def _batch(self, examined: list[ContextSegment], now: datetime) -> tuple[str, ...]:
-        """A few more than needed, so that the next segment does not start the next step."""
-        excess = self.tokens - self.limits.soft_tokens
-        batch: list[str] = []
-        for candidate in prune_order(self._judge(examined, now))[: self.limits.batch_max]:
-            if excess <= 0 and len(batch) >= self.limits.batch_min:
-                break
-            batch.append(candidate.segment_id)
-            excess -= candidate.tokens
-        return tuple(batch)
-
     def _judge(self, examined: list[ContextSegment], now: datetime) -> list[PruningCandidate]:
-        """Score a few without marking them all: what a live segment refers to is left for a full collection."""
-        recent = self._window.last_messages(self.focus.last_n)
-        replaced = find_replacements(examined)
-        found = []
-        for segment in examined:
-            own = segment.segment_id
-            held = hard_reason(segment, self.focus) or soft_reason(segment, self.focus, now=now, recent=recent)
-            if held or self._window.references_to(own):
-                continue
-            parts = score_parts(
-                segment,
-                self._engine.weights,
-                now=now,
-                information=self._lexicon.information(segment),
-                weak=self._window.weak.count(segment),
-                redundancy=replaced[own].redundancy if own in replaced else 0.0,
-            )
-            found.append(self._engine.candidate(segment, parts, False, replaced.get(own)))
-        return found
+        return judge_few(
+            self._engine,
+            examined,
+            self.focus,
+            now=now,
+            recent=self._window.last_messages(self.focus.last_n),
+            referenced={s.segment_id for s in examined if self._window.references_to(s.segment_id)},
+            lexicon=self._lexicon,
+            weak=self._window.weak,
+        )
 
     def _move_to_stash(self, segment_ids: Iterable[str]) -> None:
         for own in segment_ids:
@@ -251,9 +209,7 @@ class ContextHeap:
 
     def _survived(self, segments: Iterable[ContextSegment]) -> None:
         for segment in list(segments):
-            count = segment.gc_survival_count + 1
-            old = segment.generation == "old" or count >= self.limits.old_after
-            self._window.change(replace(segment, gc_survival_count=count, generation="old" if old else "young"))
+            self._window.change(survived(segment, self.limits))
 
     def _require_new(self, segment: ContextSegment) -> None:
         if segment.segment_id in self._window or segment.segment_id in self._stash:

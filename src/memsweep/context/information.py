@@ -7,8 +7,8 @@ from itertools import filterfalse
 from math import exp, log
 
 from memsweep.context.reading import Reader, Reading
-from memsweep.context.segment import ContextSegment
 from memsweep.context.weights import Weights
+from memsweep.model.segment import ContextSegment
 
 
 @dataclass(frozen=True, slots=True)

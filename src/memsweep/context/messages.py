@@ -9,11 +9,11 @@ from typing import Any
 
 from memsweep.context.engine import GCEngine
 from memsweep.context.forms import Form, Turn, detect_form, merge_same_roles, read_turn
-from memsweep.context.plan import PruningCandidate, plan_to_free
+from memsweep.context.plan import plan_to_free
 from memsweep.context.roots import Focus
-from memsweep.context.segment import ContextSegment, Role
-from memsweep.context.tokens import CountTokens, counter_name, estimate_tokens
 from memsweep.errors import BadInput
+from memsweep.model.segment import ContextSegment, PruningCandidate, Role
+from memsweep.model.tokens import CountTokens, counter_name, estimate_tokens
 
 _TIMELESS = datetime(2000, 1, 1, tzinfo=UTC)
 """Messages carry no times, so all of them are equally recent."""

@@ -4,30 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
-from memsweep.context.score import prune_score
-from memsweep.context.segment import SegmentType
 from memsweep.errors import BadInput
-
-Action = Literal["stash", "delete", "compress"]
-
-
-@dataclass(frozen=True, slots=True)
-class PruningCandidate:
-    """A segment that could go; `compress` asks the agent for a summary to leave in its place."""
-
-    segment_id: str
-    type: SegmentType
-    tokens: int
-    keep_score: float
-    reachable: bool
-    reasons: tuple[str, ...]
-    action: Action = "stash"
-
-    @property
-    def prune_score(self) -> float:
-        return prune_score(self.keep_score)
+from memsweep.model.segment import PruningCandidate
 
 
 @dataclass(frozen=True, slots=True)

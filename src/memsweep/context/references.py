@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memsweep.context.segment import ContextSegment
+from memsweep.model.segment import ContextSegment
 
 
 @dataclass(frozen=True, slots=True)

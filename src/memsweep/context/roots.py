@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from memsweep.context.segment import ContextSegment, require_aware
+from memsweep.model.segment import ContextSegment, require_aware
 
 SOFT_SHARE = 0.5
 """Soft roots never take more of a budget than this."""

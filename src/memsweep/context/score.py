@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import log1p
 
-from memsweep.context.segment import ContextSegment
 from memsweep.context.weights import Weights
+from memsweep.model.segment import ContextSegment
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,6 @@ def keep_score(parts: Parts, weights: Weights) -> float:
         + weights.generation * parts.generation
     ) / total
     return mean * (1.0 - weights.redundancy * parts.redundancy)
-
-
-def prune_score(score: float) -> float:
-    """The same judgement the other way round: higher means prune."""
-    return 1.0 - score
 
 
 def recency_of(segment: ContextSegment, weights: Weights, *, now: datetime) -> float:

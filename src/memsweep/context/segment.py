@@ -1,79 +1,24 @@
-"""A piece of an agent's context window: what it is, and its JSON form."""
+"""The JSON form of a segment."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Any
 
-from memsweep.context.tokens import CountTokens, estimate_tokens
 from memsweep.errors import BadInput
+from memsweep.model.segment import ContextSegment, require_aware
+from memsweep.model.tokens import CountTokens, estimate_tokens
 
-SegmentType = Literal["message", "code", "log", "note", "decision", "summary"]
-Role = Literal["system", "user", "assistant", "tool"]
-Generation = Literal["young", "old"]
-
-INVARIANT_TAG = "invariant"
-"""A segment with this tag (or the role `system`) holds for the whole session."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextSegment:
-    """One segment; `references` are ids it was given, derived from, or replies to."""
-
-    segment_id: str
-    text: str
-    type: SegmentType
-    created_at: datetime
-    last_touched_at: datetime
-    pinned: bool = False
-    generation: Generation = "young"
-    gc_survival_count: int = 0
-    refcount: int = 0
-    file_path: str | None = None
-    line_range: tuple[int, int] | None = None
-    tags: tuple[str, ...] = ()
-    topic_id: str | None = None
-    tokens: int = -1
-    """Counted by the caller; below zero asks for the estimate."""
-    role: Role | None = None
-    task_id: str | None = None
-    references: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if not self.segment_id:
-            raise BadInput("A segment needs an id.")
-        for name, allowed in _CLOSED.items():
-            if getattr(self, name) not in allowed:
-                raise BadInput(f"{name} cannot be {getattr(self, name)!r} in segment {self.segment_id!r}.")
-        if self.line_range is not None and not 0 <= self.line_range[0] <= self.line_range[1]:
-            raise BadInput(f"line_range must ascend in segment {self.segment_id!r}.")
-        require_aware(self.created_at, "created_at")
-        require_aware(self.last_touched_at, "last_touched_at")
-        if self.tokens < 0:
-            object.__setattr__(self, "tokens", estimate_tokens(self.text))
-
-    @property
-    def is_invariant(self) -> bool:
-        """True for what must hold all session long: instructions, project overview, constraints."""
-        return self.role == "system" or INVARIANT_TAG in self.tags
-
-
-_CLOSED: dict[str, frozenset[object]] = {
-    "type": frozenset(get_args(SegmentType)),
-    "generation": frozenset(get_args(Generation)),
-    "role": frozenset((*get_args(Role), None)),
-}
 _FIELDS = tuple(field.name for field in fields(ContextSegment))
-
-
-def require_aware(moment: datetime, name: str) -> datetime:
-    """A naive time would be hours off somewhere, so it is refused here."""
-    if moment.tzinfo is None or moment.utcoffset() is None:
-        raise BadInput(f"{name} has no time zone.", hint="Hand in an aware UTC datetime.")
-    return moment
+_WORDS = {str: "text", int: "a whole number", bool: "true or false"}
+_PLAIN = {
+    **dict.fromkeys(("type", "role", "generation", "file_path", "topic_id", "task_id"), str),
+    **dict.fromkeys(("tokens", "gc_survival_count", "refcount"), int),
+    "pinned": bool,
+}
 
 
 def segment_from_dict(
@@ -87,17 +32,18 @@ def segment_from_dict(
     if unknown:
         raise BadInput(f"A segment has no field {', '.join(unknown)}.")
     values = {"type": "message", **{key: value for key, value in data.items() if value is not None}}
+    for name, kind in _PLAIN.items():
+        if name in values and type(values[name]) is not kind:
+            raise BadInput(f"{name} must be {_WORDS[kind]}, not {values[name]!r:.60}.")
     for name in ("tags", "references"):
-        values[name] = _texts(values.get(name, ()), name)
+        values[name] = read_texts(values.get(name, ()), name)
     if "line_range" in values:
-        values["line_range"] = _pair(values["line_range"])
-    for name in ("tokens", "gc_survival_count", "refcount"):
-        if not isinstance(values.get(name, 0), int):
-            raise BadInput(f"{name} must be a whole number.")
+        values["line_range"] = read_pair(values["line_range"])
     created = _moment(values.get("created_at", now), "created_at")
     values["created_at"] = created
     values["last_touched_at"] = _moment(values.get("last_touched_at", created), "last_touched_at")
-    values.setdefault("tokens", count(data["text"]))
+    if values.get("tokens", -1) < 0:
+        values["tokens"] = count(data["text"])
     return ContextSegment(**values)
 
 
@@ -140,7 +86,7 @@ def _moment(value: object, name: str) -> datetime:
     return require_aware(value, name).astimezone(UTC)
 
 
-def _texts(value: object, name: str) -> tuple[str, ...]:
+def read_texts(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise BadInput(f"{name} must be a list of texts.")
     items = tuple(value)
@@ -149,7 +95,7 @@ def _texts(value: object, name: str) -> tuple[str, ...]:
     return items
 
 
-def _pair(value: object) -> tuple[int, int]:
-    if isinstance(value, list | tuple) and len(value) == 2 and all(isinstance(item, int) for item in value):
+def read_pair(value: object) -> tuple[int, int]:
+    if isinstance(value, list | tuple) and len(value) == 2 and all(type(item) is int for item in value):
         return value[0], value[1]
     raise BadInput("line_range must be two line numbers.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from memsweep.context.reading import Reader
-from memsweep.context.segment import ContextSegment
+from memsweep.model.segment import ContextSegment
 
 _K1 = 1.2
 _B = 0.75
@@ -27,6 +28,39 @@ class Hit:
 
     segment: ContextSegment
     score: float
+
+
+class Offer(NamedTuple):
+    """What a stashed segment offers to a query: its score, its cost, its information per token."""
+
+    score: float
+    tokens: int
+    information: float
+
+
+def spread_to_neighbours(scores: Mapping[int, float], stashed: Container[int]) -> dict[int, float]:
+    """Scores by place, with what each hit lends to the stashed segments beside it."""
+    spread = dict(scores)
+    for place, score in scores.items():
+        for distance, share in NEIGHBOURS.items():
+            for beside in (place - distance, place + distance):
+                if beside in stashed:
+                    spread[beside] = spread.get(beside, 0.0) + share * score
+    return spread
+
+
+def fill_budget(offers: Mapping[int, Offer], budget: int) -> list[int]:
+    """The places to bring back within a token budget, in session order."""
+    worth = {place: offer.score / (offer.tokens + TOKEN_OFFSET) ** TOKEN_POWER for place, offer in offers.items()}
+    best = max(worth.values(), default=1.0)
+    for place, offer in offers.items():
+        worth[place] = worth[place] / best + WORTH * offer.information
+    chosen: list[int] = []
+    for place in sorted(worth, key=lambda place: (-worth[place], place)):
+        if offers[place].tokens <= budget:
+            chosen.append(place)
+            budget -= offers[place].tokens
+    return sorted(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,32 +121,18 @@ class Stash:
 
     def select(self, query: str, budget: int) -> list[ContextSegment]:
         """What to bring back for a query within a token budget, in session order."""
-        worth = {
-            place: score / (self._rows[place].segment.tokens + TOKEN_OFFSET) ** TOKEN_POWER
-            for place, score in self._scores(query).items()
+        scores = self._scores(query)
+        offers = {
+            place: Offer(score, self._rows[place].segment.tokens, self._rows[place].information)
+            for place, score in scores.items()
         }
-        best = max(worth.values(), default=1.0)
-        for place in worth:
-            worth[place] = worth[place] / best + WORTH * self._rows[place].information
-        chosen: list[int] = []
-        for place in sorted(worth, key=lambda place: (-worth[place], place)):
-            tokens = self._rows[place].segment.tokens
-            if tokens <= budget:
-                chosen.append(place)
-                budget -= tokens
-        return [self._rows[place].segment for place in sorted(chosen)]
+        return [self._rows[place].segment for place in fill_budget(offers, budget)]
 
     def _scores(self, query: str) -> dict[int, float]:
         scores: dict[int, float] = {}
         for word in dict.fromkeys(self._reader.words(query)):
             self._add_word(word, scores)
-        spread = dict(scores)
-        for place, score in scores.items():
-            for distance, share in NEIGHBOURS.items():
-                for beside in (place - distance, place + distance):
-                    if beside in self._rows:
-                        spread[beside] = spread.get(beside, 0.0) + share * score
-        return spread
+        return spread_to_neighbours(scores, self._rows)
 
     def _add_word(self, word: str, scores: dict[int, float]) -> None:
         holders = self._postings.get(word, ())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memsweep.context.segment import ContextSegment
+from memsweep.model.segment import ContextSegment
 
 Kind = Literal["repeated", "reread", "retried", "corrected", "changed"]
 

@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from memsweep.context.references import WeakLinks
-from memsweep.context.segment import ContextSegment
 from memsweep.errors import NotFound
+from memsweep.model.segment import ContextSegment
 
 
 class Window:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import EmbedderError
 from memsweep.model.memory import EmbeddingModel
+from memsweep.model.text import without_password
 
 if TYPE_CHECKING:
     import httpx
@@ -71,7 +72,7 @@ class _RemoteEmbedder:
 
     def _failed(self, what: str) -> EmbedderError:
         return EmbedderError(
-            f"the embedding server {self._url} (model {self._model!r}) {what}; nothing was stored.",
+            f"the embedding server {without_password(self._url)} (model {self._model!r}) {what}; nothing was stored.",
             hint="Start it and try again, or choose another in memsweep.toml, [embedding].",
         )
 

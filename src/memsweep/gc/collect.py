@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc.disk import missing_files
-from memsweep.gc.planner import check_cap, make_plan, needs_of, plan_of
+from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, plan_of, plan_of_all
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Options
 from memsweep.gc.verdict import judge
@@ -20,6 +19,8 @@ from memsweep.store.protocol import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
+_PREVIEW = "Run with dry_run=true first to preview."
+_LONGEST_DAYS = 365_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Collecting:
     apply_seconds: float = 60.0
 
     def options(self, ttl_days: float | None = None) -> Options:
-        if ttl_days is not None and (not math.isfinite(ttl_days) or ttl_days < 0):
-            raise BadInput(f"ttl_days must be a number of days from 0 up, not {ttl_days}.")
+        if ttl_days is not None:
+            _check_days(ttl_days, "ttl_days")
         return Options(self.clock(), ttl_days, self.grace_days)
 
 
@@ -67,7 +68,7 @@ def plan(tools: Collecting, strategy: str, ttl_days: float | None = None) -> Pla
 
 def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
     """Remove what a saved plan names, and nothing else."""
-    _require(confirm)
+    _require(confirm, _PREVIEW)
     return tools.store.apply(
         plan_id,
         _cap(allow_large),
@@ -82,30 +83,20 @@ def plan_and_apply(
     tools: Collecting, strategy: str, *, confirm: bool, allow_large: bool = False, ttl_days: float | None = None
 ) -> Receipt:
     """Plan and apply in one transaction."""
-    _require(confirm)
+    resolve(strategy)
+    _require(confirm, _PREVIEW)
     decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
     return _at_once(tools, decide, needs, missing, "prune", strategy, _cap(allow_large))
 
 
 def prune_in_steps(tools: Collecting, strategy: str, step: int, ttl_days: float | None = None) -> Iterator[Receipt]:
-    """Plan and apply again and again, at most `step` things at a time, until nothing is found or nothing moves."""
-    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
+    """Plan and apply again and again, about `step` things at a time, until nothing is found or nothing moves."""
     while True:
-        receipt = _at_once(tools, _first(decide, step), needs, missing, "prune", strategy, _no_check)
+        decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days), step)
+        receipt = _at_once(tools, decide, needs, missing, "prune", strategy, _no_check)
         if receipt.totals == Totals():
             return
         yield receipt
-
-
-def _first(decide: Callable[[Survey], Draft], step: int) -> Callable[[Survey], Draft]:
-    """The first memories of a decision; entities wait until no memory is left, since they may fall with one."""
-
-    def some(survey: Survey) -> Draft:
-        draft = decide(survey)
-        chosen = [item for item in draft.items if item.kind in ("memory", "chunk")] or list(draft.items)
-        return replace(draft, items=tuple(chosen[:step]))
-
-    return some
 
 
 def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
@@ -115,30 +106,28 @@ def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = 
 
     def decide(survey: Survey) -> Draft:
         draft = plan_of(survey, [Found("memory", key, "deleted")], Options(tools.clock()), tools.workspace_id)
-        if draft.protected:
+        if not draft.items:
+            reason = draft.protected[0].reason
             raise Conflict(
-                f"memory {memory_id} is {draft.protected[0].reason}; it was not deleted.", hint="Unpin it first."
+                f"memory {memory_id} is {reason}; it was not deleted.",
+                hint="Unpin it first." if reason == "pinned" else "",
             )
         return draft
 
     reason = "deleted forever" if forever else None
-    receipt = _at_once(tools, decide, {"graph"}, (), "delete", "delete", _no_check, reason)
-    if forever:
-        tools.store.purge(tools.clock(), actor=tools.actor, now=tools.clock(), only=receipt.id)
-    return receipt
+    return _at_once(tools, decide, {"graph", "statements"}, (), "delete", "delete", _no_check, reason)
 
 
 def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
-    """Everything that is not pinned to the trash; the phrase is the confirmation, and there is no cap."""
+    """Everything to the trash but pins and what they hold; the phrase is the confirmation, and there is no cap."""
     if confirm_phrase != CLEAR_PHRASE:
         raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
 
     def everything(survey: Survey) -> Draft:
-        found = [Found("memory", row.key, "cleared") for row in survey.memories]
-        found += [Found("entity", row.key, "cleared") for row in survey.entities]
-        return plan_of(survey, found, Options(tools.clock()), tools.workspace_id)
+        return plan_of_all(survey, Options(tools.clock()), tools.workspace_id)
 
-    return _at_once(tools, everything, {"graph"}, (), "clear", "clear", _no_check)
+    needs = {"graph", "statements", "lone chunks"}
+    return _at_once(tools, everything, needs, (), "clear", "clear", _no_check)
 
 
 def undo(tools: Collecting, receipt_id: str) -> Undone:
@@ -151,8 +140,7 @@ def recover(tools: Collecting, memory_id: str) -> Undone:
 
 def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged:
     """Free what has been in the trash for so long. This cannot be undone."""
-    if not math.isfinite(older_than_days) or older_than_days < 0:
-        raise BadInput(f"older_than_days must be a number of days from 0 up, not {older_than_days}.")
+    _check_days(older_than_days, "older_than_days")
     _require(confirm)
     now = tools.clock()
     return tools.store.purge(now - timedelta(days=older_than_days), actor=tools.actor, now=now)
@@ -180,13 +168,22 @@ def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], l
         return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
     needs = frozenset(need for strategy in STRATEGIES.values() for need in strategy.needs)
     survey = tools.store.survey(needs, missing_files(tools.store.code_paths()))
-    verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id)
+    verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(tools.store))
     return verdict, [tools.store.describe("entity", step) for step in verdict.path], history
 
 
-def _require(confirm: bool) -> None:
+def _id_of(store: Collector) -> Callable[[int], str]:
+    return lambda memory: store.describe("memory", memory).id
+
+
+def _require(confirm: bool, hint: str = "") -> None:
     if confirm is not True:
-        raise Unconfirmed(_UNCONFIRMED, hint="Run with dry_run=true first to preview.")
+        raise Unconfirmed(_UNCONFIRMED, hint=hint)
+
+
+def _check_days(days: float, what: str) -> None:
+    if not 0 <= days <= _LONGEST_DAYS:  # which NaN is not either
+        raise BadInput(f"{what} must be a number of days from 0 to {_LONGEST_DAYS:,}, not {days}.")
 
 
 def _key(tools: Collecting, memory_id: str) -> int:
@@ -200,12 +197,16 @@ def _key(tools: Collecting, memory_id: str) -> int:
 
 
 def _decision(
-    tools: Collecting, strategy: str, options: Options
+    tools: Collecting, strategy: str, options: Options, at_most: int | None = None
 ) -> tuple[Callable[[Survey], Draft], frozenset[str], Collection[int]]:
-    resolve(strategy)
     needs = needs_of(strategy)
     missing = missing_files(tools.store.code_paths()) if "files" in needs else ()
-    return lambda survey: make_plan(survey, strategy, options, tools.workspace_id), needs, missing
+
+    def decide(survey: Survey) -> Draft:
+        check_roots(survey, strategy, options)
+        return make_plan(survey, strategy, options, tools.workspace_id, at_most)
+
+    return decide, needs, missing
 
 
 def _at_once(
@@ -215,7 +216,7 @@ def _at_once(
     missing: Collection[int],
     action: str,
     strategy: str,
-    check: Callable[[Plan], None],
+    check: Callable[[int, int], None],
     tombstone: str | None = None,
 ) -> Receipt:
     return tools.store.plan_and_apply(
@@ -234,8 +235,8 @@ def _at_once(
     )
 
 
-def _cap(allow_large: bool) -> Callable[[Plan], None]:
-    return lambda plan: check_cap(plan.share, plan.workspace_memories, plan.totals.memories, allow_large=allow_large)
+def _cap(allow_large: bool) -> Callable[[int, int], None]:
+    return lambda removed, of: check_cap(removed, of, allow_large=allow_large)
 
 
-def _no_check(plan: Plan) -> None: ...
+def _no_check(removed: int, of: int) -> None: ...

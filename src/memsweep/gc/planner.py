@@ -5,117 +5,135 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from memsweep.errors import Conflict
-from memsweep.gc.roots import rooted_entities
+from memsweep.gc.roots import fate, protection
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import PERMANENT_TYPES, Draft, Found, PlanItem, Protected, Survey
-from memsweep.model.reach import unreachable
+from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Protected, Survey
 
 YOUNG_DAYS = 1.0
 CAP_SHARE = 0.5
 CAP_FROM = 20
+Rows = dict[tuple[str, int], MemoryRow | EntityRow]
+_BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 
 def needs_of(strategy: str) -> frozenset[str]:
     return frozenset(need for name in resolve(strategy) for need in STRATEGIES[name].needs)
 
 
-def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str) -> Draft:
-    found = {(item.kind, item.key): item for item in reversed(_found(survey, strategy, options))}
-    return plan_of(survey, [*found.values()][::-1], options, workspace_id)
+def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> Draft:
+    """What a strategy names; with `at_most`, a step of it."""
+    found: dict[tuple[str, int], Found] = {}
+    for name in resolve(strategy):
+        for item in STRATEGIES[name].find(survey, options):
+            found.setdefault((item.kind, item.key), item)
+    return plan_of(survey, found.values(), options, workspace_id, at_most)
 
 
-def plan_of(survey: Survey, found: Iterable[Found], options: Options, workspace_id: str) -> Draft:
+def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> Draft:
+    """Everything that is not pinned and that nothing pinned holds; having been handed in holds nothing here."""
+    unpinned = [row.key for row in survey.memories if not row.pinned]
+    dead, spared = fate(survey, options, unpinned, told=False)
+    found = [Found("memory", row.key, "cleared") for row in survey.memories]
+    found += [Found("chunk", key, "cleared") for key, _ in survey.lone_chunks]
+    found += [Found("entity", row.key, "cleared") for row in survey.entities if row.key in dead or row.key in spared]
+    return plan_of(survey, found, options, workspace_id)
+
+
+def plan_of(
+    survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, at_most: int | None = None
+) -> Draft:
     """A plan for exactly these things and what depends on them."""
-    versions = _versions(survey)
-    protected, chosen = [], []
-    guard = _Guard(survey, options)
-    for item in found:
-        reason = guard.reason(item)
-        if reason:
-            protected.append(Protected(item.kind, item.key, reason))
-        else:
-            chosen.append(item)
-    chosen += _left_without_root(survey, chosen, guard)
-    items = tuple(PlanItem(f.kind, f.key, versions.get((f.kind, f.key), 0), f.reason, f.evidence) for f in chosen)
-    removed = sum(item.kind == "memory" for item in items)
-    total = len(survey.memories)
+    rows: Rows = {("memory", row.key): row for row in survey.memories}
+    rows.update({("entity", row.key): row for row in survey.entities})
+    chosen, protected = _sorted_out(found, rows, options)
+    chosen = _step(chosen, at_most)
+    fallen = _left_without_root(survey, chosen, options)
+    known = {(item.kind, item.key) for item in chosen} | {(item.kind, item.key) for item in protected}
+    more, spared = _sorted_out((item for item in fallen if (item.kind, item.key) not in known), rows, options)
+    chosen, protected = chosen + more, protected + spared
+    items = tuple(_item(item, rows.get((item.kind, item.key))) for item in chosen)
+    removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
     return Draft(
         items=items,
         protected=tuple(protected),
-        warnings=tuple(_warnings(survey, items, options, workspace_id)),
+        warnings=tuple(_warnings(rows, items, options, workspace_id)),
         share=removed / total if total else 0.0,
         workspace_memories=total,
     )
 
 
-def check_cap(draft_share: float, workspace_memories: int, removed: int, *, allow_large: bool) -> None:
+def check_cap(removed: int, workspace_memories: int, *, allow_large: bool) -> None:
     """Refuse to take away more than half of a workspace unless that was asked for by name."""
-    if allow_large or workspace_memories < CAP_FROM or draft_share <= CAP_SHARE:
+    if allow_large or workspace_memories < CAP_FROM or removed <= CAP_SHARE * workspace_memories:
         return
     raise Conflict(
-        f"this would remove {removed:,} of {workspace_memories:,} memories ({draft_share:.0%} of the workspace,"
-        f" more than {CAP_SHARE:.0%}); nothing was removed.",
+        f"this would remove {removed:,} of {workspace_memories:,} memories ({removed / workspace_memories:.0%} of the"
+        f" workspace, more than {CAP_SHARE:.0%}); nothing was removed.",
         hint="Look at the plan; if it is right, pass allow_large=true.",
     )
 
 
-def _found(survey: Survey, strategy: str, options: Options) -> list[Found]:
-    return [item for name in resolve(strategy) for item in STRATEGIES[name].find(survey, options)]
+def check_roots(survey: Survey, strategy: str, options: Options) -> None:
+    """Where nothing at all is a root, the mentions are lost rather than all entities dead.
+
+    A handful of entities may well be dead together; beyond that an empty root set is an error.
+    """
+    if len(survey.entities) < CAP_FROM or _BY_ROOTS.isdisjoint(resolve(strategy)):
+        return
+    if survey.mentions or any(row.handed_in or protection(row, options) for row in survey.entities):
+        return
+    raise Conflict(
+        f"none of the {len(survey.entities):,} entities has a root: no live memory mentions one, none is pinned or was"
+        " handed in. That cannot be right; nothing was planned.",
+        hint="Index or remember again what they come from; clear_all removes everything.",
+    )
 
 
-class _Guard:
-    """What may not be taken, whatever a rule says."""
-
-    def __init__(self, survey: Survey, options: Options) -> None:
-        self._memories = {row.key: row for row in survey.memories}
-        self._entities = {row.key: row for row in survey.entities}
-        self._young = options.micros_ago(options.grace_days) if options.grace_days > 0 else None
-
-    def reason(self, item: Found) -> str:
-        if item.kind == "chunk":
-            return ""
-        row = self._memories.get(item.key) if item.kind == "memory" else self._entities.get(item.key)
-        if row is None:
-            return "gone"
-        if row.pinned:
-            return "pinned"
-        if item.kind == "entity" and self._entities[item.key].type_key in PERMANENT_TYPES:
-            return "permanent type"
-        if self._young is not None and row.created_at > self._young:
-            return "within the grace period"
-        return ""
+def _sorted_out(found: Iterable[Found], rows: Rows, options: Options) -> tuple[list[Found], list[Protected]]:
+    """What may be taken, and what may not."""
+    chosen, protected = [], []
+    for item in found:
+        row = rows.get((item.kind, item.key))
+        reason = "" if item.kind == "chunk" else "gone" if row is None else protection(row, options)
+        if reason:
+            protected.append(Protected(item.kind, item.key, reason))
+        else:
+            chosen.append(item)
+    return chosen, protected
 
 
-def _left_without_root(survey: Survey, chosen: Sequence[Found], guard: _Guard) -> list[Found]:
-    """Entities that had a root and lose it with the chosen memories."""
+def _step(chosen: list[Found], at_most: int | None) -> list[Found]:
+    """The first memories and chunks; entities wait until none is left, then go together: components fall whole."""
+    if at_most is None:
+        return chosen
+    return [item for item in chosen if item.kind != "entity"][:at_most] or chosen
+
+
+def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options) -> list[Found]:
+    """Entities that had a root and lose it with the chosen memories; those among them that are protected, too."""
     removed = {item.key for item in chosen if item.kind == "memory"}
-    if not removed:
+    touched = any(memory in removed for memory, _ in survey.mentions)
+    if not touched and not any(memory in removed for memory, _, _ in survey.stated):
         return []
-    touched = {entity for memory, entity in survey.mentions if memory in removed}
-    if not touched:
+    after = fate(survey, options, removed)
+    if not after.dead and not after.spared:
         return []
-    nodes = [row.key for row in survey.entities]
-    after = unreachable(nodes, survey.edges, rooted_entities(survey, removed))
-    before = unreachable(nodes, survey.edges, rooted_entities(survey)) if after else set()
-    known = {item.key for item in chosen if item.kind == "entity"}
-    fallen = (Found("entity", key, "left_without_root") for key in sorted(after - before - known))
-    return [item for item in fallen if not guard.reason(item)]
+    before = fate(survey, options)
+    fallen = (after.dead - before.dead) | (after.spared - before.spared)
+    return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 
-def _versions(survey: Survey) -> dict[tuple[str, int], int]:
-    versions = {("memory", row.key): row.version for row in survey.memories}
-    versions.update({("entity", row.key): row.version for row in survey.entities})
-    return versions
+def _item(found: Found, row: MemoryRow | EntityRow | None) -> PlanItem:
+    return PlanItem(found.kind, found.key, 0 if row is None else row.version, found.reason, found.evidence)
 
 
-def _warnings(survey: Survey, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
+def _warnings(rows: Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
     warnings = []
-    taken = {(item.kind, item.key) for item in items}
     young = options.micros_ago(YOUNG_DAYS)
-    recent = sum(row.created_at > young and ("memory", row.key) in taken for row in survey.memories)
-    recent += sum(row.created_at > young and ("entity", row.key) in taken for row in survey.entities)
+    taken = (rows.get((item.kind, item.key)) for item in items)
+    recent = sum(row is not None and row.created_at > young for row in taken)
     if recent:
         warnings.append(f"{recent} nodes are less than 24h old")
     if items and workspace_id == DEFAULT_WORKSPACE:

@@ -1,23 +1,56 @@
-"""What keeps an entity alive. The predicate exists once. Pure."""
+"""What keeps an entity alive, and what no plan may take. Each predicate exists once. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.model.plan import PERMANENT_TYPES, EntityRow, Survey
+from memsweep.model.plan import PERMANENT_TYPES, EntityRow, MemoryRow, Survey
+from memsweep.model.reach import components
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 
-def is_root(entity: EntityRow) -> bool:
-    """Alive by itself: pinned, permanent, or handed in explicitly."""
-    return entity.pinned or entity.handed_in or entity.type_key in PERMANENT_TYPES
+class Fate(NamedTuple):
+    """`dead`: nothing holds their component. `spared`: nothing holds it, but they are protected, and it with them."""
+
+    dead: set[int]
+    spared: set[int]
 
 
-def rooted_entities(survey: Survey, without: Collection[int] = ()) -> set[int]:
-    """Entities that are roots or are mentioned by a live memory other than those in `without`."""
-    roots = {entity.key for entity in survey.entities if is_root(entity)}
-    if without:
-        gone = set(without)
-        roots.update(entity for memory, entity in survey.mentions if memory not in gone)
-    else:
-        roots.update(entity for _, entity in survey.mentions)
+def protection(row: MemoryRow | EntityRow, options: Options) -> str:
+    """Why no plan may take it, whatever a rule says; empty where nothing forbids it."""
+    if row.pinned:
+        return "pinned"
+    if isinstance(row, EntityRow) and row.type_key in PERMANENT_TYPES:
+        return "permanent type"
+    if options.grace_days > 0 and row.created_at > options.micros_ago(options.grace_days):
+        return "within the grace period"
+    return ""
+
+
+def held(survey: Survey, without: Collection[int] = (), *, told: bool = True) -> set[int]:
+    """Entities that a live memory other than those in `without` mentions, or (`told`) that were handed in."""
+    gone = set(without)
+    roots = {entity for memory, entity in survey.mentions if memory not in gone}
+    if told:
+        roots.update(entity.key for entity in survey.entities if entity.handed_in)
     return roots
+
+
+def fate(survey: Survey, options: Options, without: Collection[int] = (), *, told: bool = True) -> Fate:
+    """What becomes of the entities once these memories are gone, with the relations that only they state."""
+    gone = set(without)
+    nodes = [entity.key for entity in survey.entities]
+    standing_for = components(nodes, survey.links(gone))
+    roots = held(survey, gone, told=told)
+    alive = {part for node, part in zip(nodes, standing_for, strict=True) if node in roots}
+    protected = [
+        (entity.key, part)
+        for entity, part in zip(survey.entities, standing_for, strict=True)
+        if part not in alive and protection(entity, options)
+    ]
+    alive.update(part for _, part in protected)
+    dead = {node for node, part in zip(nodes, standing_for, strict=True) if part not in alive}
+    return Fate(dead, {key for key, _ in protected})

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from memsweep.gc.explain import why
 from memsweep.gc.planner import make_plan
-from memsweep.gc.roots import is_root, rooted_entities
+from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
 from memsweep.gc.strategies.rule import Options
-from memsweep.model.plan import EntityRow, Kind, MemoryRow, Survey, Verdict
+from memsweep.model.plan import Kind, MemoryRow, Survey, Verdict
 from memsweep.model.times import from_micros, iso
 
 
-def judge(survey: Survey, kind: Kind, key: int, uid: str, options: Options, workspace_id: str) -> Verdict:
-    """The verdict on a live memory or entity."""
+def judge(
+    survey: Survey,
+    kind: Kind,
+    key: int,
+    uid: str,
+    options: Options,
+    workspace_id: str,
+    id_of: Callable[[int], str] = str,
+) -> Verdict:
+    """The verdict on a live memory or entity; `id_of` says how people know a memory."""
     accused = tuple(
-        (name, why(item.reason, item.evidence))
+        (name, why(item.reason, _readable(item.evidence, id_of)))
         for name in STRATEGIES
         for item in make_plan(survey, name, options, workspace_id).items
         if (item.kind, item.key) == (kind, key)
@@ -25,9 +34,13 @@ def judge(survey: Survey, kind: Kind, key: int, uid: str, options: Options, work
     if kind == "memory":
         row = next(row for row in survey.memories if row.key == key)
         return Verdict(uid, kind, not accused, tuple(_reasons_of_memory(row)), accused)
-    entity = next(row for row in survey.entities if row.key == key)
-    path = _way_to_root(survey, key)
-    return Verdict(uid, kind, bool(path) or not accused, tuple(_reasons_of_entity(survey, entity, path)), accused, path)
+    path = _way_to_root(survey, key, options)
+    reasons = tuple(_reasons_of_entity(survey, path, options))
+    return Verdict(uid, kind, bool(path) or not accused, reasons, accused, path)
+
+
+def _readable(evidence: Mapping[str, Any], id_of: Callable[[int], str]) -> Mapping[str, Any]:
+    return {**evidence, "kept": id_of(evidence["kept"])} if "kept" in evidence else evidence
 
 
 def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
@@ -43,7 +56,7 @@ def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
         yield f"It expires at {iso(from_micros(row.expires_at))}."
 
 
-def _reasons_of_entity(survey: Survey, entity: EntityRow, path: tuple[int, ...]) -> Iterable[str]:
+def _reasons_of_entity(survey: Survey, path: tuple[int, ...], options: Options) -> Iterable[str]:
     if not path:
         yield "Nothing keeps it: no mention, no pin, no fact handed in, and no way to anything that has one."
         return
@@ -51,21 +64,19 @@ def _reasons_of_entity(survey: Survey, entity: EntityRow, path: tuple[int, ...])
     holder = next(row for row in survey.entities if row.key == path[-1])
     where = "It" if steps == 0 else f"An entity {steps} step{'' if steps == 1 else 's'} away"
     mentions = sum(mentioned == holder.key for _, mentioned in survey.mentions)
-    if holder.pinned:
-        yield f"{where} is pinned."
+    if reason := protection(holder, options):
+        yield f"{where} is {'of a permanent type' if reason == 'permanent type' else reason}."
     if holder.handed_in:
         yield f"{where} was handed in explicitly."
     if mentions:
         yield f"{where} is mentioned by {mentions} live memor{'y' if mentions == 1 else 'ies'}."
-    if is_root(holder) and not (holder.pinned or holder.handed_in):
-        yield f"{where} is of a permanent type."
 
 
-def _way_to_root(survey: Survey, key: int) -> tuple[int, ...]:
+def _way_to_root(survey: Survey, key: int, options: Options) -> tuple[int, ...]:
     """The shortest way to an entity that is a root, the thing itself first."""
-    roots = rooted_entities(survey)
+    roots = held(survey) | {row.key for row in survey.entities if protection(row, options)}
     ways: Mapping[int, list[int]] = defaultdict(list)
-    for left, right in survey.edges:
+    for left, right in survey.links():
         ways[left].append(right)
         ways[right].append(left)
     came_from: dict[int, int | None] = {key: None}

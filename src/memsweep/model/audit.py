@@ -38,6 +38,7 @@ class Purged:
     chunks: int
     entities: int
     relations: int
+    segments: int = 0
 
 
 @dataclass(frozen=True, slots=True)

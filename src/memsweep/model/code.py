@@ -102,6 +102,7 @@ class RunEnd:
     returned: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     marks: Mapping[str, FileMark] = field(default_factory=dict)
+    skips: tuple[FileSkip, ...] = ()
     forgotten_skips: tuple[str, ...] = ()
 
 

@@ -30,6 +30,11 @@ def make_id(prefix: str, entropy: bytes) -> str:
     return f"{prefix}_{''.join(pairs)}"
 
 
+def findable(value: object) -> str:
+    """An id as it can be looked up: all that we make are ASCII, so nothing is known by anything else."""
+    return value if isinstance(value, str) and value.isascii() else ""
+
+
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-Kind = Literal["memory", "chunk", "entity", "relation"]
+Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
 
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})
@@ -47,10 +49,18 @@ class Survey:
     """Chunks and the memory they name, where that memory is not live."""
     entities: Sequence[EntityRow] = ()
     edges: Sequence[tuple[int, int]] = ()
+    """Relations that stand by themselves: the entities at their ends."""
+    stated: Sequence[tuple[int, int, int]] = ()
+    """Relations that stand as long as a memory states them: that memory, and the ends; once for each such memory."""
     mentions: Sequence[tuple[int, int]] = ()
     """Which memory speaks of which entity."""
     texts: Mapping[int, str] = field(default_factory=dict)
     missing_files: frozenset[int] = frozenset()
+
+    def links(self, without: Collection[int] = ()) -> Iterator[tuple[int, int]]:
+        """The ends of every relation that stands once these memories are gone."""
+        stated = ((subject, target) for memory, subject, target in self.stated if memory not in without)
+        return chain(self.edges, stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +97,7 @@ class Totals:
     chunks: int = 0
     entities: int = 0
     relations: int = 0
+    segments: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +167,8 @@ def digest_of(items: Sequence[PlanItem]) -> str:
     """Equal for equal items in equal order."""
     hasher = hashlib.blake2b(digest_size=16)
     for item in items:
-        hasher.update(f"{item.kind}\0{item.key}\0{item.version}\0{item.reason}\n".encode())
+        evidence = json.dumps(item.evidence, sort_keys=True) if item.evidence else ""
+        hasher.update(f"{item.kind}\0{item.key}\0{item.version}\0{item.reason}\0{evidence}\n".encode())
     return hasher.hexdigest()
 
 

@@ -10,6 +10,7 @@ from memsweep.errors import BadInput
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_CREDENTIALS = re.compile("//[^/@]*@")
 
 
 def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
@@ -38,3 +39,8 @@ def content_hash(text: str) -> bytes:
 def name_key(name: str) -> str:
     """The form under which names are compared: Unicode-normalised, case-folded, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def without_password(url: str) -> str:
+    """An address as it may be shown."""
+    return _CREDENTIALS.sub("//***@", url)

@@ -78,7 +78,7 @@ def _explained(store: Store, query: str, found: Sequence[tuple[Ranked, Passage]]
 def _why(item: Ranked, words: Sequence[str]) -> str:
     parts = []
     if words:
-        parts.append(f"words: {', '.join(word[:40] for word in words[:8])}")
+        parts.append(f"words: {', '.join(word[:24] for word in words[:8])}")
     if item.meaning > 0:
         parts.append(f"meaning {item.meaning:.2f}")
     if item.neighbours > 0:

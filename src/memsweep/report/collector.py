@@ -44,6 +44,7 @@ class UndoAnswer(TypedDict):
     restored_chunks: int
     restored_entities: int
     restored_relations: int
+    restored_segments: NotRequired[int]
     conflicts: list[dict[str, str]]
     message: str
 
@@ -69,6 +70,7 @@ class PurgeAnswer(TypedDict):
     purged_chunks: int
     purged_entities: int
     purged_relations: int
+    purged_segments: NotRequired[int]
     purged_workspaces: int
     message: str
 
@@ -153,14 +155,18 @@ def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
 def undone(result: Undone) -> UndoAnswer:
     totals = result.totals
     left = f"; {len(result.conflicts)} left alone because of conflicts" if result.conflicts else ""
-    return {
+    back = f"{_count(totals.memories, 'memory', 'memories')} and {totals.chunks} chunks{_and_segments(totals.segments)}"
+    answer: UndoAnswer = {
         "restored_memories": totals.memories,
         "restored_chunks": totals.chunks,
         "restored_entities": totals.entities,
         "restored_relations": totals.relations,
         "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
-        "message": f"Restored {_count(totals.memories, 'memory', 'memories')} and {totals.chunks} chunks{left}.",
+        "message": f"Restored {back}{left}.",
     }
+    if totals.segments:
+        answer["restored_segments"] = totals.segments
+    return answer
 
 
 def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor: str | None) -> TrashAnswer:
@@ -179,15 +185,19 @@ def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor
 
 
 def purged(result: Purged, workspaces: int = 0) -> PurgeAnswer:
-    return {
+    gone = f"{_count(result.memories, 'memory', 'memories')} and {result.chunks} chunks{_and_segments(result.segments)}"
+    answer: PurgeAnswer = {
         "receipts": list(result.receipts),
         "purged_memories": result.memories,
         "purged_chunks": result.chunks,
         "purged_entities": result.entities,
         "purged_relations": result.relations,
         "purged_workspaces": workspaces,
-        "message": f"Freed {_count(result.memories, 'memory', 'memories')} and {result.chunks} chunks for good.",
+        "message": f"Freed {gone} for good.",
     }
+    if result.segments:
+        answer["purged_segments"] = result.segments
+    return answer
 
 
 def audited(events: Iterable[AuditEvent]) -> AuditAnswer:
@@ -238,6 +248,10 @@ def _deleted(strategy: str, totals: Totals, skipped: int) -> str:
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
+
+
+def _and_segments(number: int) -> str:
+    return f", {_count(number, 'segment', 'segments')}" if number else ""
 
 
 def _later(moment: datetime, days: float) -> datetime:

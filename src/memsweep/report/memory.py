@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
@@ -15,10 +17,9 @@ Detail = Literal["concise", "full"]
 
 # An answer stays near 5,000 tokens, whatever is asked for.
 _ANSWER_CHARACTERS = 20_000
-_HIT_OVERHEAD = 300
 _CONCISE_CHARACTERS = 600
 _SHORTEST = 80
-_SHORTENED = "Texts were shortened to fit; get_memory has the whole text, a smaller limit shows more of each."
+_SHORTENED = "Some were shortened to fit; get_memory has the whole text, a smaller limit shows more of each."
 
 
 class RememberedAnswer(TypedDict):
@@ -99,11 +100,10 @@ def remembered(result: Remembered) -> RememberedAnswer:
 
 
 def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
-    room = (_ANSWER_CHARACTERS - _HIT_OVERHEAD * len(page.hits)) // max(1, len(page.hits))
-    longest = max(_SHORTEST, min(room, _CONCISE_CHARACTERS) if detail == "concise" else room)
-    results = [_hit(hit, longest, detail) for hit in page.hits]
+    share = _ANSWER_CHARACTERS // max(1, len(page.hits))
+    results = [_hit(hit, share, detail) for hit in page.hits]
     answer: FoundAnswer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
-    if any(len(hit.passage.text) > longest for hit in page.hits):
+    if any(_is_shortened(hit, shown) for hit, shown in zip(page.hits, results, strict=True)):
         answer["note"] = _SHORTENED
     return answer
 
@@ -171,16 +171,17 @@ def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> 
     return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}
 
 
-def _hit(hit: Hit, longest: int, detail: Detail) -> dict[str, Any]:
+def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
+    """A hit in about so many characters; the text gets what the rest leaves."""
     passage = hit.passage
     shown: dict[str, Any] = {
         "memory_id": passage.memory_id,
         "chunk_id": passage.chunk_id,
-        "text": _excerpt(passage.text, hit.words, longest),
+        "text": "",
         "score": hit.score,
         "why": hit.why,
         "source": passage.source,
-        "tags": list(passage.tags),
+        "tags": _fitting(passage.tags, share // 4),
         "created_at": iso(passage.created_at),
     }
     if passage.stale:
@@ -193,7 +194,19 @@ def _hit(hit: Hit, longest: int, detail: Detail) -> dict[str, Any]:
             "lines": [passage.first_line, passage.last_line],
             "pinned": passage.pinned,
         }
+    room = share - len(json.dumps(shown, ensure_ascii=False))
+    longest = max(_SHORTEST, min(room, _CONCISE_CHARACTERS) if detail == "concise" else room)
+    shown["text"] = _excerpt(passage.text, hit.words, longest)
     return shown
+
+
+def _is_shortened(hit: Hit, shown: dict[str, Any]) -> bool:
+    return bool(shown["text"] != hit.passage.text or len(shown["tags"]) < len(hit.passage.tags))
+
+
+def _fitting(tags: Sequence[str], room: int) -> list[str]:
+    ends = accumulate(len(tag) + 3 for tag in tags)
+    return [tag for tag, end in zip(tags, ends, strict=True) if end <= room]
 
 
 def _place(passage: Passage) -> dict[str, Any]:

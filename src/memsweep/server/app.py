@@ -7,6 +7,7 @@ client has asked what tools there are. stdout belongs to the protocol, the log g
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 from typing import Any
 
@@ -20,6 +21,8 @@ from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import Profile, ToolRow
 from memsweep.server.tools.code import code_tools
 from memsweep.server.tools.collector import collector_tools
+from memsweep.server.tools.context import context_tools
+from memsweep.server.tools.graph import graph_tools
 from memsweep.server.tools.memory import memory_tools
 from memsweep.server.tools.workspaces import workspace_tools
 
@@ -42,12 +45,15 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
 
 
 def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
-    rows = [*memory_tools(app), *workspace_tools(app), *code_tools(app), *collector_tools(app)]
+    features = (memory_tools, workspace_tools, code_tools, collector_tools, graph_tools, context_tools)
+    rows = [row for tools in features for row in tools(app)]
     return [row for row in rows if profile == "full" or row.profile == "default"]
 
 
 def serve(app: App, profile: Profile) -> None:
     """Serve until the client hangs up."""
+    # Python's way to stop would wait for the thread that reads standard input; nothing here needs a farewell.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     logging.getLogger("memsweep").setLevel(app.settings.log_level)
     server = make_server(app, profile)
     background = Background(app)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.code import CodeTotals, FileSkip, FileWrite, KnownFile, RunEnd
+from memsweep.model.care import Compaction, Finding, Restored, Seal
+from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+from memsweep.model.decay import Rates
+from memsweep.model.graph import Edge, Entity, GraphBatch, Reinforced, Related
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.plan import Draft as PlanDraft
-from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Undone
+from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.segment import ContextSegment
+from memsweep.model.window import Held, WindowState
 
 Embed = Callable[[Sequence[str]], list[bytes]]
 
@@ -24,6 +31,15 @@ class Store(Protocol):
 
     @property
     def collector(self) -> Collector: ...
+
+    @property
+    def segments(self) -> Segments: ...
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def keeper(self) -> Keeper: ...
 
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
@@ -61,13 +77,10 @@ class Store(Protocol):
     def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Which of these contents were forgotten for good and may not be learned again."""
 
-    def move_files(self, new_paths: Mapping[str, str]) -> None:
-        """New paths by memory id, all at once; the files count as changed until they are written again."""
-
     def write_files(
         self,
         root: str,
-        files: Sequence[FileWrite | FileSkip],
+        files: Sequence[FileWrite],
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
@@ -95,6 +108,8 @@ class Store(Protocol):
 
 
 Decide = Callable[[Survey], PlanDraft]
+Check = Callable[[int, int], None]
+"""Raises if so many memories of so many may not go."""
 
 
 class Collector(Protocol):
@@ -132,16 +147,16 @@ class Collector(Protocol):
     def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]: ...
 
     def apply(
-        self, plan_id: str, check: Callable[[Plan], None], *, receipt_id: str, actor: str, now: datetime, seconds: float
+        self, plan_id: str, check: Check, *, receipt_id: str, actor: str, now: datetime, seconds: float
     ) -> Receipt:
-        """Move to the trash what the plan names and is still as it was then; once."""
+        """Move to the trash what the plan names and is still as it was then, unless `check` objects; once."""
 
     def plan_and_apply(
         self,
         decide: Decide,
         needs: Collection[str],
         missing_files: Collection[int],
-        check: Callable[[Plan], None],
+        check: Check,
         *,
         plan_id: str,
         receipt_id: str,
@@ -152,7 +167,7 @@ class Collector(Protocol):
         seconds: float,
         tombstone: str | None = None,
     ) -> Receipt:
-        """All of it in one transaction."""
+        """All of it in one transaction; with a tombstone what it moved is freed, too, and may not be learned again."""
 
     def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone: ...
 
@@ -160,7 +175,7 @@ class Collector(Protocol):
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
 
-    def purge(self, before: datetime, *, actor: str, now: datetime, only: str | None = None) -> Purged: ...
+    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged: ...
 
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str: ...
 
@@ -171,8 +186,154 @@ class Collector(Protocol):
     def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool: ...
 
 
+class Graph(Protocol):
+    """The knowledge graph of a workspace. Every method is one transaction."""
+
+    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str]) -> Related:
+        """Create or strengthen, all of it or nothing."""
+
+    def reinforce(
+        self,
+        subject: str,
+        relation: str,
+        target: str,
+        kind: str,
+        amount: float | None,
+        rates: Rates,
+        now: datetime,
+        actor: str,
+        reason: str,
+    ) -> Reinforced: ...
+
+    def find(self, name_or_id: str) -> int:
+        """The key of an entity, or `NotFound`."""
+
+    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
+
+    def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]: ...
+
+    def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
+        """Relations that begin or end at these entities, with what they weigh now."""
+
+
+class Segments(Protocol):
+    """The context windows of a workspace. An open window is one transaction: all of it or nothing."""
+
+    def projects(self) -> list[str]: ...
+
+    def reading(self, project_id: str) -> AbstractContextManager[OpenWindow]:
+        """A window as it is at one moment, or `NotFound`."""
+
+    def writing(self, project_id: str, *, create_at: datetime | None = None) -> AbstractContextManager[OpenWindow]:
+        """A window to change, or `NotFound` unless it may be made."""
+
+
+class OpenWindow(Protocol):
+    """One context window inside a transaction. Lists are in session order; the state is saved at the end."""
+
+    @property
+    def state(self) -> WindowState: ...
+
+    def active(self) -> list[Held]: ...
+
+    def live(self) -> list[Held]:
+        """Active and stashed."""
+
+    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+        """Those of these that are active or stashed."""
+
+    def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
+        """Those of these that are active, stashed or in the trash."""
+
+    def next_to_examine(self, count: int) -> list[Held]:
+        """Active segments in turn, so that small steps come round to everything."""
+
+    def last_messages(self, count: int) -> set[str]: ...
+
+    def referenced(self, segment_ids: Iterable[str]) -> set[str]:
+        """Those of these that another active segment refers to."""
+
+    def matches(self, query: str, count: int) -> dict[int, float]:
+        """The places of the stashed segments that match best, with their scores."""
+
+    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
+
+    def add(self, segments: Iterable[ContextSegment]) -> None: ...
+
+    def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
+        """Generation and survival count, by key."""
+
+    def pin(self, held: Iterable[Held], pinned: bool) -> None: ...
+
+    def stash(self, held: Sequence[Held], receipt: int) -> None: ...
+
+    def restore(self, held: Sequence[Held]) -> None: ...
+
+    def trash(self, held: Sequence[Held], receipt: int) -> None: ...
+
+    def add_receipt(self, receipt_id: str, plan_id: str | None, action: str, actor: str, now: datetime) -> int: ...
+
+    def fill_receipt(self, receipt: int, stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> None: ...
+
+    def audit(
+        self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime
+    ) -> None: ...
+
+    def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan: ...
+
+    def load_plan(self, plan_id: str, now: datetime) -> tuple[int, list[tuple[str, PlanItem]]]:
+        """The key and the items, each with the segment's id; used, old and foreign plans are refused."""
+
+    def use_plan(self, plan: int, receipt: int) -> None: ...
+
+
+class Keeper(Protocol):
+    """Looks after a workspace: examine, repair, compact, copy."""
+
+    def examine(self) -> list[Finding]:
+        """Every invariant that does not hold."""
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+        """Mend one kind of finding in one transaction, and note it in the audit log."""
+
+    def unfit_chunks(self) -> list[tuple[int, str]]:
+        """Chunks without a vector, or with one of another dimension."""
+
+    def fit_vectors(
+        self,
+        vectors: Iterable[tuple[int, bytes]],
+        model: EmbeddingModel,
+        found: Sequence[Finding],
+        *,
+        actor: str,
+        now: datetime,
+    ) -> None: ...
+
+    def compact(self) -> Compaction:
+        """Give back the space that nothing uses any more, while others read."""
+
+    def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
+        """One consistent state into an empty file, sealed with a digest, while others write."""
+
+
+class HomeKeeper(Protocol):
+    """Looks after what holds the workspaces."""
+
+    def examine(self) -> list[Finding]: ...
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None: ...
+
+    def install(
+        self, source: Path, workspace_id: str, *, replace: bool, receipt_id: str, actor: str, now: datetime
+    ) -> Restored:
+        """Make a workspace of a copy; what was there is put aside if `replace`, or the copy is refused."""
+
+
 class Engine(Protocol):
     """All workspaces of one home."""
+
+    @property
+    def keeper(self) -> HomeKeeper: ...
 
     def workspaces(self) -> list[Workspace]: ...
 

@@ -20,7 +20,7 @@ from memsweep.gc.strategies import (
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
 
-Need = Literal["chunks", "graph", "texts", "files"]
+Need = Literal["graph", "statements", "lone chunks", "chunk counts", "texts", "files"]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
 
@@ -32,16 +32,17 @@ class Strategy:
     needs: frozenset[Need] = frozenset()
 
 
-# What removes memories may leave entities without a root, so it must see the graph too.
+# What removes memories may leave entities without a root, so it must see the graph, and which memory states what.
+_CASCADE: frozenset[Need] = frozenset({"graph", "statements"})
 STRATEGIES: dict[str, Strategy] = {
-    "stale_code": Strategy(stale_code.find, frozenset({"graph"})),
-    "missing_files": Strategy(missing_files.find, frozenset({"graph", "files"})),
-    "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"chunks", "graph"})),
+    "stale_code": Strategy(stale_code.find, _CASCADE),
+    "missing_files": Strategy(missing_files.find, _CASCADE | {"files"}),
+    "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"lone chunks"})),
     "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
     "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"graph"})),
-    "expired": Strategy(expired.find, frozenset({"graph"})),
-    "empty_memories": Strategy(empty_memories.find, frozenset({"graph"})),
-    "duplicates": Strategy(duplicates.find, frozenset({"graph", "texts"})),
+    "expired": Strategy(expired.find, _CASCADE),
+    "empty_memories": Strategy(empty_memories.find, _CASCADE | {"chunk counts"}),
+    "duplicates": Strategy(duplicates.find, _CASCADE | {"texts"}),
 }
 ALIASES = {"stale_files": "stale_code"}
 ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")

@@ -1,7 +1,8 @@
 """Memories that say the same: equal text, or equal but for case, spacing and punctuation, or nearly so.
 
-Never code files. The best of a group is kept, and every other names it: a pinned one first, then the
-oldest, because that is the one whose id others know.
+Never code files. The best of a group is kept, and every other names it: a pinned one first, then one that
+does not expire, then the oldest, because that is the one whose id others know. Nearness is no chain: what
+goes is near to what is kept, not only to something else that goes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, MemoryRow, Survey
@@ -26,18 +27,26 @@ _PRIME = (1 << 61) - 1
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     rows = {row.key: row for row in survey.memories if not row.is_code}
     words = {key: _words(survey.texts[key]) for key in rows if key in survey.texts}
+    runs = {key: _runs(text) for key, text in words.items() if len(text) >= _FEWEST_WORDS}
     exact = _chains(_groups((row.content_hash, row.key) for row in rows.values()))
-    folded = _chains(_groups((" ".join(text), key) for key, text in words.items() if text))
-    near = _near_pairs({key: text for key, text in words.items() if len(text) >= _FEWEST_WORDS})
-    for group in _clusters(list(rows), [*exact, *folded, *near]):
-        best = min(group, key=lambda key: _worse(rows[key]))
-        for key in sorted(group - {best}):
-            same = rows[key].content_hash == rows[best].content_hash
-            yield Found("memory", key, "duplicate" if same else "near_duplicate", {"kept": best})
+    folded = _chains(_groups((text, key) for key, text in words.items() if text))
+
+    def near(left: int, right: int) -> bool:
+        return words[left] == words[right] or (left in runs and right in runs and _alike(runs[left], runs[right]))
+
+    for group in _clusters(list(rows), [*exact, *folded, *_near_pairs(runs)]):
+        while group:
+            best = min(group, key=lambda key: _worse(rows[key]))
+            group.remove(best)
+            same = {key for key in group if rows[key].content_hash == rows[best].content_hash}
+            alike = {key for key in group if key in same or near(key, best)}
+            for key in sorted(alike):
+                yield Found("memory", key, "duplicate" if key in same else "near_duplicate", {"kept": best})
+            group -= alike
 
 
-def _worse(row: MemoryRow) -> tuple[bool, int, int]:
-    return not row.pinned, row.created_at, row.key
+def _worse(row: MemoryRow) -> tuple[bool, bool, int, int]:
+    return not row.pinned, row.expires_at is not None, row.created_at, row.key
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -62,20 +71,27 @@ def _clusters(keys: list[int], pairs: list[tuple[int, int]]) -> list[set[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _near_pairs(words: dict[int, tuple[str, ...]]) -> Iterator[tuple[int, int]]:
+def _runs(words: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
+
+
+def _alike(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str, ...]]) -> bool:
+    return len(left & right) >= NEAR * len(left | right)
+
+
+def _near_pairs(runs: Mapping[int, frozenset[tuple[str, ...]]]) -> Iterator[tuple[int, int]]:
     """Pairs above the threshold; texts meet only where a band of their signatures is equal."""
-    runs = {key: frozenset(zip(text, text[1:], text[2:], strict=False)) for key, text in words.items()}
     buckets: dict[tuple[int, ...], list[int]] = defaultdict(list)
     for key, mine in runs.items():
         for band in _bands(mine):
             buckets[band].append(key)
     checked: set[tuple[int, int]] = set()
     for bucket in buckets.values():
-        first = bucket[0]  # everything near the same one is one group; comparing with it is enough
+        first = bucket[0]  # the others of a bucket meet each other in another one, or through the first
         for other in bucket[1:]:
             if (first, other) not in checked:
                 checked.add((first, other))
-                if len(runs[first] & runs[other]) >= NEAR * len(runs[first] | runs[other]):
+                if _alike(runs[first], runs[other]):
                     yield first, other
 
 

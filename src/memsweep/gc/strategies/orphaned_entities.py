@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsweep.gc.roots import rooted_entities
+from memsweep.gc.roots import held
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
-    held = rooted_entities(survey)
-    for left, right in survey.edges:
-        held.add(left)
-        held.add(right)
-    return (Found("entity", row.key, "orphaned_entity") for row in survey.entities if row.key not in held)
+    kept = held(survey)
+    for left, right in survey.links():
+        kept.add(left)
+        kept.add(right)
+    return (Found("entity", row.key, "orphaned_entity") for row in survey.entities if row.key not in kept)

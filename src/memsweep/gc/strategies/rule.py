@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from memsweep.model.times import to_micros
+
+_MICROS_A_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,4 +19,5 @@ class Options:
     grace_days: float = 0.0
 
     def micros_ago(self, days: float) -> int:
-        return to_micros(self.now - timedelta(days=days))
+        """A moment as the rows have it; before the year 1, if it must be."""
+        return to_micros(self.now) - round(days * _MICROS_A_DAY)

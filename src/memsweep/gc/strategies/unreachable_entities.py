@@ -1,15 +1,21 @@
-"""Entities in a connected component without a root: dead cycles included, however long."""
+"""Entities in a connected component without a root: dead cycles included, however long.
+
+Those that are only there because they are protected are named too: the plan lists them as protected.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsweep.gc.roots import rooted_entities
+from memsweep.gc.roots import fate
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
-from memsweep.model.reach import unreachable
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
-    dead = unreachable([row.key for row in survey.entities], survey.edges, rooted_entities(survey))
-    return (Found("entity", row.key, "unreachable_entity") for row in survey.entities if row.key in dead)
+    dead, spared = fate(survey, options)
+    return (
+        Found("entity", row.key, "unreachable_entity")
+        for row in survey.entities
+        if row.key in dead or row.key in spared
+    )

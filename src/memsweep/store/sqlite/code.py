@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -47,12 +47,6 @@ def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, se
     return found
 
 
-def move_files(db: apsw.Connection, new_paths: Mapping[str, str]) -> None:
-    """Give files their new paths, all at once. Their marks are wiped, so that what speaks of the path is
-    written anew: in this run, or in the next one if this one does not get that far."""
-    db.executemany(sql.MOVE_CODE_FILE, [(path, uid) for uid, path in new_paths.items()])
-
-
 def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> None:
     """The file in its new form: chunks that did not change keep their rows."""
     memory = _memory(db, file, now)
@@ -77,22 +71,20 @@ def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, no
     _write_links(db, memory, file.links, names, now)
 
 
-def write_skip(db: apsw.Connection, root: int, skip: FileSkip) -> None:
-    mark = skip.mark
-    db.execute(sql.SET_CODE_SKIP, (root, skip.path, skip.language, mark.stamp, mark.digest, mark.read_at_ns))
-
-
 def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
     at = to_micros(now)
     root = root_key(db, run.root)
+    if one(db, sql.COUNT_LIVE, (json.dumps(run.verified),)) < len(run.verified):
+        raise _overtaken(run.root)
     db.execute(sql.ADD_SCOPE, (root, run.scope))
     scope = one(db, sql.SCOPE_ID, (root, run.scope))
     db.executemany(sql.SET_STALE, [(1, None, uid) for uid in run.gone])
     db.executemany(sql.SET_STALE, [(0, at, uid) for uid in run.returned])
     db.executemany(sql.MARK_CODE_FILE, [(m.stamp, m.digest, m.read_at_ns, uid) for uid, m in run.marks.items()])
     db.executemany(sql.DROP_CODE_SKIP, [(root, path) for path in run.forgotten_skips])
-    db.execute(sql.DOUBT_CODE_FILES, (json.dumps(run.doubtful),))
+    db.executemany(sql.SET_CODE_SKIP, [_skip_row(root, skip) for skip in run.skips])
+    db.execute(sql.DOUBT_CODE_FILES, {"scope": scope, "ids": json.dumps(run.doubtful)})
     if one(db, sql.OTHER_SCOPE, (root, scope)):
         db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
@@ -118,9 +110,17 @@ def _memory(db: apsw.Connection, file: FileWrite, now: int) -> int:
         db.execute(sql.CHANGE_CODE_MEMORY, {**values, "id": known})
         return known
     if one(db, sql.MEMORY_KEY, (file.memory_id,)) is not None:
-        raise Conflict(f"{file.path} was removed from the index while it was refreshed.", hint="Run the index again.")
+        raise _overtaken(file.path)
     made: int = one(db, sql.ADD_CODE_MEMORY, {**values, "uid": file.memory_id, "source": CODE_SOURCE})
     return made
+
+
+def _skip_row(root: int, skip: FileSkip) -> tuple[int | str, ...]:
+    return root, skip.path, skip.language, skip.mark.stamp, skip.mark.digest, skip.mark.read_at_ns
+
+
+def _overtaken(what: str) -> Conflict:
+    return Conflict(f"{what} was removed from the index while it was refreshed.", hint="Run the index again.")
 
 
 class _Row(NamedTuple):
@@ -156,11 +156,12 @@ def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk])
 
 
 def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, position: int) -> int:
-    after = (position, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words)
-    if after != (row.position, row.first_line, row.last_line, row.symbol, row.kind, row.words):
+    """The same piece, perhaps with other blank lines around it, which the hash does not see."""
+    after = (position, chunk.text, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words)
+    if after != (row.position, row.text, row.first_line, row.last_line, row.symbol, row.kind, row.words):
         if chunk.words != row.words:
             db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
-            db.execute(sql.ADD_WORDS, (row.id, row.text, chunk.words))
+            db.execute(sql.ADD_WORDS, (row.id, chunk.text, chunk.words))
         db.execute(sql.MOVE_CHUNK, (*after, -memory, position, row.id))
     return row.id
 
@@ -173,8 +174,10 @@ def _add_chunk(db: apsw.Connection, memory: int, chunk: FileChunk, position: int
     key: int = one(db, sql.ADD_CODE_CHUNK, values)
     if chunk.vector is not None:
         db.execute(sql.ADD_VECTOR, (key, chunk.vector))
-    else:
+    elif twin is not None:
         db.execute(sql.COPY_VECTOR, (key, twin))
+    else:
+        raise _overtaken("a file")
     db.execute(sql.ADD_WORDS, (key, chunk.text, chunk.words))
     return key
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,14 +13,15 @@ import apsw
 
 from memsweep.errors import Conflict, NotFound, StoreBusy
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.plan import Draft, Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
-from memsweep.model.times import from_micros, iso, to_micros
+from memsweep.model.ids import findable
+from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.protocol import Check, Decide
 from memsweep.store.sqlite import gc_sql, plans, surveying, trash
-from memsweep.store.sqlite.connect import Pool, immediate, one, row
+from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
 
-Decide = Callable[[Survey], Draft]
 _STEPS_BETWEEN_LOOKS = 100_000
 
 
@@ -46,7 +47,7 @@ class SqliteCollector:
     def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
         """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
         with self._pool.reading() as db:
-            found: tuple[Kind, int, str | None] | None = row(db, gc_sql.FIND_ANYTHING, {"id": item_id})
+            found: tuple[Kind, int, str | None] | None = row(db, gc_sql.FIND_ANYTHING, {"id": findable(item_id)})
             return found
 
     def describe(self, kind: Kind, key: int) -> PlanView:
@@ -66,8 +67,7 @@ class SqliteCollector:
         lifetime: timedelta,
     ) -> Plan:
         """Survey in a snapshot, decide, save. What changes in between is found out by the apply."""
-        with self._pool.reading() as db:
-            draft = decide(surveying.survey(db, needs, missing_files))
+        draft = decide(self.survey(needs, missing_files))
         with self._pool.writing() as db:
             plan = plans.save(db, draft, plan_id, strategy, now, lifetime)
             _audit(db, now, actor, "plan", plan_id, plan.totals, strategy)
@@ -82,21 +82,21 @@ class SqliteCollector:
             return plans.views(db, plans.load(db, plan_id)[0], offset, limit)
 
     def apply(
-        self, plan_id: str, check: Callable[[Plan], None], *, receipt_id: str, actor: str, now: datetime, seconds: float
+        self, plan_id: str, check: Check, *, receipt_id: str, actor: str, now: datetime, seconds: float
     ) -> Receipt:
         """Apply a saved plan, once, if `check` does not object."""
-        with self._pool.connection() as db, _within(db, seconds), immediate(db):
+        with self._pool.writing() as db, _within(db, seconds):
             key, plan, used = plans.load(db, plan_id)
-            _refuse_unusable(plan, used, now)
-            check(plan)
-            return self._apply(db, key, plan, receipt_id, "prune", actor, now)
+            plans.refuse_unusable(plan, used, now)
+            plans.verify(db, key, plan)
+            return self._apply(db, key, plan, check, receipt_id, "prune", actor, now)
 
     def plan_and_apply(
         self,
         decide: Decide,
         needs: Collection[str],
         missing_files: Collection[int],
-        check: Callable[[Plan], None],
+        check: Check,
         *,
         plan_id: str,
         receipt_id: str,
@@ -107,20 +107,32 @@ class SqliteCollector:
         seconds: float,
         tombstone: str | None = None,
     ) -> Receipt:
-        """Survey, decide and apply in one transaction: nothing can change in between."""
-        with self._pool.connection() as db, _within(db, seconds), immediate(db):
+        """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
+        with self._pool.writing() as db, _within(db, seconds):
             draft = decide(surveying.survey(db, needs, missing_files))
             plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
-            check(plan)
-            receipt = self._apply(db, plans.load(db, plan_id)[0], plan, receipt_id, action, actor, now)
+            receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now)
             if tombstone is not None:
                 db.execute(gc_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
-            return receipt
+                self._purge(db, now, actor, now, receipt_id)
+        if tombstone is not None:
+            self._wipe()
+        return receipt
 
     def _apply(
-        self, db: apsw.Connection, key: int, plan: Plan, receipt_id: str, action: str, actor: str, now: datetime
+        self,
+        db: apsw.Connection,
+        key: int,
+        plan: Plan,
+        check: Check,
+        receipt_id: str,
+        action: str,
+        actor: str,
+        now: datetime,
     ) -> Receipt:
-        receipt = trash.apply(db, key, plan.id, receipt_id, action, plan.strategy, actor, now)
+        receipt = trash.apply(
+            db, key, plan.id, check, uid=receipt_id, action=action, strategy=plan.strategy, actor=actor, now=now
+        )
         _audit(db, now, actor, action, receipt_id, receipt.totals, plan.strategy)
         for item, reason in receipt.skipped:
             _audit(db, now, actor, "skip", item, None, reason)
@@ -135,7 +147,7 @@ class SqliteCollector:
     def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone:
         """Bring one memory back: it is split off into a receipt of its own, which is then undone."""
         with self._pool.writing() as db:
-            found = row(db, gc_sql.TRASHED_MEMORY, (memory_id,))
+            found = row(db, gc_sql.TRASHED_MEMORY, (findable(memory_id),))
             if found is None:
                 raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
             key, old, _ = found
@@ -153,23 +165,40 @@ class SqliteCollector:
             rows: list[Any] = db.execute(gc_sql.TRASH_LIST, (limit, offset)).fetchall()
             return [_trashed(db, item) for item in rows], one(db, gc_sql.TRASH_COUNT)
 
-    def purge(self, before: datetime, *, actor: str, now: datetime, only: str | None = None) -> Purged:
+    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged:
         """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
         with self._pool.writing() as db:
-            receipts, totals = trash.purge(db, before, now, only)
-            for uid in receipts:
-                _audit(db, now, actor, "purge", uid, None, "")
-        if receipts:
-            self._vectors.forget()
-            with self._pool.connection() as db:
+            purged = self._purge(db, before, actor, now)
+        self._wipe()  # even if there was nothing to free: an earlier purge may have been cut short here
+        return purged
+
+    def _purge(
+        self, db: apsw.Connection, before: datetime, actor: str, now: datetime, only: str | None = None
+    ) -> Purged:
+        receipts, totals = trash.purge(db, before, now, only)
+        for uid in receipts:
+            _audit(db, now, actor, "purge", uid, None, "")
+        return Purged(
+            tuple(receipts), totals.memories, totals.chunks, totals.entities, totals.relations, totals.segments
+        )
+
+    def _wipe(self) -> None:
+        """What was freed is zeroed in the pages of the file; the log and the vector files still have it."""
+        self._vectors.forget()
+        with self._pool.connection() as db:
+            try:
                 db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        return Purged(tuple(receipts), totals.memories, totals.chunks, totals.entities, totals.relations)
+            except (apsw.BusyError, apsw.LockedError):
+                raise StoreBusy(
+                    f"the trash is freed, but another process holds on to {self._pool.path}-wal, which still has it.",
+                    hint="Purge again when that process has ended.",
+                ) from None
 
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
         """Pin or unpin a memory or an entity; which of them it was."""
         with self._pool.writing() as db:
             for kind, statement in (("memory", gc_sql.PIN_MEMORY), ("entity", gc_sql.PIN_ENTITY)):
-                db.execute(statement, (pinned, item_id))
+                db.execute(statement, (pinned, findable(item_id)))
                 if db.changes():
                     _audit(db, now, actor, "pin" if pinned else "unpin", item_id, None, "")
                     return kind
@@ -177,10 +206,11 @@ class SqliteCollector:
 
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(gc_sql.AUDIT, {"subject": subject, "limit": limit}).fetchall()
+            about = None if subject is None else findable(subject)
+            rows: list[Any] = db.execute(gc_sql.AUDIT, {"subject": about, "limit": limit}).fetchall()
         return [
-            AuditEvent(from_micros(at), actor, action, about, json.loads(counts), reason)
-            for at, actor, action, about, counts, reason in rows
+            AuditEvent(from_micros(at), actor, action, item, json.loads(counts), reason)
+            for at, actor, action, item, counts, reason in rows
         ]
 
     def tombstones(self) -> list[Tombstone]:
@@ -190,8 +220,9 @@ class SqliteCollector:
 
     def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool:
         with self._pool.writing() as db:
-            found = one(db, gc_sql.DROP_TOMBSTONE, (memory_id,)) is not None
+            found = one(db, gc_sql.DROP_TOMBSTONE, (findable(memory_id),)) is not None
             if found:
+                db.execute(gc_sql.DROP_SKIPS)
                 _audit(db, now, actor, "remove tombstone", memory_id, None, "")
             return found
 
@@ -202,24 +233,12 @@ def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
     return {digest for (digest,) in rows}
 
 
-def _refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime) -> None:
-    if receipt_id is not None:
-        raise Conflict(
-            f"plan {plan.id} was applied already (receipt {receipt_id}).", hint="Make a new one with dry_run=true."
-        )
-    if plan.expires_at < now:
-        raise Conflict(
-            f"plan {plan.id} expired at {iso(plan.expires_at)}; nothing was removed.",
-            hint="Make a new one with dry_run=true.",
-        )
-
-
 def _audit(
     db: apsw.Connection, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str
 ) -> None:
     counts = "{}"
     if totals is not None:
-        named = ("memories", "chunks", "entities", "relations")
+        named = ("memories", "chunks", "entities", "relations", "segments")
         counts = to_json({name: getattr(totals, name) for name in named})
     db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
 
@@ -232,11 +251,13 @@ def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
 
 @contextmanager
 def _within(db: apsw.Connection, seconds: float) -> Iterator[None]:
-    """Give up, and roll back, after so many seconds."""
+    """Give up after so many seconds, inside a transaction that is then rolled back."""
     deadline = time.monotonic() + seconds
-    db.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_LOOKS)
+    db.set_progress_handler(lambda: time.monotonic() >= deadline, _STEPS_BETWEEN_LOOKS)
     try:
         yield
+        if time.monotonic() >= deadline:
+            raise apsw.InterruptError
     except apsw.InterruptError:
         raise StoreBusy(
             f"the collection took longer than {seconds:g} s and was stopped; nothing was changed.",

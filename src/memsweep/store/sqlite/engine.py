@@ -20,7 +20,8 @@ from memsweep.errors import AlreadyExists, MemsweepError, NotFound, StoreCorrupt
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import Pool, connect, exists, make_file, make_folder, one, plain_errors, row
+from memsweep.store.sqlite.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
+from memsweep.store.sqlite.home import SqliteHomeKeeper
 from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.store import SqliteStore
 
@@ -31,8 +32,10 @@ class SqliteEngine:
     def __init__(self, home: Path) -> None:
         self._registry_file = home / "registry.db"
         self._folder = home / "workspaces"
-        self._stores: dict[str, SqliteStore] = {}
+        self._registry_inode: int | None = None
+        self._stores: dict[str, tuple[int, SqliteStore]] = {}
         self._lock = threading.Lock()
+        self.keeper = SqliteHomeKeeper(lambda: self._registry, self._folder)
 
     def workspaces(self) -> list[Workspace]:
         if not self._has_registry():
@@ -104,15 +107,18 @@ class SqliteEngine:
 
     def _store(self, workspace_id: str, file: str) -> SqliteStore:
         path = self._folder / file
-        if not exists(path):  # asked each time: what is written to a file that was removed is lost
+        found = inode(path)  # asked each time: what is written to a file that was removed or replaced is lost
+        if found is None:
             raise StoreCorrupt(
                 f"the file of workspace {workspace_id!r} is missing: {path}.",
                 hint="Put it back, or delete the workspace.",
             )
         with self._lock:
-            if file not in self._stores:
-                self._stores[file] = SqliteStore(workspace_id, path)
-            return self._stores[file]
+            known, store = self._stores.get(file, (None, None))
+            if store is None or known != found:
+                store = SqliteStore(workspace_id, path)
+                self._stores[file] = found, store
+            return store
 
     def open_or_create(self, workspace_id: str, now: datetime) -> SqliteStore:
         if self._find(workspace_id) is None:
@@ -121,7 +127,7 @@ class SqliteEngine:
         return self.open(workspace_id)
 
     def close(self) -> None:
-        for store in self._stores.values():
+        for _, store in self._stores.values():
             store.close()
         if "_registry" in self.__dict__:
             self._registry.close()
@@ -130,6 +136,7 @@ class SqliteEngine:
     def _registry(self) -> Pool:
         make_folder(self._folder)
         make_file(self._registry_file)
+        self._registry_inode = inode(self._registry_file)
         return Pool(self._registry_file, REGISTRY_MIGRATIONS, self._adopt)
 
     def _find(self, workspace_id: str) -> str | None:
@@ -148,7 +155,10 @@ class SqliteEngine:
 
     def _has_registry(self) -> bool:
         """Whether there is one, or there are files to make it from; if not, reading leaves the disk alone."""
-        return exists(self._registry_file) or any(self._folder.glob("*.db"))
+        found = inode(self._registry_file)
+        if found != self._registry_inode:
+            self.__dict__.pop("_registry", None)  # it was removed or replaced: the open one leads nowhere
+        return found is not None or any(self._folder.glob("*.db"))
 
     def _adopt(self, registry: apsw.Connection) -> None:
         """Fill a new registry from the files that are there.

@@ -2,20 +2,36 @@
 
 An apply works on temporary lists of keys, filled from the saved plan with every version checked again;
 the tables then take the receipt's number from those lists, so counts are those of the rows that moved.
+An undo picks what comes back in the same lists.
 """
 
 from __future__ import annotations
 
 # survey
+# A file that was verified has been seen, though its memory is not written each time.
 MEMORIES = """
-    select id, version, source = 'code_indexer', stale, pinned, created_at, last_seen_at, expires_at, content_hash
-    from live_memory order by id"""
+    select memory.id, version, source = 'code_indexer', stale, pinned, created_at,
+           case when stale or code_file.memory is null then last_seen_at
+                else max(coalesce(last_seen_at, created_at),
+                         coalesce(code_scope.verified_at, code_file.verified_at, 0)) end,
+           expires_at, content_hash
+    from memory left join code_file on code_file.memory = memory.id
+    left join code_scope on code_scope.id = code_file.scope
+    where memory.trash is null order by memory.id"""
 CHUNK_COUNTS = "select memory, count(*) from chunk where trash is null group by memory"
 LONE_CHUNKS = """
     select chunk.id, chunk.memory from chunk left join memory on memory.id = chunk.memory
     where chunk.trash is null and memory.id is null order by chunk.id"""
 ENTITIES = "select id, version, type_key, pinned, handed_in, created_at from live_entity order by id"
 EDGES = "select subject, object from live_relation"
+STANDING_EDGES = """
+    select subject, object from relation where trash is null
+      and (handed_in or id not in (select relation_source.relation from relation_source
+                                   join memory on memory.id = relation_source.memory and memory.trash is null))"""
+STATED_EDGES = """
+    select memory.id, relation.subject, relation.object from relation_source
+    join relation on relation.id = relation_source.relation and relation.trash is null and relation.handed_in = 0
+    join memory on memory.id = relation_source.memory and memory.trash is null"""
 MENTIONS = """
     select distinct chunk.memory, mention.entity from mention
     join chunk on chunk.id = mention.chunk and chunk.trash is null
@@ -64,34 +80,40 @@ CASCADE_CHUNKS = """
 CASCADE_RELATIONS = """
     with entities as materialized (select key from plan_item where plan = :plan and kind = 'entity'),
          memories as materialized (select key from plan_item where plan = :plan and kind = 'memory')
-    select count(*) from live_relation as relation
-    where subject in entities or object in entities
-       or (handed_in = 0
-           and exists (select 1 from relation_source where relation = relation.id and memory in memories)
-           and not exists (select 1 from relation_source join live_memory on live_memory.id = relation_source.memory
-                           where relation = relation.id and relation_source.memory not in memories))"""
+    select count(*) from (
+        select id from relation where trash is null and subject in entities
+        union select id from relation where trash is null and object in entities
+        union select relation.id from relation_source join relation on relation.id = relation_source.relation
+        where relation_source.memory in memories and relation.trash is null and relation.handed_in = 0
+          and not exists (select 1 from relation_source as other join memory on memory.id = other.memory
+                          where other.relation = relation.id and memory.trash is null
+                            and memory.id not in memories))"""
 
 # applying
 MAKE_LISTS = """
-    create temp table if not exists doomed_memory (key integer primary key);
-    create temp table if not exists doomed_chunk (key integer primary key);
-    create temp table if not exists doomed_entity (key integer primary key);
-    create temp table if not exists doomed_relation (key integer primary key);
-    delete from temp.doomed_memory;
-    delete from temp.doomed_chunk;
-    delete from temp.doomed_entity;
-    delete from temp.doomed_relation"""
+    create temp table if not exists picked_memory (key integer primary key);
+    create temp table if not exists picked_chunk (key integer primary key);
+    create temp table if not exists picked_entity (key integer primary key);
+    create temp table if not exists picked_relation (key integer primary key);
+    delete from temp.picked_memory;
+    delete from temp.picked_chunk;
+    delete from temp.picked_entity;
+    delete from temp.picked_relation"""
+# A duplicate goes only while what it repeats is there.
 DOOM_MEMORIES = """
-    insert into temp.doomed_memory select item.key from plan_item as item join memory on memory.id = item.key
+    insert into temp.picked_memory select item.key from plan_item as item join memory on memory.id = item.key
     where item.plan = ? and item.kind = 'memory' and memory.version = item.version and memory.trash is null
-      and memory.pinned = 0"""
+      and memory.pinned = 0
+      and (item.evidence ->> 'kept' is null
+           or exists (select 1 from memory as kept where kept.id = item.evidence ->> 'kept' and kept.trash is null))"""
+COUNT_DOOMED = "select (select count(*) from temp.picked_memory), (select count(*) from memory where trash is null)"
 DOOM_LONE_CHUNKS = """
-    insert into temp.doomed_chunk select item.key from plan_item as item join chunk on chunk.id = item.key
+    insert into temp.picked_chunk select item.key from plan_item as item join chunk on chunk.id = item.key
     where item.plan = ? and item.kind = 'chunk' and chunk.trash is null
       and not exists (select 1 from memory where memory.id = chunk.memory)"""
 DOOM_CHUNKS = """
-    insert or ignore into temp.doomed_chunk select chunk.id from chunk
-    where memory in (select key from temp.doomed_memory) and trash is null order by chunk.id"""
+    insert or ignore into temp.picked_chunk select chunk.id from chunk
+    where memory in (select key from temp.picked_memory) and trash is null order by chunk.id"""
 CANDIDATE_ENTITIES = """
     select item.key from plan_item as item join entity on entity.id = item.key
     where item.plan = ? and item.kind = 'entity' and entity.version = item.version and entity.trash is null
@@ -101,24 +123,26 @@ STILL_MENTIONED = """
     join mention on mention.entity = wanted.value and mention.trash is null
     join chunk on chunk.id = mention.chunk and chunk.trash is null
     join memory on memory.id = chunk.memory and memory.trash is null
-    where chunk.id not in (select key from temp.doomed_chunk)"""
+    where chunk.id not in (select key from temp.picked_chunk)"""
 EDGES_OF = """
-    select subject, object from live_relation where subject in (select value from json_each(:keys))
+    select subject, object from relation where trash is null and subject in (select value from json_each(:keys))
+      and id not in (select key from temp.picked_relation)
     union all
-    select subject, object from live_relation where object in (select value from json_each(:keys))"""
-DOOM_ENTITY = "insert into temp.doomed_entity (key) values (?)"
+    select subject, object from relation where trash is null and object in (select value from json_each(:keys))
+      and id not in (select key from temp.picked_relation)"""
+DOOM_ENTITY = "insert into temp.picked_entity (key) values (?)"
 DOOM_RELATIONS = """
-    insert or ignore into temp.doomed_relation
-    select id from relation where trash is null and subject in (select key from temp.doomed_entity)
-    union select id from relation where trash is null and object in (select key from temp.doomed_entity)"""
+    insert or ignore into temp.picked_relation
+    select id from relation where trash is null and subject in (select key from temp.picked_entity)
+    union select id from relation where trash is null and object in (select key from temp.picked_entity)"""
 DOOM_UNSTATED_RELATIONS = """
-    insert or ignore into temp.doomed_relation
+    insert or ignore into temp.picked_relation
     select relation.id from relation_source join relation on relation.id = relation_source.relation
-    where relation_source.memory in (select key from temp.doomed_memory) and relation.trash is null
+    where relation_source.memory in (select key from temp.picked_memory) and relation.trash is null
       and relation.handed_in = 0
       and not exists (select 1 from relation_source as other join memory on memory.id = other.memory
                       where other.relation = relation.id and memory.trash is null
-                        and memory.id not in (select key from temp.doomed_memory))"""
+                        and memory.id not in (select key from temp.picked_memory))"""
 SKIPPED_ITEMS = """
     select item.kind, item.key, item.version,
            coalesce(memory.uid, chunk.uid, entity.uid), coalesce(memory.version, entity.version),
@@ -131,23 +155,23 @@ SKIPPED_ITEMS = """
     left join chunk on item.kind = 'chunk' and chunk.id = item.key
     left join entity on item.kind = 'entity' and entity.id = item.key
     where item.plan = ?
-      and not (item.kind = 'memory' and item.key in (select key from temp.doomed_memory))
-      and not (item.kind = 'chunk' and item.key in (select key from temp.doomed_chunk))
-      and not (item.kind = 'entity' and item.key in (select key from temp.doomed_entity))
+      and not (item.kind = 'memory' and item.key in (select key from temp.picked_memory))
+      and not (item.kind = 'chunk' and item.key in (select key from temp.picked_chunk))
+      and not (item.kind = 'entity' and item.key in (select key from temp.picked_entity))
     order by item.position"""
 # The words leave the full-text index before the rows leave the view, with their exact text, in ascending order.
 UNINDEX_CHUNKS = """
     insert into chunk_fts (chunk_fts, rowid, text)
-    select 'delete', chunk.id, spread_script(chunk.text || ' ' || chunk.words) from temp.doomed_chunk
-    join chunk on chunk.id = temp.doomed_chunk.key order by chunk.id"""
+    select 'delete', chunk.id, spread_script(chunk.text || ' ' || chunk.words) from temp.picked_chunk
+    join chunk on chunk.id = temp.picked_chunk.key order by chunk.id"""
 TRASH_MENTIONS_OF_CHUNKS = """
-    update mention set trash = ? where trash is null and chunk in (select key from temp.doomed_chunk)"""
+    update mention set trash = ? where trash is null and chunk in (select key from temp.picked_chunk)"""
 TRASH_MENTIONS_OF_ENTITIES = """
-    update mention set trash = ? where trash is null and entity in (select key from temp.doomed_entity)"""
-TRASH_CHUNKS = "update chunk set trash = ? where id in (select key from temp.doomed_chunk)"
-TRASH_MEMORIES = "update memory set trash = ? where id in (select key from temp.doomed_memory)"
-TRASH_ENTITIES = "update entity set trash = ? where id in (select key from temp.doomed_entity)"
-TRASH_RELATIONS = "update relation set trash = ? where id in (select key from temp.doomed_relation)"
+    update mention set trash = ? where trash is null and entity in (select key from temp.picked_entity)"""
+TRASH_CHUNKS = "update chunk set trash = ? where id in (select key from temp.picked_chunk)"
+TRASH_MEMORIES = "update memory set trash = ? where id in (select key from temp.picked_memory)"
+TRASH_ENTITIES = "update entity set trash = ? where id in (select key from temp.picked_entity)"
+TRASH_RELATIONS = "update relation set trash = ? where id in (select key from temp.picked_relation)"
 ADD_RECEIPT = """
     insert into receipt (uid, plan, action, strategy, actor, created_at) values (?, ?, ?, ?, ?, ?) returning id"""
 FILL_RECEIPT = "update receipt set counts = ?, skipped = ? where id = ?"
@@ -162,41 +186,122 @@ CLASHING_FILES = """
     join code_file as other on other.root = code_file.root and other.path = code_file.path and other.memory <> mine.id
     join memory as theirs on theirs.id = other.memory and theirs.trash is null
     where mine.trash = ?"""
-CLASHING_ENTITIES = """
-    select mine.id, mine.uid, theirs.id, theirs.uid from entity as mine
-    join entity as theirs on theirs.name_key = mine.name_key and theirs.type_key = mine.type_key
-      and theirs.trash is null
-    where mine.trash = ?"""
-RESTORE_MEMORIES = "update memory set trash = null where trash = ? and id not in (select value from json_each(?))"
-RESTORABLE_CHUNKS = """
-    insert into temp.doomed_chunk
+CLASHING_TEXTS = """
+    select mine.id, mine.uid, theirs.uid from memory as mine
+    join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
+      and theirs.source <> 'code_indexer' and theirs.thread is mine.thread and theirs.text = mine.text
+    where mine.trash = ? and mine.source <> 'code_indexer'"""
+PICK_MEMORIES = """
+    insert into temp.picked_memory
+    select id from memory where trash = ? and id not in (select value from json_each(?))"""
+RESTORE_MEMORIES = "update memory set trash = null where id in (select key from temp.picked_memory)"
+PICK_CHUNKS = """
+    insert into temp.picked_chunk
     select chunk.id from chunk left join memory on memory.id = chunk.memory
     where chunk.trash = ? and (memory.id is null or memory.trash is null) order by chunk.id"""
 REINDEX_CHUNKS = """
     insert into chunk_fts (rowid, text)
-    select chunk.id, spread_script(chunk.text || ' ' || chunk.words) from temp.doomed_chunk
-    join chunk on chunk.id = temp.doomed_chunk.key order by chunk.id"""
-RESTORE_CHUNKS = "update chunk set trash = null where id in (select key from temp.doomed_chunk)"
-RESTORE_ENTITIES = "update entity set trash = null where trash = ? and id not in (select value from json_each(?))"
-RESTORE_MENTIONS = """
-    update mention set trash = null where trash = ?
+    select chunk.id, spread_script(chunk.text || ' ' || chunk.words) from temp.picked_chunk
+    join chunk on chunk.id = temp.picked_chunk.key order by chunk.id"""
+RESTORE_CHUNKS = "update chunk set trash = null where id in (select key from temp.picked_chunk)"
+# What a memory that comes back mentions or states has a root again, whichever receipt took it. Only a relation
+# that was itself the garbage of another plan stays there.
+_NOT_PLANNED_ELSEWHERE = """
+    relation.id not in (select item.key from receipt join plan on plan.uid = receipt.plan
+                        join plan_item as item on item.plan = plan.id and item.kind = 'relation'
+                        where receipt.id <> :receipt
+                          and receipt.id in (select trash from relation where trash is not null))"""
+PICK_STATED_RELATIONS = f"""
+    insert or ignore into temp.picked_relation
+    select relation.id from temp.picked_memory
+    join relation_source on relation_source.memory = temp.picked_memory.key
+    join relation on relation.id = relation_source.relation and relation.trash is not null
+    where {_NOT_PLANNED_ELSEWHERE}"""
+PICK_ENTITIES = """
+    insert or ignore into temp.picked_entity
+    select id from entity where trash = :receipt
+    union all
+    select entity.id from temp.picked_chunk join mention on mention.chunk = temp.picked_chunk.key
+    join entity on entity.id = mention.entity and entity.trash is not null
+    union all
+    select entity.id from temp.picked_relation join relation on relation.id = temp.picked_relation.key
+    join entity on entity.id in (relation.subject, relation.object) and entity.trash is not null"""
+LIVE_TWINS = """
+    select mine.id, mine.uid, theirs.id, theirs.uid from temp.picked_entity
+    join entity as mine on mine.id = temp.picked_entity.key
+    join entity as theirs on theirs.name_key = mine.name_key and theirs.type_key = mine.type_key
+      and theirs.trash is null"""
+PICKED_TWINS = """
+    select mine.id, mine.uid, theirs.id, theirs.uid from
+        (select name_key, type_key, max(id) as id from temp.picked_entity join entity on id = temp.picked_entity.key
+         group by name_key, type_key having count(*) > 1) as newest
+    join entity as theirs on theirs.id = newest.id
+    join temp.picked_entity join entity as mine on mine.id = temp.picked_entity.key and mine.id <> newest.id
+      and mine.name_key = newest.name_key and mine.type_key = newest.type_key"""
+# The twin takes over what the other had, in whichever trash it waits.
+TAKE_OVER = (
+    "update or ignore mention set entity = :twin, trash = (select trash from chunk where chunk.id = mention.chunk)"
+    " where entity = :entity and trash is not null",
+    "delete from mention where entity = :entity and trash is not null",
+    "update relation set subject = :twin where subject = :entity and trash is not null",
+    "update relation set object = :twin where object = :entity and trash is not null",
+    "update entity set handed_in = 1, version = version + 1 where id = :twin and handed_in = 0"
+    " and (select handed_in from entity where id = :entity)",
+    "delete from temp.picked_entity where key = :entity",
+)
+RESTORE_ENTITIES = "update entity set trash = null where id in (select key from temp.picked_entity)"
+_BETWEEN_LIVE_ENDS = """
       and exists (select 1 from chunk where id = mention.chunk and chunk.trash is null)
       and exists (select 1 from entity where id = mention.entity and entity.trash is null)"""
-RELINK_MENTIONS = """
-    insert into mention (chunk, entity)
-    select mention.chunk, :twin from mention join chunk on chunk.id = mention.chunk and chunk.trash is null
-    where mention.entity = :entity and mention.trash = :receipt
-    on conflict (chunk, entity) do nothing"""
+# A chunk that another receipt holds keeps its mention there.
+_HAND_ON_MENTIONS = """
+    update mention set trash = chunk.trash from chunk
+    where chunk.id = mention.chunk and mention.trash = :receipt and chunk.trash <> :receipt"""
+RESTORE_MENTIONS = (
+    "update mention set trash = null where trash = :receipt" + _BETWEEN_LIVE_ENDS,
+    "update mention set trash = null where trash is not null and chunk in (select key from temp.picked_chunk)"
+    + _BETWEEN_LIVE_ENDS,
+    "update mention set trash = (select trash from chunk where id = mention.chunk)"
+    " where trash is not null and entity in (select key from temp.picked_entity)",
+    _HAND_ON_MENTIONS,
+)
+PICK_RELATIONS = f"""
+    insert or ignore into temp.picked_relation
+    select id from relation where trash = :receipt
+    union all
+    select relation.id from temp.picked_entity
+    join relation on relation.subject = temp.picked_entity.key and relation.trash is not null
+    where {_NOT_PLANNED_ELSEWHERE}
+    union all
+    select relation.id from temp.picked_entity
+    join relation on relation.object = temp.picked_entity.key and relation.trash is not null
+    where {_NOT_PLANNED_ELSEWHERE}"""
+# A relation comes back between live ends, if it was handed in or something live states it.
+UNPICK_RELATIONS = """
+    delete from temp.picked_relation where key not in (
+        select relation.id from temp.picked_relation join relation on relation.id = temp.picked_relation.key
+        join entity as subject on subject.id = relation.subject and subject.trash is null
+        join entity as object on object.id = relation.object and object.trash is null
+        where relation.handed_in
+           or not exists (select 1 from relation_source where relation_source.relation = relation.id)
+           or exists (select 1 from relation_source join memory on memory.id = relation_source.memory
+                      where relation_source.relation = relation.id and memory.trash is null))"""
 CLASHING_RELATIONS = """
-    select mine.id, mine.uid from relation as mine where mine.trash = ? and mine.invalid_at is null
-      and exists (select 1 from relation as theirs where theirs.subject = mine.subject
+    with picked as materialized (
+        select relation.* from temp.picked_relation join relation on relation.id = temp.picked_relation.key
+        where invalid_at is null)
+    select mine.id, mine.uid, mine.trash = :receipt from picked as mine
+    where exists (select 1 from relation as theirs where theirs.subject = mine.subject
                   and theirs.relation_key = mine.relation_key and theirs.object = mine.object
-                  and theirs.trash is null and theirs.invalid_at is null)"""
-RESTORE_RELATIONS = """
-    update relation set trash = null where trash = ? and id not in (select value from json_each(?))
-      and exists (select 1 from entity where id = relation.subject and entity.trash is null)
-      and exists (select 1 from entity where id = relation.object and entity.trash is null)"""
+                  and theirs.trash is null and theirs.invalid_at is null)
+       or mine.id not in (select max(id) from picked group by subject, relation_key, object)"""
+UNPICK_RELATION = "delete from temp.picked_relation where key = ?"
+RESTORE_RELATIONS = "update relation set trash = null where id in (select key from temp.picked_relation)"
 # An end that another receipt holds takes the relation along: undoing that one brings both back.
+ENDS_IN_TRASH = """
+    select relation.uid, receipt.uid from relation
+    join entity on entity.id in (relation.subject, relation.object) and entity.trash <> relation.trash
+    join receipt on receipt.id = entity.trash where relation.trash = ? group by relation.id"""
 HAND_ON_RELATIONS = """
     update relation set trash = (select max(entity.trash) from entity
                                  where entity.id in (relation.subject, relation.object) and entity.trash <> :receipt)
@@ -214,10 +319,20 @@ TRASH_LIST = """
     select 'entity', entity.uid, entity.name, receipt.uid, receipt.strategy, receipt.created_at, receipt.plan,
            entity.id
     from entity join receipt on receipt.id = entity.trash
+    union all
+    select 'chunk', chunk.uid, substr(chunk.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
+           receipt.plan, chunk.id
+    from chunk join receipt on receipt.id = chunk.trash where chunk.memory not in (select id from memory)
+    union all
+    select 'segment', segment.uid, substr(segment.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
+           receipt.plan, segment.id
+    from segment join receipt on receipt.id = segment.trash
     order by 6 desc, 1 desc, 8 limit ? offset ?"""
 TRASH_COUNT = """
     select (select count(*) from memory where trash is not null)
-         + (select count(*) from entity where trash is not null)"""
+         + (select count(*) from entity where trash is not null)
+         + (select count(*) from chunk where trash is not null and memory not in (select id from memory))
+         + (select count(*) from segment where trash is not null)"""
 REASON_OF = """
     select reason, evidence from plan_item join plan on plan.id = plan_item.plan
     where plan.uid = ? and kind = ? and key = ?"""
@@ -225,24 +340,41 @@ TRASHED_MEMORY = """
     select memory.id, memory.trash, receipt.uid from memory join receipt on receipt.id = memory.trash
     where memory.uid = ?"""
 
-# A memory with its chunks, the entities that only wait because of it, and the relations between them.
+# A memory with its chunks; what it mentions and states comes with it when it is undone.
 SPLIT_OFF = (
     "update memory set trash = :new where id = :memory",
     "update chunk set trash = :new where memory = :memory and trash = :old",
-    "update entity set trash = :new where trash = :old and id in (select entity from mention join chunk"
-    " on chunk.id = mention.chunk where chunk.memory = :memory and mention.trash = :old)",
-    "update mention set trash = :new where trash = :old and chunk in (select id from chunk where memory = :memory)",
-    "update relation set trash = :new where trash = :old and (id in (select relation from relation_source"
-    " where memory = :memory) or (subject in (select id from entity where trash = :new)"
-    " and object in (select id from entity where trash = :new or trash is null))"
-    " or (object in (select id from entity where trash = :new)"
-    " and subject in (select id from entity where trash = :new or trash is null)))",
 )
 
 # purging
 OLD_RECEIPTS = """
-    select id, uid, plan from receipt where purged_at is null and created_at <= ? and (? is null or id = ?)"""
+    select id, uid, plan from receipt
+    where purged_at is null and created_at <= :before and (:only is null or uid = :only)"""
+# What a memory in another receipt's trash states or mentions is that receipt's now, or its undo would miss it.
 PURGE_STEPS = (
+    """
+    update relation set trash = needed.trash from
+        (select relation.id, max(memory.trash) as trash from relation
+         join relation_source on relation_source.relation = relation.id
+         join memory on memory.id = relation_source.memory
+         join receipt on receipt.id = memory.trash and receipt.purged_at is null
+         where relation.trash = :receipt group by relation.id) as needed
+    where relation.id = needed.id""",
+    """
+    update entity set trash = needed.trash from
+        (select id, max(trash) as trash from
+             (select entity.id, chunk.trash from entity join mention on mention.entity = entity.id
+              join chunk on chunk.id = mention.chunk where entity.trash = :receipt
+              union all
+              select entity.id, relation.trash from entity join relation on relation.subject = entity.id
+              where entity.trash = :receipt
+              union all
+              select entity.id, relation.trash from entity join relation on relation.object = entity.id
+              where entity.trash = :receipt) as holder
+         where exists (select 1 from receipt where receipt.id = holder.trash and receipt.purged_at is null)
+         group by id) as needed
+    where entity.id = needed.id""",
+    _HAND_ON_MENTIONS,
     "delete from vector where chunk in (select id from chunk where trash = :receipt)",
     "delete from mention where chunk in (select id from chunk where trash = :receipt)",
     "delete from mention where entity in (select id from entity where trash = :receipt)",
@@ -262,11 +394,15 @@ PURGE_LEFTOVERS = (
     "delete from thread where not exists (select 1 from memory where memory.thread = thread.id)",
     "delete from name_seen where not exists"
     " (select 1 from json_each(name_seen.chunks) as seen join chunk on chunk.id = seen.value)",
-    "insert into chunk_fts (chunk_fts) values ('optimize')",
+    "update name_seen set chunks = (select json_group_array(chunk.id) from json_each(name_seen.chunks) as seen"
+    " join chunk on chunk.id = seen.value)"
+    " where exists (select 1 from json_each(name_seen.chunks) as seen where seen.value not in (select id from chunk))",
+    "delete from code_root where id not in (select root from code_file) and id not in (select root from code_skip)",
+    "delete from code_scope where root not in (select id from code_root)",
 )
+# Words of removed chunks stay in the segments of the full text until these are merged.
+MERGE_WORDS = "insert into chunk_fts (chunk_fts) values ('optimize')"
 DROP_PLAN_ITEMS = "delete from plan_item where plan = (select id from plan where uid = ?)"
-DROP_PLAN_SUMMARY = "update plan set summary = '{}' where uid = ?"
-RECEIPT_KEY = "select id from receipt where uid = ?"
 SET_PURGED = "update receipt set purged_at = ? where id = ?"
 
 # audit, pins, tombstones
@@ -284,3 +420,5 @@ BURY = """
 BURIED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"
 TOMBSTONES = "select memory, at, reason from tombstone order by at desc"
 DROP_TOMBSTONE = "delete from tombstone where memory = ? returning memory"
+# Files that were passed over because of a tombstone are read again, and so are the few others without text.
+DROP_SKIPS = "delete from code_skip"

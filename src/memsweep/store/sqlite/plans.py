@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 import apsw
 
-from memsweep.errors import NotFound
-from memsweep.model.plan import Draft, Kind, Plan, PlanView, Protected, Totals, digest_of
-from memsweep.model.times import from_micros, to_micros
+from memsweep.errors import Conflict, NotFound, StoreCorrupt
+from memsweep.model.ids import findable
+from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of
+from memsweep.model.times import from_micros, iso, to_micros
 from memsweep.store.sqlite import gc_sql
 from memsweep.store.sqlite.connect import one, row
 from memsweep.store.sqlite.writing import to_json
 
 _SHOWN_PROTECTED = 50
+_HOW_TO_RENEW = "Make a new one with dry_run=true."
+CONTEXT = "context:"
+"""How the strategy of a plan for a context window begins; its name follows."""
 
 
 def save(db: apsw.Connection, draft: Draft, uid: str, strategy: str, now: datetime, lifetime: timedelta) -> Plan:
@@ -30,6 +34,7 @@ def save(db: apsw.Connection, draft: Draft, uid: str, strategy: str, now: dateti
         for n, item in enumerate(draft.items)
     )
     db.executemany(gc_sql.ADD_ITEM, items)
+    shown = draft.protected[:_SHOWN_PROTECTED]
     plan = Plan(
         id=uid,
         strategy=strategy,
@@ -38,21 +43,24 @@ def save(db: apsw.Connection, draft: Draft, uid: str, strategy: str, now: dateti
         digest=digest,
         totals=_totals(db, key, draft),
         item_count=len(draft.items),
-        protected=tuple(_shown(db, item) for item in draft.protected[:_SHOWN_PROTECTED]),
+        protected=tuple(_shown(db, item) for item in shown),
         warnings=draft.warnings,
         share=draft.share,
         workspace_memories=draft.workspace_memories,
     )
-    db.execute(gc_sql.SET_SUMMARY, (to_json(_summary(plan)), key))
+    db.execute(gc_sql.SET_SUMMARY, (to_json(_summary(plan, shown)), key))
     return plan
 
 
-def load(db: apsw.Connection, uid: str) -> tuple[int, Plan, str | None]:
-    """The plan's key, the plan, and the receipt of its use if it was used."""
-    found = row(db, gc_sql.GET_PLAN, (uid,))
+def load(db: apsw.Connection, uid: str, window: str | None = None) -> tuple[int, Plan, str | None]:
+    """The plan's key, the plan, and the receipt of its use if it was used; a context window has plans of its own."""
+    found = row(db, gc_sql.GET_PLAN, (findable(uid),))
     if found is None:
-        raise NotFound(f"plan {uid!r:.60} does not exist in this workspace.", hint="Make a new one with dry_run=true.")
+        raise NotFound(f"plan {uid!r:.60} does not exist in this workspace.", hint=_renewal(window))
     key, uid, strategy, created, expires, digest, summary, receipt = found
+    owner = strategy.removeprefix(CONTEXT) if strategy.startswith(CONTEXT) else None
+    if owner != window:
+        raise Conflict(f"plan {uid} is one of {strategy}, and cannot be used here.")
     said: dict[str, Any] = {"totals": {}, "item_count": 0, "protected": [], "warnings": [], "share": 0.0}
     said |= {"workspace_memories": 0} | json.loads(summary)
     plan = Plan(
@@ -63,12 +71,34 @@ def load(db: apsw.Connection, uid: str) -> tuple[int, Plan, str | None]:
         digest=digest,
         totals=Totals(**said["totals"]),
         item_count=said["item_count"],
-        protected=tuple(said["protected"]),
+        protected=tuple(_shown(db, Protected(*item)) for item in said["protected"]),
         warnings=tuple(said["warnings"]),
         share=said["share"],
         workspace_memories=said["workspace_memories"],
     )
     return key, plan, receipt
+
+
+def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:
+    """A plan is used once, and while it is fresh."""
+    if receipt_id is not None:
+        raise Conflict(f"plan {plan.id} was applied already (receipt {receipt_id}).", hint=_renewal(window))
+    if plan.expires_at < now:
+        raise Conflict(f"plan {plan.id} expired at {iso(plan.expires_at)}; nothing was removed.", hint=_renewal(window))
+
+
+def _renewal(window: str | None) -> str:
+    return f"Make a new one with {'dry_run=true' if window is None else 'context_gc_analyze'}."
+
+
+def verify(db: apsw.Connection, key: int, plan: Plan) -> None:
+    """Refuse items that are not those that were saved."""
+    rows = db.execute(gc_sql.PLAN_ITEMS, (key,))
+    items = [PlanItem(kind, item, version, reason, json.loads(said)) for kind, item, version, reason, said in rows]
+    if digest_of(items) != plan.digest:
+        raise StoreCorrupt(
+            f"plan {plan.id} is not as it was saved; nothing was removed.", hint="Make a new one with dry_run=true."
+        )
 
 
 def views(db: apsw.Connection, key: int, offset: int, limit: int) -> list[PlanView]:
@@ -136,7 +166,8 @@ def _shown(db: apsw.Connection, item: Protected) -> dict[str, Any]:
     }
 
 
-def _summary(plan: Plan) -> dict[str, Any]:
+def _summary(plan: Plan, protected: Iterable[Protected]) -> dict[str, Any]:
+    """What the plan says of itself. Keys instead of names: a plan must not outlive the content it speaks of."""
     totals = plan.totals
     return {
         "totals": {
@@ -146,7 +177,7 @@ def _summary(plan: Plan) -> dict[str, Any]:
             "relations": totals.relations,
         },
         "item_count": plan.item_count,
-        "protected": list(plan.protected),
+        "protected": [(item.kind, item.key, item.reason) for item in protected],
         "warnings": list(plan.warnings),
         "share": plan.share,
         "workspace_memories": plan.workspace_memories,

@@ -98,6 +98,7 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     );
     create unique index relation_by_ends on relation (subject, relation_key, object)
         where trash is null and invalid_at is null;
+    create index relation_by_subject on relation (subject);
     create index relation_by_object on relation (object);
     create index relation_by_trash on relation (trash) where trash is not null;
 
@@ -179,6 +180,62 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         name_key text primary key, name text not null, evidence integer not null, chunks text not null
     ) without rowid;
 
+    create table project (
+        id integer primary key autoincrement,
+        uid text not null unique,
+        created_at integer not null,
+        tokens integer not null default 0,
+        segments integer not null default 0,
+        stashed integer not null default 0,
+        changes integer not null default 0,
+        full_from integer not null default 0,
+        places integer not null default 0,
+        turns integer not null default 0,
+        counted_by text not null default '',
+        config text not null default '{}',
+        focus text not null default '{}'
+    );
+    create table segment (
+        id integer primary key autoincrement,
+        project integer not null,
+        place integer not null,
+        turn integer not null,
+        uid text not null,
+        type text not null,
+        created_at integer not null,
+        last_touched_at integer not null,
+        pinned integer not null,
+        generation text not null,
+        gc_survival_count integer not null,
+        refcount integer not null,
+        file_path text,
+        first_line integer,
+        last_line integer,
+        tags text not null,
+        topic_id text,
+        tokens integer not null,
+        role text,
+        task_id text,
+        refs text not null,
+        version integer not null default 1,
+        stash integer,
+        trash integer,
+        text text not null
+    );
+    create index segment_by_uid on segment (project, uid);
+    create unique index live_segment_by_uid on segment (project, uid) where trash is null;
+    create unique index segment_by_place on segment (project, place);
+    create index active_segment on segment (project, place) where stash is null and trash is null;
+    create index active_message on segment (project, place)
+        where type = 'message' and stash is null and trash is null;
+    create index active_segment_by_turn on segment (project, turn) where stash is null and trash is null;
+    create index segment_by_stash on segment (stash) where stash is not null;
+    create index segment_by_trash on segment (trash) where trash is not null;
+    create table segment_link (
+        project integer not null, target text not null, source integer not null, primary key (project, target, source)
+    ) without rowid;
+    create index segment_link_by_source on segment_link (source);
+
     create view live_memory as select * from memory where trash is null;
     create view live_chunk as
         select id, uid, memory, position, spread_script(text || ' ' || words) as text, first_line, last_line,
@@ -192,6 +249,11 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         text, content='live_chunk', content_rowid='id', tokenize="porter unicode61 remove_diacritics 2"
     );
     create virtual table chunk_word using fts5vocab('chunk_fts', 'row');
+
+    create view segment_text as select id, spread_script(text) as text from segment where trash is null;
+    create virtual table segment_fts using fts5(
+        text, content='segment_text', content_rowid='id', tokenize="porter unicode61 remove_diacritics 2"
+    );
     """,
 )
 

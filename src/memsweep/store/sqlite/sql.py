@@ -53,6 +53,9 @@ TOUCH_ENTITY = """
     update entity set last_seen = max(last_seen, :now), handed_in = max(handed_in, :handed_in), version = version + 1
     where id = :id"""
 ADD_MENTION = "insert into mention (chunk, entity) values (?, ?) on conflict do nothing"
+# The chunk may be in the trash by now, and its mention is where it is.
+ADD_EARLIER_MENTION = """
+    insert into mention (chunk, entity, trash) select id, ?, trash from chunk where id = ? on conflict do nothing"""
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at)
@@ -101,6 +104,8 @@ PLACES = "select id, stream, stream_position from chunk where id in (select valu
 
 # vectors
 VECTORS_STATE = "select (select value from meta where key = 'vector_generation'), (select max(chunk) from vector)"
+VECTORS_TO = "select chunk, data from vector where chunk <= ?"
+VECTOR = "select data from vector where chunk = ?"
 VECTORS_AFTER = "select chunk, data from vector where chunk > ? order by chunk"
 MAKE_STAGE = "create table if not exists vector_stage (chunk integer primary key, data blob not null) strict"
 DROP_STAGE = "drop table if exists vector_stage"
@@ -139,7 +144,7 @@ ADD_CODE_MEMORY = """
     insert into memory (uid, text, source, created_at, updated_at, last_seen_at, content_hash)
     values (:uid, :text, :source, :now, :now, :now, :hash) returning id"""
 CHANGE_CODE_MEMORY = """
-    update memory set text = :text, content_hash = :hash, stale = 0, updated_at = :now, last_seen_at = :now,
+    update memory set text = :text, content_hash = :hash, updated_at = :now, last_seen_at = :now,
         version = version + 1 where id = :id"""
 SET_CODE_FILE = """
     insert into code_file (memory, root, path, language, stamp, digest, read_at_ns, lines, functions, classes,
@@ -155,15 +160,17 @@ SET_CODE_SKIP = """
     on conflict (root, path) do update set language = excluded.language, stamp = excluded.stamp,
         digest = excluded.digest, read_at_ns = excluded.read_at_ns"""
 DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
-MOVE_CODE_FILE = """
-    update code_file set path = ?, stamp = '0:0', digest = '', read_at_ns = 0
-    where memory = (select id from memory where uid = ? and trash is null)"""
 MARK_CODE_FILE = """
     update code_file set stamp = ?, digest = ?, read_at_ns = ?
     where memory = (select id from memory where uid = ? and trash is null)"""
+# A file that has left was last seen by the run that verified it last.
 SET_STALE = """
-    update memory set stale = ?, version = version + 1, last_seen_at = coalesce(?, last_seen_at)
+    update memory set stale = ?, version = version + 1, last_seen_at = coalesce(?, max(last_seen_at, (
+        select coalesce(code_scope.verified_at, code_file.verified_at) from code_file
+        left join code_scope on code_scope.id = code_file.scope where code_file.memory = memory.id)), last_seen_at)
     where uid = ? and trash is null"""
+COUNT_LIVE = """
+    select count(*) from json_each(?) as wanted join memory on memory.uid = wanted.value where memory.trash is null"""
 OTHER_SCOPE = "select exists (select 1 from code_file where root = ? and scope is not ?)"
 VERIFY_CODE_FILES = """
     update code_file set scope = :scope, verified_at = null
@@ -171,8 +178,8 @@ VERIFY_CODE_FILES = """
       and memory in (select memory.id from json_each(:ids) as wanted join memory on memory.uid = wanted.value)"""
 DOUBT_CODE_FILES = """
     update code_file set verified_at = (select verified_at from code_scope where id = code_file.scope), scope = null
-    where scope is not null
-      and memory in (select memory.id from json_each(?) as wanted join memory on memory.uid = wanted.value)"""
+    where scope = :scope
+      and memory in (select memory.id from json_each(:ids) as wanted join memory on memory.uid = wanted.value)"""
 CODE_TOTALS = """
     select language, count(*), sum(lines), sum(functions), sum(classes)
     from code_file join memory on memory.id = code_file.memory
@@ -182,7 +189,7 @@ CHUNKS_OF_MEMORY = """
     select id, hash, text, words, symbol, symbol_kind, first_line, last_line, position from chunk
     where memory = ? and trash is null order by position"""
 MOVE_CHUNK = """
-    update chunk set position = ?, first_line = ?, last_line = ?, symbol = ?, symbol_kind = ?, words = ?,
+    update chunk set position = ?, text = ?, first_line = ?, last_line = ?, symbol = ?, symbol_kind = ?, words = ?,
         stream = ?, stream_position = ? where id = ?"""
 ADD_CODE_CHUNK = """
     insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position, symbol,

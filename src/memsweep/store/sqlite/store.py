@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from memsweep.errors import Conflict
-from memsweep.model.code import CodeTotals, FileSkip, FileWrite, KnownFile, RunEnd
+from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
@@ -16,7 +16,10 @@ from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import code, reembedding, searching, sql, words, writing
 from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, row
+from memsweep.store.sqlite.graph import SqliteGraph
+from memsweep.store.sqlite.keeper import SqliteKeeper
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.segments import SqliteSegments
 from memsweep.store.sqlite.vectors import VectorIndex
 
 
@@ -30,6 +33,9 @@ class SqliteStore:
         self._vectors = VectorIndex(path.with_suffix(""))
         self._words = words.WordQuery()
         self.collector = SqliteCollector(self._pool, self._vectors)
+        self.keeper = SqliteKeeper(path, self._pool, self._vectors)
+        self.segments = SqliteSegments(self._pool)
+        self.graph = SqliteGraph(self._pool)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.reading() as db:
@@ -134,14 +140,10 @@ class SqliteStore:
         with self._pool.reading() as db:
             return buried(db, hashes)
 
-    def move_files(self, new_paths: Mapping[str, str]) -> None:
-        with self._pool.writing() as db:
-            code.move_files(db, new_paths)
-
     def write_files(
         self,
         root: str,
-        files: Sequence[FileWrite | FileSkip],
+        files: Sequence[FileWrite],
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
@@ -150,10 +152,7 @@ class SqliteStore:
             writing.claim_model(db, model)
             key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
             for file in files:
-                if isinstance(file, FileSkip):
-                    code.write_skip(db, key, file)
-                else:
-                    code.write_file(db, key, file, names, to_micros(now))
+                code.write_file(db, key, file, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._pool.writing() as db:

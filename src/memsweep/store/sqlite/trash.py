@@ -9,30 +9,43 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import apsw
 
 from memsweep.errors import Conflict, NotFound
+from memsweep.model.ids import findable
 from memsweep.model.plan import Receipt, Totals, Undone
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import gc_sql, sql
+from memsweep.store.protocol import Check
+from memsweep.store.sqlite import gc_sql, segments, sql
 from memsweep.store.sqlite.connect import one, row
 from memsweep.store.sqlite.writing import to_json
 
 
 def apply(
-    db: apsw.Connection, plan: int, plan_id: str, uid: str, action: str, strategy: str, actor: str, now: datetime
+    db: apsw.Connection,
+    plan: int,
+    plan_id: str,
+    check: Check,
+    *,
+    uid: str,
+    action: str,
+    strategy: str,
+    actor: str,
+    now: datetime,
 ) -> Receipt:
-    """Move what the plan names and is still as it was then; list the rest."""
+    """Move what the plan names and is still as it was then, unless `check` objects; list the rest."""
     receipt: int = one(db, gc_sql.ADD_RECEIPT, (uid, plan_id, action, strategy, actor, to_micros(now)))
     db.execute(gc_sql.MAKE_LISTS)
     db.execute(gc_sql.DOOM_MEMORIES, (plan,))
+    check(*row(db, gc_sql.COUNT_DOOMED))
     db.execute(gc_sql.DOOM_LONE_CHUNKS, (plan,))
     db.execute(gc_sql.DOOM_CHUNKS)
+    db.execute(gc_sql.DOOM_UNSTATED_RELATIONS)  # before the entities: a relation that goes holds nothing
     _doom_entities(db, plan)
     db.execute(gc_sql.DOOM_RELATIONS)
-    db.execute(gc_sql.DOOM_UNSTATED_RELATIONS)
     skipped = _skipped(db, plan)
     totals = _move(db, receipt)
     db.execute(gc_sql.FILL_RECEIPT, (_counts(totals), to_json(skipped), receipt))
@@ -106,20 +119,25 @@ def _counts(totals: Totals) -> str:
 
 
 def undo(db: apsw.Connection, uid: str, now: datetime) -> Undone:
-    """Everything of a receipt back, but for what has been made again meanwhile."""
+    """Everything of a receipt back, but for what has been made again meanwhile.
+
+    What a memory that comes back mentions or states comes with it, also if a later receipt took that:
+    undoing two receipts gives the same in either order, and nothing that lives waits for a purge.
+    """
     receipt = _usable_receipt(db, uid)
-    clashes = list(db.execute(gc_sql.CLASHING_FILES, (receipt,)))
-    conflicts = [(mine, f"its file was indexed again as {theirs}") for _, mine, theirs in clashes]
-    memories = _changed(db, gc_sql.RESTORE_MEMORIES, (receipt, json.dumps([key for key, _, _ in clashes])))
+    db.execute(gc_sql.MAKE_LISTS)
+    memories, clashes = _restore_memories(db, receipt)
     chunks = _restore_chunks(db, receipt)
-    entities, more = _restore_entities(db, receipt)
-    relations, others = _restore_relations(db, receipt)
+    db.execute(gc_sql.PICK_STATED_RELATIONS, {"receipt": receipt})
+    entities, twins = _restore_entities(db, receipt)
+    relations, left = _restore_relations(db, receipt)
+    back, taken = segments.put_back(db, receipt)
     db.execute(gc_sql.SET_UNDONE, (to_micros(now), receipt))
-    return Undone(Totals(memories, chunks, entities, relations), tuple(conflicts + more + others))
+    return Undone(Totals(memories, chunks, entities, relations, back), (*clashes, *twins, *left, *taken))
 
 
 def _usable_receipt(db: apsw.Connection, uid: str) -> int:
-    found = row(db, gc_sql.GET_RECEIPT, (uid,))
+    found = row(db, gc_sql.GET_RECEIPT, (findable(uid),))
     if found is None:
         raise NotFound(f"receipt {uid!r:.60} does not exist in this workspace.", hint="list_trash shows the receipts.")
     *_, undone, purged = found
@@ -131,48 +149,72 @@ def _usable_receipt(db: apsw.Connection, uid: str) -> int:
     return key
 
 
+def _restore_memories(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
+    files: list[Any] = db.execute(gc_sql.CLASHING_FILES, (receipt,)).fetchall()
+    texts: list[Any] = db.execute(gc_sql.CLASHING_TEXTS, (receipt,)).fetchall()
+    conflicts = {mine: f"its file was indexed again as {theirs}" for _, mine, theirs in files}
+    conflicts |= {mine: f"the same text was added again as {theirs}" for _, mine, theirs in texts}
+    db.execute(gc_sql.PICK_MEMORIES, (receipt, json.dumps([key for key, *_ in (*files, *texts)])))
+    return _changed(db, gc_sql.RESTORE_MEMORIES, ()), list(conflicts.items())
+
+
 def _restore_chunks(db: apsw.Connection, receipt: int) -> int:
-    db.execute(gc_sql.MAKE_LISTS)
-    db.execute(gc_sql.RESTORABLE_CHUNKS, (receipt,))
+    db.execute(gc_sql.PICK_CHUNKS, (receipt,))
     db.execute(gc_sql.REINDEX_CHUNKS)
     return _changed(db, gc_sql.RESTORE_CHUNKS, ())
 
 
 def _restore_entities(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    """Entities and mentions; where an entity exists again under the same name, its mentions go to that one."""
-    twins = list(db.execute(gc_sql.CLASHING_ENTITIES, (receipt,)))
-    restored = _changed(db, gc_sql.RESTORE_ENTITIES, (receipt, json.dumps([key for key, *_ in twins])))
-    db.execute(gc_sql.RESTORE_MENTIONS, (receipt,))
-    for key, _, twin, _ in twins:
-        db.execute(gc_sql.RELINK_MENTIONS, {"entity": key, "twin": twin, "receipt": receipt})
-    return restored, [
-        (mine, f"it exists again as {theirs}, which has its mentions now") for _, mine, _, theirs in twins
-    ]
+    """Entities and mentions; where an entity exists again under the same name, that one takes over."""
+    db.execute(gc_sql.PICK_ENTITIES, {"receipt": receipt})
+    conflicts = []
+    for twins in (gc_sql.LIVE_TWINS, gc_sql.PICKED_TWINS):
+        found: list[Any] = db.execute(twins).fetchall()
+        for key, mine, twin, theirs in found:
+            for statement in gc_sql.TAKE_OVER:
+                db.execute(statement, {"entity": key, "twin": twin})
+            conflicts.append((mine, f"it exists again as {theirs}, which has its mentions and relations now"))
+    restored = _changed(db, gc_sql.RESTORE_ENTITIES, ())
+    for statement in gc_sql.RESTORE_MENTIONS:
+        db.execute(statement, {"receipt": receipt})
+    return restored, conflicts
 
 
 def _restore_relations(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    twins = list(db.execute(gc_sql.CLASHING_RELATIONS, (receipt,)))
-    restored = _changed(db, gc_sql.RESTORE_RELATIONS, (receipt, json.dumps([key for key, _ in twins])))
+    db.execute(gc_sql.PICK_RELATIONS, {"receipt": receipt})
+    db.execute(gc_sql.UNPICK_RELATIONS)
+    conflicts = []
+    clashing: list[Any] = db.execute(gc_sql.CLASHING_RELATIONS, {"receipt": receipt}).fetchall()
+    for key, uid, is_ours in clashing:
+        db.execute(gc_sql.UNPICK_RELATION, (key,))
+        if is_ours:
+            conflicts.append((uid, "the same relation exists again"))
+    restored = _changed(db, gc_sql.RESTORE_RELATIONS, ())
+    waiting: list[Any] = db.execute(gc_sql.ENDS_IN_TRASH, (receipt,)).fetchall()
+    conflicts += [(uid, f"an end of it is in the trash; undoing {other} brings both back") for uid, other in waiting]
     db.execute(gc_sql.HAND_ON_RELATIONS, {"receipt": receipt})
-    return restored, [(uid, "the same relation exists again") for _, uid in twins]
+    return restored, conflicts
 
 
 def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None = None) -> tuple[list[str], Totals]:
     """Free what receipts up to a moment hold (or one receipt); the ids of those receipts, and the counts."""
-    key = None if only is None else one(db, gc_sql.RECEIPT_KEY, (only,))
-    receipts = list(db.execute(gc_sql.OLD_RECEIPTS, (to_micros(before), key, key)))
-    freed = dict.fromkeys(gc_sql.PURGE_COUNTED, 0)
+    receipts: list[Any] = db.execute(gc_sql.OLD_RECEIPTS, {"before": to_micros(before), "only": only}).fetchall()
+    freed = dict.fromkeys((*gc_sql.PURGE_COUNTED, "segments"), 0)
+    db.executemany(gc_sql.SET_PURGED, [(to_micros(now), receipt) for receipt, *_ in receipts])
     for receipt, _, plan in receipts:
         for statement in gc_sql.PURGE_STEPS:
             db.execute(statement, {"receipt": receipt})
         for name, step in gc_sql.PURGE_COUNTED.items():
             freed[name] += _changed(db, step, (receipt,) * step.count("?"))
+        freed["segments"] += segments.free(db, receipt)
         db.execute(gc_sql.DROP_PLAN_ITEMS, (plan,))
-        db.execute(gc_sql.DROP_PLAN_SUMMARY, (plan,))
-        db.execute(gc_sql.SET_PURGED, (to_micros(now), receipt))
-    if receipts:
+    if any(freed.values()):
         for statement in gc_sql.PURGE_LEFTOVERS:
             db.execute(statement)
+    if freed["segments"]:
+        segments.forget_words(db)
+    if freed["chunks"]:
+        db.execute(gc_sql.MERGE_WORDS)
         generation = one(db, sql.GET_META, ("vector_generation",)) or 0
         db.execute(sql.SET_META, ("vector_generation", generation + 1))
     return [uid for _, uid, _ in receipts], Totals(**freed)

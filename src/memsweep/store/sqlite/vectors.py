@@ -13,13 +13,13 @@ import mmap
 import os
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import row
+from memsweep.store.sqlite.connect import one, row
 
 if TYPE_CHECKING:
     import apsw
@@ -81,6 +81,12 @@ class VectorIndex:
                 sizes += path.stat().st_size
         return sizes
 
+    def differing_files(self, db: apsw.Connection, dimension: int) -> list[str]:
+        """Names of the files that a search would take and that do not hold what the blobs say."""
+        generation, newest = row(db, sql.VECTORS_STATE)
+        paths = [(last, self._path(last, generation)) for last in self._lasts(generation, newest or 0)]
+        return [path.name for last, path in paths if not _agrees(path, dimension, db.execute(sql.VECTORS_TO, (last,)))]
+
     def _files(self) -> Iterator[Path]:
         return self._stem.parent.glob(f"{self._stem.name}.*.vec")
 
@@ -93,7 +99,7 @@ class VectorIndex:
             if generation != self._generation:
                 self._reset(generation)
             if self._file is None:
-                self._map_newest_file(dimension, newest or 0)
+                self._map_newest_file(db, dimension, newest or 0)
             if newest and newest > self._last:
                 self._tail += db.execute(sql.VECTORS_AFTER, (self._last,))
                 self._last, self._tail_part = self._tail[-1][0], None
@@ -106,28 +112,35 @@ class VectorIndex:
     def _mapped(self) -> int:
         return 0 if self._file is None else len(self._file.ids)
 
-    def _map_newest_file(self, dimension: int, newest: int) -> None:
-        prefix = f"{self._stem.name}.{self._generation}."
-        numbers = (path.name.removeprefix(prefix).removesuffix(".vec") for path in self._files())
-        for last in sorted((int(n) for n in numbers if n.isdigit() and int(n) <= newest), reverse=True):
+    def _map_newest_file(self, db: apsw.Connection, dimension: int, newest: int) -> None:
+        for last in self._lasts(self._generation, newest):
             with contextlib.suppress(OSError, ValueError):
-                self._file = _map(self._path(last), dimension)
+                part = _map(self._path(last, self._generation), dimension)
+                if one(db, sql.VECTOR, (last,)) not in (None, part.rows[-1].tobytes()):
+                    continue  # an older database was put back, and its keys were given out again
+                self._file = part
                 self._last, self._tail, self._tail_part = last, [], None
                 return
 
-    def _path(self, last: int) -> Path:
-        return self._stem.with_name(f"{self._stem.name}.{self._generation}.{last}.vec")
+    def _lasts(self, generation: object, newest: int) -> list[int]:
+        """The last key in each usable file of a generation, newest file first."""
+        prefix = f"{self._stem.name}.{generation}."
+        numbers = (path.name.removeprefix(prefix).removesuffix(".vec") for path in self._files())
+        return sorted((int(n) for n in numbers if n.isdigit() and int(n) <= newest), reverse=True)
+
+    def _path(self, last: int, generation: object) -> Path:
+        return self._stem.with_name(f"{self._stem.name}.{generation}.{last}.vec")
 
     def _write_file(self, dimension: int) -> None:
         tail = _stack(self._tail, dimension)
         parts = [tail] if self._file is None else [self._file, tail]
-        path = self._path(self._last)
+        path = self._path(self._last, self._generation)
         try:
             _write(path, parts)
             self._file, self._tail, self._tail_part = _map(path, dimension), [], None
         except (OSError, ValueError):
             return  # no space, or a folder that cannot be written: the private tail serves as well
-        for other in self._files():
+        for other in (*self._files(), *path.parent.glob(f"{self._stem.name}.*.draft")):
             if other != path:
                 with contextlib.suppress(OSError):
                     other.unlink()
@@ -152,6 +165,18 @@ def _map(path: Path, dimension: int) -> _Part:
         raise ValueError(f"{path} is not a vector file of this workspace")
     ids = np.frombuffer(mapped, np.int64, count, _HEADER.size)
     return _Part(ids, np.frombuffer(mapped, np.int8, count * width, first_row).reshape(count, width))
+
+
+def _agrees(path: Path, dimension: int, blobs: Iterable[Any]) -> bool:
+    """Whether a file holds every one of these vectors as it is; it may hold more, of chunks that are gone."""
+    try:
+        part = _map(path, dimension)
+    except FileNotFoundError:
+        return True  # another process has replaced it
+    except (OSError, ValueError):
+        return False
+    spots = {key: spot for spot, key in enumerate(part.ids.tolist())}
+    return all(key in spots and part.rows[spots[key]].tobytes() == data for key, data in blobs)
 
 
 def _write(path: Path, parts: list[_Part]) -> None:

@@ -56,12 +56,13 @@ class WordQuery:
         total = one(db, sql.LAST_CHUNK)
         if total > _SMALL or len(words) > _MAX_WORDS:
             words = self._rarest(db, words, total)
-        return " OR ".join(_quoted(word) for word in words)
+        return any_of(words)
 
     def _rarest(self, db: apsw.Connection, words: list[str], total: int) -> list[str]:
         if total > 1.1 * self._counted_at or len(self._frequency) > 100_000:
             self._frequency, self._counted_at = {}, total
-        ranked = sorted(words, key=lambda word: self._count(db, word))
+        known = [word for word in words if self._count(db, word)]
+        ranked = sorted(known or words, key=lambda word: self._count(db, word))
         chosen: list[str] = []
         postings = 0
         for word in ranked[:_MAX_WORDS]:
@@ -73,19 +74,26 @@ class WordQuery:
 
     def _count(self, db: apsw.Connection, word: str) -> int:
         if word not in self._frequency:
-            stems = _stems(db, word)
-            self._frequency[word] = min((one(db, sql.WORD_COUNT, (stem,)) or 0 for stem in stems), default=0)
+            counts = [one(db, sql.WORD_COUNT, (stem,)) or 0 for stem in _stems(db, word)]
+            if not all(counts):
+                return 0  # asked again next time: it may have been added by then
+            self._frequency[word] = min(counts, default=0)
         return self._frequency[word]
 
 
 def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text, the words of the query that stand in it, whatever their ending."""
-    wanted = [(word, set(_stems(db, word))) for word in words_of(query)[:_MAX_WORDS]]
+    wanted = [(word, set(_stems(db, word))) for word in words_of(query)]
     found = []
     for text in texts:
         here = set(_stems(db, text))
         found.append(tuple(word for word, stems in wanted if stems and stems <= here))
     return found
+
+
+def any_of(words: Sequence[str]) -> str:
+    """The full-text query for texts with at least one of these words."""
+    return " OR ".join(_quoted(word) for word in words)
 
 
 def _quoted(word: str) -> str:

@@ -56,7 +56,7 @@ def check_dimension(db: apsw.Connection, dimension: int) -> None:
     known = read_model(db)
     if known is not None and known.dimension != dimension:
         raise ModelMismatch(
-            f"this workspace was embedded by {known.name} ({known.dimension} dimensions), not by the model of the query.",
+            f"this workspace was embedded by {known.name} ({known.dimension} dimensions), not by the query's model.",
             hint="Ask again.",
         )
 
@@ -211,7 +211,7 @@ def _entity_by_rule(
         return None, False
     db.execute(sql.DROP_NAME_SEEN, (key,))
     entity = _new_entity(db, mention.thing, mention.id, now, handed_in=False)
-    db.executemany(sql.ADD_MENTION, [(chunk, entity) for chunk in earlier])
+    db.executemany(sql.ADD_EARLIER_MENTION, [(entity, chunk) for chunk in earlier])
     return entity, True
 
 

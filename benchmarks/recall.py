@@ -1,0 +1,101 @@
+"""Evidence recall@10 on the LoCoMo conversations: words alone, vectors alone, fused, and the product as it is.
+
+One workspace a conversation, one memory a turn, one thread a session; every question is searched. Evidence
+recall is the mean, over the questions, of the share of the needed evidence that is among the first ten hits.
+The variants are the product's own parts with other weights, so they show what each part is worth.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from common import Conversation, Figure, Recall, arguments, at_least, load_locomo, show_figures, table, write_json
+from memsweep import Memory, open_memory
+from memsweep.app import App, make_app
+from memsweep.embed.protocol import quantise
+from memsweep.model.search import Filters
+from memsweep.remember.fusion import DEFAULT_WEIGHTS, FusionWeights, fuse
+from memsweep.remember.recall import DEPTH
+from memsweep.settings import load_settings
+
+LIMIT = 10
+TARGET = 0.66
+PRODUCT = "search(): fused, with neighbours"
+VARIANTS = {
+    "BM25 alone": FusionWeights(meaning=0.0),
+    "vectors alone": FusionWeights(meaning=1.0, floor=0.0),
+    "fused, without neighbours": DEFAULT_WEIGHTS,
+}
+Search = Callable[[str], Collection[str]]
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    conversations = load_locomo(options.data)
+    if not conversations:
+        print(f"Nothing to measure: there is no locomo.jsonl.gz in {options.data}; give its folder with --data.")
+        write_json(options.json, "recall", [], skipped=f"no data in {options.data}")
+        return
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="memsweep-recall-") as home:
+        measured = measure(conversations, Path(home))
+    questions = sum(len(conversation.questions) for conversation in conversations)
+    turns = sum(len(conversation.turns) for conversation in conversations)
+    print(f"LoCoMo: {len(conversations)} conversations, {turns} turns, {questions} questions, recall@{LIMIT}\n")
+    rows = [(name, f"{recall.evidence:.3f}", f"{recall.all_evidence:.3f}") for name, recall in measured.items()]
+    print(table(("search", "evidence", "all evidence"), rows), end="\n\n")
+    figures = [at_least(f"evidence recall@{LIMIT}", measured[PRODUCT].evidence, TARGET)]
+    figures.append(Figure("time for everything", time.perf_counter() - started, "s"))
+    show_figures(figures)
+    variants = {
+        name: {"evidence": recall.evidence, "all_evidence": recall.all_evidence} for name, recall in measured.items()
+    }
+    write_json(options.json, "recall", figures, questions=questions, turns=turns, limit=LIMIT, variants=variants)
+
+
+def measure(conversations: list[Conversation], home: Path) -> dict[str, Recall]:
+    measured = {name: Recall() for name in (*VARIANTS, PRODUCT)}
+    parts = make_app(load_settings(overrides={"MEMSWEEP_HOME": str(home)}))
+    for conversation in conversations:
+        with open_memory(conversation.id, home=home) as memory:
+            turn_of = remember(memory, conversation)
+            searches = {name: with_weights(parts, conversation.id, weights) for name, weights in VARIANTS.items()}
+            searches[PRODUCT] = as_it_is(memory)
+            for question in conversation.questions:
+                for name, search in searches.items():
+                    found = {turn for memory_id in search(question.text) for turn in turn_of[memory_id]}
+                    measured[name].count(question, found)
+    parts.close()
+    return measured
+
+
+def remember(memory: Memory, conversation: Conversation) -> dict[str, list[str]]:
+    """Which turns each memory stands for: a turn that repeats another of its session is the same memory."""
+    turn_of: dict[str, list[str]] = {}
+    for turn in conversation.turns:
+        added = memory.add(turn.text, thread_id=turn.thread)
+        turn_of.setdefault(added.memory_id, []).append(turn.id)
+    return turn_of
+
+
+def as_it_is(memory: Memory) -> Search:
+    return lambda query: {hit.passage.memory_id for hit in memory.search(query, limit=LIMIT).hits}
+
+
+def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:
+    store, embedder = app.engine.open(workspace_id), app.embedder
+
+    def search(query: str) -> Collection[str]:
+        (vector,) = quantise(embedder.embed([query]))
+        ranked = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
+        keys = [item.key for item in ranked[:LIMIT] if item.score > 0]
+        return {passage.memory_id for passage in store.passages(keys).values()}
+
+    return search
+
+
+if __name__ == "__main__":
+    main()

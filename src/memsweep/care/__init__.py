@@ -1,0 +1,1 @@
+"""Looking after workspaces: doctor, backup, restore."""

@@ -1,0 +1,40 @@
+"""Copy a workspace to a file while others write to it, and make a workspace from such a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from memsweep.errors import NotFound
+from memsweep.model.care import Backup, Restored
+from memsweep.store.drafts import draft_of
+from memsweep.store.protocol import HomeKeeper, Keeper
+
+
+def backup(
+    keeper: Keeper, path: str | os.PathLike[str], *, version: str, clock: Callable[[], datetime], force: bool = False
+) -> Backup:
+    """Written whole or not at all; a file that is there is kept unless `force`."""
+    target = Path(path).absolute()
+    with draft_of(target, replace=force) as draft:
+        seal = keeper.copy(draft, target, version, clock())
+    return Backup(str(target), target.stat().st_size, seal)
+
+
+def restore(
+    home: HomeKeeper,
+    path: str | os.PathLike[str],
+    workspace_id: str,
+    *,
+    replace: bool,
+    receipt_id: str,
+    actor: str,
+    now: datetime,
+) -> Restored:
+    """Nothing changes unless the file is whole; what was there is put aside, never overwritten."""
+    source = Path(path).absolute()
+    if not os.path.lexists(source):
+        raise NotFound(f"there is no file {source}.")
+    return home.install(source, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=now)

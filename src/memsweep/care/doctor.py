@@ -1,0 +1,87 @@
+"""Examine a workspace and its home, mend what can be mended, examine again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memsweep.care.invariants import CURES, HOME_CURES, cure_of
+from memsweep.embed.protocol import Embedder, quantise
+from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
+from memsweep.model.care import Checkup, Finding
+from memsweep.store.protocol import HomeKeeper, Store
+
+_ROUNDS = 3  # mending one thing may bring another to light
+_BATCH = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Caring:
+    """What the doctor needs of the world; parts that may fail are asked for when they are needed."""
+
+    workspace_id: str
+    home: HomeKeeper
+    store: Callable[[], Store]
+    embedder: Callable[[], Embedder]
+    actor: str
+    clock: Callable[[], datetime]
+
+
+def doctor(tools: Caring, *, repair: bool) -> Checkup:
+    found = _examine(tools)
+    seen = {finding.invariant: finding for finding in found}
+    notes: dict[str, None] = {}
+    for _ in range(_ROUNDS if repair else 0):
+        before = found
+        for cure in CURES:
+            notes |= dict.fromkeys(_cure(tools, cure, [finding for finding in found if cure_of(finding) == cure]))
+        found = _examine(tools)
+        seen = {finding.invariant: finding for finding in found} | seen
+        if not found or found == before:
+            break
+    return Checkup(tools.workspace_id, _told(seen.values(), found), tuple(notes))
+
+
+def _examine(tools: Caring) -> list[Finding]:
+    """The home first: it may know why the workspace cannot be opened."""
+    found = tools.home.examine()
+    try:
+        store = tools.store()
+    except (UnknownWorkspace, StoreCorrupt):
+        if found:
+            return found
+        raise
+    return [*found, *store.keeper.examine()]
+
+
+def _cure(tools: Caring, cure: str, found: Sequence[Finding]) -> list[str]:
+    """Mend one kind of finding, in one transaction; what kept it from being done."""
+    if not found:
+        return []
+    try:
+        if cure in HOME_CURES:
+            tools.home.repair(cure, found, actor=tools.actor, now=tools.clock())
+        elif cure == "embed":
+            _embed(tools, found)
+        else:
+            tools.store().keeper.repair(cure, found, actor=tools.actor, now=tools.clock())
+    except MemsweepError as error:
+        return [str(error)]
+    return []
+
+
+def _embed(tools: Caring, found: Sequence[Finding]) -> None:
+    keeper, embedder = tools.store().keeper, tools.embedder()
+    chunks = keeper.unfit_chunks()
+    vectors: list[bytes] = []
+    for start in range(0, len(chunks), _BATCH):
+        vectors += quantise(embedder.embed([text for _, text in chunks[start : start + _BATCH]]))
+    made = zip((key for key, _ in chunks), vectors, strict=True)
+    keeper.fit_vectors(made, embedder.model, found, actor=tools.actor, now=tools.clock())
+
+
+def _told(seen: Iterable[Finding], left: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Everything that was seen on the way, as it is now."""
+    now = {finding.invariant: finding for finding in left}
+    return tuple(now.get(finding.invariant) or replace(finding, repaired=True) for finding in seen)

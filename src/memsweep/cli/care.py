@@ -1,0 +1,80 @@
+"""memsweep doctor, compact, backup, restore"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.care.invariants import next_step, sentence
+from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.errors import StoreError
+from memsweep.report import care as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+File = Annotated[Path, Argument(metavar="FILE")]
+
+
+def doctor(
+    repair: Annotated[bool, Option("--repair", help="Mend what can be mended without losing content.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Check every invariant of a workspace; exit status 5 if something is left that should not be so."""
+
+    def run(app: App) -> report.CheckupAnswer:
+        return report.checked(app.memory(workspace).doctor(repair=repair), sentence, next_step)
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: _checkup(console, answer))
+    if not answer["healthy"]:
+        raise typer.Exit(StoreError.exit_status)
+
+
+def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Give back the space that nothing uses any more."""
+
+    def run(app: App) -> report.CompactAnswer:
+        memory = app.memory(workspace)
+        return report.compacted(memory.workspace_id, memory.compact())
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+
+
+def backup(
+    file: File,
+    force: Annotated[bool, Option("--force", help="Replace the file if it is there.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Copy a workspace to a file, while others use it."""
+    answer = report.backed_up(with_app(lambda app: app.memory(workspace).backup(file, force=force)))
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+
+
+def restore(
+    file: File,
+    replace: Annotated[bool, Option("--replace", help="Put a workspace that is there into the trash.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Make a workspace of a backup."""
+    answer = report.restored(with_app(lambda app: app.restore(file, workspace, replace=replace)))
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+
+
+def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
+    for item in answer["findings"]:
+        mark = "repaired: " if item["repaired"] else ""
+        console.print(harmless(f"{mark}{item['sentence']}"), markup=False)
+        if item["next_step"]:
+            console.print(f"  next: {item['next_step']}", markup=False)
+    for note in answer["notes"]:
+        console.print(harmless(f"not repaired: {note}"), markup=False)
+    console.print(answer["message"], markup=False)

@@ -1,0 +1,265 @@
+"""memsweep context import, export, analyze, prune, restore, search, pin, unpin"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.context import segments_to_json
+from memsweep.errors import BadInput, NotFound
+from memsweep.model.window import DEFAULT_PROJECT, Swept
+from memsweep.report import context as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memsweep.context.service import ContextWindow
+
+cli = typer.Typer(help="The context window of an agent: look at it, sweep it, bring back.", no_args_is_help=True)
+
+InProject = Annotated[str, Option("--project", "-p", metavar="ID", help="The context window.")]
+Ids = Annotated[list[str], Argument(metavar="ID...", help="Segments.")]
+SomeIds = Annotated[list[str] | None, Argument(metavar="[ID...]", help="Segments.")]
+Budget = Annotated[int | None, Option(help="Fit into so many tokens; the soft limit by default.")]
+_BAR_WIDTH = 40
+
+
+@cli.command("import")
+def import_(
+    file: Annotated[Path, Argument(metavar="FILE", help="`-` reads standard input.")],
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Read a session file: Claude Code's JSON lines, a list of messages, or {"segments": [...]}."""
+    text = _read(file)
+    answer = with_app(lambda app: report.added(_window(app, workspace, project).add_transcript(text)))
+
+    def words(console: Console) -> None:
+        parts = [f"{len(answer['segment_ids']):,} segments added"]
+        parts += [f"{len(answer['known']):,} known already"] if answer["known"] else []
+        parts += [f"some stashed by an automatic collection ({answer['receipt_id']})"] if answer["stashed"] else []
+        console.print(f"{', '.join(parts)}; {_tokens(answer)}.", markup=False)
+
+    show(answer, as_json, words)
+
+
+@cli.command("export")
+def export(
+    everything: Annotated[bool, Option("--all", help="With the stash, each segment in its place.")] = False,
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Print the window as {"segments": [...]}, which import reads again."""
+    segments = with_app(lambda app: _window(app, workspace, project).segments(stashed=everything))
+    show(json.loads(segments_to_json(segments)), True, _nothing)
+
+
+@cli.command("analyze")
+def analyze(
+    budget: Budget = None,
+    target: Annotated[int | None, Option(help="Free so many tokens instead.")] = None,
+    task: Annotated[str | None, Option(help="The current task; its segments stay.")] = None,
+    active_file: Annotated[str | None, Option(help="The file that is being worked on.")] = None,
+    limit: Annotated[int, Option("--limit", "-n", help="How many candidates to show.")] = 20,
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show what a collection would take out of the window, and why."""
+    descriptors = None if active_file is None else {"active_file": active_file}
+
+    def run(app: App) -> report.AnalyzedAnswer:
+        window = _window(app, workspace, project)
+        found = window.analyze(
+            budget=budget, target_tokens=target, task_id=task, descriptors=descriptors, max_candidates=limit
+        )
+        return report.analyzed(found)
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: _analysis(console, answer))
+
+
+@cli.command("prune")
+def prune(
+    segment_ids: SomeIds = None,
+    plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
+    budget: Budget = None,
+    strategy: Annotated[str, Option(help="auto or stash (to the stash), delete (to the trash).")] = "auto",
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Take segments out of the window: those named, those of a plan, or what does not fit the budget."""
+    if segment_ids and (plan or budget is not None):
+        raise BadInput("Give ids, or a plan, or a budget.")
+
+    def run(app: App) -> tuple[report.AnalyzedAnswer | None, Swept | None]:
+        window = _window(app, workspace, project)
+        if segment_ids:
+            sure = yes or (strategy == "delete" and _sure(f"Move {len(segment_ids)} segments to the trash?", as_json))
+            return None, window.prune(segment_ids, strategy=strategy, confirm=sure)
+        if plan:
+            return None, window.prune(plan_id=plan, strategy=strategy, confirm=yes)
+        seen = report.analyzed(window.analyze(budget=budget))
+        if not as_json:
+            show(seen, False, lambda console: _analysis(console, seen))
+        if seen["plan_id"] is None or not (yes or _sure(f"Take {seen['planned']:,} segments out?", as_json)):
+            return seen, None
+        return seen, window.prune(plan_id=seen["plan_id"], strategy=strategy, confirm=True)
+
+    seen, done = with_app(run)
+    if done is not None:
+        answer = report.pruned(done)
+        show(answer, as_json, lambda console: _moved(console, answer, answer["receipt_id"]))
+    elif as_json:
+        show(seen, True, _nothing)
+    elif seen["plan_id"] is not None:
+        print(f"Nothing was moved. To apply exactly this: memsweep context prune --plan {seen['plan_id']} --yes")
+
+
+@cli.command("restore")
+def restore(
+    segment_ids: SomeIds = None,
+    query: Annotated[str | None, Option("--query", "-q", help="What speaks of this, instead of ids.")] = None,
+    budget: Annotated[int | None, Option(help="At most so many tokens.")] = None,
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Bring stashed segments back to their places."""
+    answer = with_app(
+        lambda app: report.restored(
+            _window(app, workspace, project).restore(segment_ids or None, query=query, budget=budget)
+        )
+    )
+
+    def words(console: Console) -> None:
+        for segment in answer["restored"]:
+            console.print(f"{segment['segment_id']}  {_line(segment['text'])}", markup=False)
+        _moved(console, answer, None)
+
+    show(answer, as_json, words)
+
+
+@cli.command("search")
+def search(
+    query: Annotated[str, Argument()],
+    limit: Annotated[int, Option("--limit", "-n")] = 10,
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Search the stash."""
+    answer = with_app(lambda app: report.found(_window(app, workspace, project).search(query, limit=limit)))
+
+    def words(console: Console) -> None:
+        for hit in answer["results"]:
+            console.print(f"{hit['score']:6.2f}  {hit['segment_id']}  {_line(hit['text'])}", markup=False)
+        console.print(f"{len(answer['results'])} found among {answer['stash_size']:,} in the stash.")
+
+    show(answer, as_json, words)
+
+
+@cli.command("pin")
+def pin(
+    segment_ids: Ids, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """Keep segments in the window whatever happens."""
+    _pin(segment_ids, True, project, workspace, as_json)
+
+
+@cli.command("unpin")
+def unpin(
+    segment_ids: Ids, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """Let them be collected again."""
+    _pin(segment_ids, False, project, workspace, as_json)
+
+
+def _pin(segment_ids: list[str], pinned: bool, project: str, workspace: str, as_json: bool) -> None:
+    answer = with_app(lambda app: report.pinned(_window(app, workspace, project).pin(segment_ids, pinned), pinned))
+
+    def words(console: Console) -> None:
+        state = "pinned" if pinned else "not pinned any more"
+        console.print(
+            f"{len(answer['segment_ids'])} {state}: {harmless(' '.join(answer['segment_ids']))}", markup=False
+        )
+        _refused(console, answer["refused"])
+
+    show(answer, as_json, words)
+
+
+def _window(app: App, workspace: str, project: str) -> ContextWindow:
+    return app.memory(workspace).window(project)
+
+
+def _read(file: Path) -> str:
+    try:
+        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        return raw.decode("utf-8-sig")
+    except FileNotFoundError:
+        raise NotFound(f"{file} does not exist.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{file} cannot be read: {error}.") from None
+
+
+def _sure(question: str, as_json: bool) -> bool:
+    return not as_json and sys.stdin.isatty() and typer.confirm(question)
+
+
+def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    usage = answer["usage"]
+    limits = f"soft {usage['soft']:,}, hard {usage['hard']:,}, counted by {answer['counted_by']}"
+    console.print(f"{usage['current']:,} tokens ({limits})", markup=False)
+    most = max(usage["by_type"].values(), default=1) or 1
+    for kind, tokens in usage["by_type"].items():
+        console.print(f"  {kind:<9}{tokens:>10,}  {'█' * max(1, round(_BAR_WIDTH * tokens / most))}", markup=False)
+    if answer["candidates"]:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for name in ("goes", "segment", "type", "tokens", "keep", "why"):
+            table.add_column(name, overflow="fold", justify="right" if name in ("tokens", "keep") else "left")
+        for each in answer["candidates"]:
+            goes = each["action"] if each["planned"] else ""
+            own, why = escape(harmless(each["segment_id"])), escape(harmless("; ".join(each["reasons"])))
+            table.add_row(goes, own, each["type"], f"{each['tokens']:,}", f"{each['keep_score']:.2f}", why)
+        console.print(table)
+    console.print(harmless(answer["message"]), markup=False)
+    if answer["plan_id"]:
+        after = f"{answer['tokens_before']:,} → {answer['tokens_after']:,} tokens"
+        console.print(f"{after}; plan {answer['plan_id']}", markup=False)
+
+
+def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
+    console.print(f"{answer['message']} {_tokens(answer)}.", markup=False)
+    _refused(console, answer["refused"])
+    if receipt_id:
+        console.print(f"To bring it back: memsweep undo {receipt_id}", markup=False)
+
+
+def _refused(console: Console, refused: list[dict[str, str]]) -> None:
+    for each in refused:
+        console.print(f"refused: {harmless(each['segment_id'])} ({each['reason']})", markup=False)
+
+
+def _tokens(answer: Any) -> str:
+    return f"{answer['tokens_before']:,} → {answer['tokens_after']:,} tokens ({answer['counted_by']})"
+
+
+def _line(text: str) -> str:
+    return harmless(" ".join(text.split())[:100])
+
+
+def _nothing(console: Any) -> None: ...

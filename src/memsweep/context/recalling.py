@@ -1,0 +1,63 @@
+"""Finding stashed segments again, by id or by what they say, inside an open window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memsweep.context.choosing import unknown
+from memsweep.context.engine import GCEngine
+from memsweep.context.information import Lexicon
+from memsweep.context.stash import NEIGHBOURS, Offer, fill_budget, spread_to_neighbours
+from memsweep.model.segment import ContextSegment
+from memsweep.model.window import Held
+from memsweep.store.protocol import OpenWindow
+
+DEPTH = 200
+"""So many matches are looked at, and their neighbours."""
+
+
+def search(window: OpenWindow, query: str) -> list[tuple[ContextSegment, float]]:
+    """What matches, and what stands beside it, best first."""
+    scores, rows = _scored(window, query)
+    best = sorted(scores, key=lambda place: (-scores[place], place))
+    return [(rows[place].segment, scores[place]) for place in best]
+
+
+def select(window: OpenWindow, query: str, budget: int, engine: GCEngine) -> list[Held]:
+    """What to bring back for a query within a budget, in session order."""
+    scores, rows = _scored(window, query)
+    lexicon = Lexicon(engine.weights)
+    for place in sorted(scores):
+        lexicon.add(rows[place].segment)
+    offers = {
+        place: Offer(score, rows[place].segment.tokens, lexicon.information(rows[place].segment))
+        for place, score in scores.items()
+    }
+    return [rows[place] for place in fill_budget(offers, budget)]
+
+
+def by_id(window: OpenWindow, segment_ids: Sequence[str], budget: int | None) -> tuple[list[Held], dict[str, str]]:
+    """Those of these that are stashed and fit, in the order given; the others with the reason."""
+    ids = list(dict.fromkeys(segment_ids))
+    found = window.find(ids)
+    chosen: list[Held] = []
+    refused: dict[str, str] = {}
+    for own in ids:
+        held = found.get(own)
+        if held is None:
+            refused[own] = unknown(window, own)
+        elif not held.stashed:
+            refused[own] = "in the window already"
+        elif budget is not None and held.segment.tokens > budget:
+            refused[own] = f"its {held.segment.tokens} tokens do not fit the budget"
+        else:
+            chosen.append(held)
+            budget = None if budget is None else budget - held.segment.tokens
+    return chosen, refused
+
+
+def _scored(window: OpenWindow, query: str) -> tuple[dict[int, float], dict[int, Held]]:
+    scores = window.matches(query, DEPTH)
+    beside = {place + sign * distance for place in scores for distance in NEIGHBOURS for sign in (-1, 0, 1)}
+    rows = window.stashed_at(sorted(beside))
+    return spread_to_neighbours(scores, rows), rows

@@ -1,0 +1,358 @@
+"""A durable context window: every operation loads what it needs, decides, and writes in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from memsweep.context import choosing, recalling
+from memsweep.context.counting import Counter, counter_for
+from memsweep.context.engine import GCEngine, require_unique
+from memsweep.context.moving import Acting, Leaving, age_survivors, analyze, collect_if_due, take_out
+from memsweep.context.plan import PruningPlan, plan_to_free
+from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
+from memsweep.context.segment import segment_from_dict
+from memsweep.context.transcripts import read_transcript
+from memsweep.errors import AlreadyExists, BadInput, Conflict, Unconfirmed
+from memsweep.model.ids import check_name
+from memsweep.model.segment import ContextSegment
+from memsweep.model.window import Added, Analyzed, Change, Configured, Held, StashFound, Swept, WindowState, WorkingSet
+from memsweep.settings import Settings
+from memsweep.store.protocol import OpenWindow, Segments
+
+Strategy = Literal["auto", "stash", "delete"]
+STRATEGIES: tuple[Strategy, ...] = ("auto", "stash", "delete")
+MOST_SHOWN = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeping:
+    """What a context window needs of the world, and its settings."""
+
+    store: Callable[[bool], Segments]
+    """True makes the workspace if need be."""
+    actor: str
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    counter: Callable[[], Counter]
+    defaults: Mapping[str, int]
+    weights: Mapping[str, float]
+    plan_hours: float = 1.0
+
+
+def sweeping(
+    settings: Settings,
+    store: Callable[[bool], Segments],
+    actor: str,
+    clock: Callable[[], datetime],
+    new_id: Callable[[str], str],
+) -> Sweeping:
+    """The same, as the settings have it."""
+    chosen = settings.context
+    return Sweeping(
+        store=store,
+        actor=actor,
+        clock=clock,
+        new_id=new_id,
+        counter=lambda: counter_for(chosen.encoding),
+        defaults={name: getattr(chosen, name) for name in CONFIGURABLE},
+        weights=chosen.weights,
+        plan_hours=settings.gc.plan_hours,
+    )
+
+
+class ContextWindow:
+    """One context window of a workspace. Any number of processes may use it at the same time."""
+
+    def __init__(self, tools: Sweeping, project_id: str) -> None:
+        self.project_id = check_name(project_id, "project id")
+        self._tools = tools
+
+    def add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool = False) -> Added:
+        """Take segments in; ids are made where none is given. One that is here already is refused, or skipped."""
+        acting = self._acting()
+        counter = self._tools.counter()
+        drafts = [self._draft(each, acting, counter) for each in segments]
+        if not drafts:
+            raise BadInput("segments is empty.", hint="Give at least one.")
+        require_unique(drafts)
+        with self._writing(acting, create=True) as window:
+            state, before = window.state, window.state.tokens
+            known = _known(window, drafts, skip_known)
+            fresh = [draft for draft in drafts if draft.segment_id not in known]
+            state.counted_by = counter.name
+            window.add(fresh)
+            left = collect_if_due(window, acting, self._policy(state), len(fresh))
+            return Added(
+                change=_change(state, before),
+                segment_ids=tuple(draft.segment_id for draft in fresh),
+                known=tuple(draft.segment_id for draft in drafts if draft.segment_id in known),
+                stashed=left.stashed,
+                receipt_id=left.receipt_id,
+            )
+
+    def add_transcript(self, text: str) -> Added:
+        """Take in a session file (see `read_transcript`); what is known from an earlier reading is skipped."""
+        counter = self._tools.counter()
+        return self.add(read_transcript(text, now=self._tools.clock(), count=counter.count), skip_known=True)
+
+    def analyze(
+        self,
+        *,
+        target_tokens: int | None = None,
+        budget: int | None = None,
+        task_id: str | None = None,
+        descriptors: Mapping[str, Any] | None = None,
+        max_candidates: int = 20,
+    ) -> Analyzed:
+        """What could go, in which order and why, and a saved plan; nothing is moved.
+
+        What is said of the task and the files holds until something else is said.
+        """
+        if target_tokens is not None and budget is not None:
+            raise BadInput("target_tokens and budget exclude each other.", hint="Give one of them, or neither.")
+        _require_count(max_candidates, "max_candidates", MOST_SHOWN)
+        acting = self._acting()
+        with self._reading() as window:
+            state = window.state
+            told = tell(state.focus, task_id, descriptors)
+            policy = self._policy(replace(state, focus=told))
+            target = _target(state.tokens, policy, target_tokens, budget)
+            seen, active = analyze(window, acting, policy, max(0, state.tokens - target))
+        plan = plan_to_free(seen.candidates, target, confirm_delete=True)
+        plan_id = acting.new_id("plan") if plan.candidates else None
+        if plan_id is not None or told != state.focus:
+            self._save(acting, told, plan, plan_id, active)
+        return Analyzed(
+            change=Change(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
+            soft_tokens=policy.limits.soft_tokens,
+            hard_tokens=policy.limits.hard_tokens,
+            tokens_by_type=choosing.by_type(held.segment for held in active.values()),
+            candidates=choosing.shown_first(plan, seen.candidates)[:max_candidates],
+            planned=plan.segment_ids,
+            plan_id=plan_id,
+            reason=plan.reason,
+            shortfall=plan.shortfall,
+            notes=tuple(filter(None, (seen.roots.note,))),
+        )
+
+    def prune(
+        self,
+        segment_ids: Sequence[str] | None = None,
+        *,
+        plan_id: str | None = None,
+        strategy: str = "auto",
+        confirm: bool = False,
+    ) -> Swept:
+        """Take segments out, by id or as planned; roots and unknown ids are refused by name, the rest proceeds.
+
+        `auto` stashes, but for what the plan would delete, if that is confirmed. `delete` needs the confirmation
+        and moves to the trash.
+        """
+        if (segment_ids is None) == (plan_id is None):
+            raise BadInput("Give either segment_ids or plan_id.")
+        if strategy not in STRATEGIES:
+            raise BadInput(f"strategy {strategy!r:.40} is unknown.", hint=f"Use one of: {', '.join(STRATEGIES)}.")
+        if strategy == "delete" and confirm is not True:
+            raise Unconfirmed("Deleting needs confirm=true; nothing was removed.", hint="Or use strategy=stash.")
+        acting = self._acting()
+        with self._writing(acting) as window:
+            state, before = window.state, window.state.tokens
+            policy = self._policy(state)
+            plan_key, items = window.load_plan(plan_id, acting.now) if plan_id is not None else (0, [])
+            planned = {own: item for own, item in items if own}
+            ids = list(dict.fromkeys(planned if segment_ids is None else segment_ids))
+            found = window.find(ids)
+            refused = choosing.refusals(window, policy, ids, found, planned, to_stash=strategy != "delete")
+            stash: list[tuple[Held, tuple[str, ...]]] = []
+            delete: list[tuple[Held, tuple[str, ...]]] = []
+            for own in (own for own in ids if own not in refused):
+                action, reasons = choosing.verdict(planned.get(own))
+                gone = strategy == "delete" or (strategy == "auto" and confirm is True and action == "delete")
+                (delete if gone else stash).append((found[own], reasons))
+            why = f"planned: {plan_id}" if plan_id is not None else "chosen by id"
+            plan = None if plan_id is None else (plan_key, plan_id)
+            left = take_out(window, acting, Leaving(stash, delete), why, refused=refused, plan=plan)
+            if plan is not None:
+                age_survivors(window, policy, window.active())
+            return Swept(_change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id)
+
+    def pin(self, segment_ids: Sequence[str], pinned: bool = True) -> Swept:
+        """Keep segments out of every collection, or let them go again."""
+        acting = self._acting()
+        with self._writing(acting) as window:
+            ids = list(dict.fromkeys(segment_ids))
+            found = window.find(ids)
+            refused = {own: choosing.unknown(window, own) for own in ids if own not in found}
+            window.pin([held for held in found.values() if held.segment.pinned != pinned], pinned)
+            if found:
+                counts = {"segments": len(found)}
+                window.audit("pin" if pinned else "unpin", self.project_id, counts, "", acting.actor, acting.now)
+            change = _change(window.state, window.state.tokens)
+            return Swept(change, pinned=tuple(own for own in ids if own in found), refused=refused)
+
+    def unpin(self, segment_ids: Sequence[str]) -> Swept:
+        return self.pin(segment_ids, False)
+
+    def configure(
+        self,
+        *,
+        soft_tokens: int | None = None,
+        hard_tokens: int | None = None,
+        changes_per_step: int | None = None,
+        batch: int | None = None,
+        last_n: int | None = None,
+        decision_minutes: int | None = None,
+    ) -> Configured:
+        """Change limits of this window; what is left out stays. Answers the numbers in force."""
+        wanted = (soft_tokens, hard_tokens, changes_per_step, batch, last_n, decision_minutes)
+        given = {name: value for name, value in zip(CONFIGURABLE, wanted, strict=True) if value is not None}
+        acting = self._acting()
+        with self._writing(acting, create=True) as window:
+            state = window.state
+            state.config = {**state.config, **given}
+            self._policy(state)
+            return Configured(_change(state, state.tokens), {**self._tools.defaults, **state.config})
+
+    def search(self, query: str, *, limit: int = 10) -> StashFound:
+        """Search the stash, best first."""
+        _require_count(limit, "limit", MOST_SHOWN)
+        with self._reading() as window:
+            found = recalling.search(window, query)[:limit]
+            return StashFound(_change(window.state, window.state.tokens), tuple(found), window.state.stashed)
+
+    def restore(
+        self, segment_ids: Sequence[str] | None = None, *, query: str | None = None, budget: int | None = None
+    ) -> Swept:
+        """Bring stashed segments back to their places, exactly as they were; a budget of tokens is kept."""
+        if (segment_ids is None) == (query is None):
+            raise BadInput("Give either segment_ids or query.")
+        if budget is not None:
+            _require_count(budget, "budget")
+        acting = self._acting()
+        with self._writing(acting) as window:
+            state, before = window.state, window.state.tokens
+            policy = self._policy(state)
+            if query is not None:
+                room = max(0, policy.limits.soft_tokens - state.tokens) if budget is None else budget
+                back, refused = recalling.select(window, query, room, self._engine()), dict[str, str]()
+            else:
+                back, refused = recalling.by_id(window, segment_ids or (), budget)
+            window.restore(back)
+            if back:
+                counts = {"segments": len(back), "tokens": sum(held.segment.tokens for held in back)}
+                window.audit("restore", self.project_id, counts, "", acting.actor, acting.now)
+            restored = tuple(held.segment for held in sorted(back, key=lambda held: held.place))
+            return Swept(_change(state, before), restored=restored, refused=refused)
+
+    def compress(self, segment_ids: Sequence[str], summary: str) -> Swept:
+        """Put a summary in place of segments: it refers to them, and they wait in the stash."""
+        acting = self._acting()
+        counter = self._tools.counter()
+        with self._writing(acting) as window:
+            state, before = window.state, window.state.tokens
+            ids = list(dict.fromkeys(segment_ids))
+            found = window.find(ids)
+            refused = choosing.refusals(window, self._policy(state), ids, found, {}, to_stash=True)
+            going = [own for own in ids if own not in refused]
+            if not going:
+                said = "; ".join(f"{own}: {reason}" for own, reason in refused.items()) or "no ids were given"
+                raise Conflict(f"Nothing can be compressed ({said:.200}).")
+            draft = {"text": summary, "type": "summary", "references": going}
+            made = self._draft(draft, acting, counter)
+            reasons = (f"compressed into {made.segment_id}",)
+            left = take_out(
+                window, acting, Leaving([(found[own], reasons) for own in going]), "compressed", refused=refused
+            )
+            state.counted_by = counter.name
+            window.add([made])
+            return Swept(
+                _change(state, before),
+                left.stashed,
+                refused=refused,
+                receipt_id=left.receipt_id,
+                summary_id=made.segment_id,
+            )
+
+    def working_set(self, budget: int | None = None) -> WorkingSet:
+        """What a window of this budget (the soft limit unless given) would hold, in order; nothing changes."""
+        acting = self._acting()
+        with self._reading() as window:
+            policy = self._policy(window.state)
+            budget = policy.limits.soft_tokens if budget is None else _require_count(budget, "budget")
+            seen, active = analyze(window, acting, policy, budget)
+        plan = plan_to_free(seen.candidates, max(0, seen.tokens - budget))
+        kept = choosing.counted([held.segment for own, held in active.items() if own not in plan.segment_ids])
+        change = Change(seen.tokens, seen.tokens - plan.total_tokens_freed, window.state.counted_by)
+        return WorkingSet(change, tuple(kept), len(plan.candidates), plan.shortfall)
+
+    def segments(self, *, stashed: bool = False) -> list[ContextSegment]:
+        """What is in the window, in order, counters up to date; with `stashed`, the stash in its places too."""
+        with self._reading() as window:
+            return choosing.counted([held.segment for held in (window.live() if stashed else window.active())])
+
+    def state(self) -> WindowState:
+        with self._reading() as window:
+            return window.state
+
+    def _save(
+        self, acting: Acting, told: Mapping[str, Any], plan: PruningPlan, plan_id: str | None, rows: Mapping[str, Held]
+    ) -> None:
+        items = [choosing.plan_item(candidate, rows[candidate.segment_id]) for candidate in plan.candidates]
+        with self._writing(acting) as window:
+            window.state.focus = told
+            if plan_id is not None:
+                window.save_plan(items, plan_id, acting.now, timedelta(hours=self._tools.plan_hours))
+                counts = {"segments": len(items), "tokens": plan.total_tokens_freed}
+                window.audit("plan", plan_id, counts, f"context:{self.project_id}", acting.actor, acting.now)
+
+    def _draft(self, given: ContextSegment | Mapping[str, Any], acting: Acting, counter: Counter) -> ContextSegment:
+        if isinstance(given, ContextSegment):
+            return check_storable(given)
+        if not isinstance(given, Mapping):
+            raise BadInput(f"a segment must be an object, not {given!r:.60}.")
+        data = {**given, "segment_id": given.get("segment_id") or acting.new_id("seg")}
+        return check_storable(segment_from_dict(data, now=acting.now, count=counter.count))
+
+    def _acting(self) -> Acting:
+        return Acting(self._engine(), self._tools.actor, self._tools.clock(), self._tools.new_id)
+
+    def _engine(self) -> GCEngine:
+        return GCEngine(weights_with(self._tools.weights))
+
+    def _policy(self, state: WindowState) -> Policy:
+        return policy_of({**self._tools.defaults, **state.config}, state.focus)
+
+    def _reading(self) -> AbstractContextManager[OpenWindow]:
+        return self._tools.store(False).reading(self.project_id)
+
+    def _writing(self, acting: Acting, *, create: bool = False) -> AbstractContextManager[OpenWindow]:
+        return self._tools.store(create).writing(self.project_id, create_at=acting.now if create else None)
+
+
+def _known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool) -> set[str]:
+    ids = [draft.segment_id for draft in drafts]
+    if skip:
+        return window.ever_known(ids)
+    if taken := window.find(ids):
+        raise AlreadyExists(f"segment {next(iter(taken))!r:.80} is in this window already; nothing was added.")
+    return set()
+
+
+def _target(tokens: int, policy: Policy, target_tokens: int | None, budget: int | None) -> int:
+    if target_tokens is not None:
+        return _require_count(target_tokens, "target_tokens")
+    return max(0, tokens - (policy.limits.soft_tokens if budget is None else _require_count(budget, "budget")))
+
+
+def _require_count(value: int, name: str, most: int = 2**53) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise BadInput(f"{name} must be a whole number from 0 to {most:,}, not {value!r:.40}.")
+    return value
+
+
+def _change(state: WindowState, before: int) -> Change:
+    return Change(before, state.tokens, state.counted_by)

@@ -1,0 +1,1 @@
+"""The knowledge graph: facts that strengthen and fade."""

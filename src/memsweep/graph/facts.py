@@ -1,0 +1,111 @@
+"""The steps around the graph's decisions: relate, reinforce, look around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from memsweep.errors import BadInput
+from memsweep.graph.batch import share
+from memsweep.graph.walk import Walk, walk
+from memsweep.model.decay import Rates
+from memsweep.model.graph import Entity, GraphBatch, Reinforced, Related
+from memsweep.store.protocol import Graph
+
+MAX_DEPTH = 10
+MAX_LIMIT = 500
+SORTS: dict[str, Callable[[Entity], tuple[float | str, ...]]] = {
+    "confidence": lambda entity: (-entity.confidence, entity.name),
+    "last_seen": lambda entity: (-entity.last_seen.timestamp(), entity.name),
+    "relations": lambda entity: (-entity.relations, entity.name),
+    "mentions": lambda entity: (-entity.mentions, entity.name),
+    "name": lambda entity: (entity.name,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Graphing:
+    """What the graph needs of the world."""
+
+    store: Graph
+    actor: str
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    rates: Rates = field(default_factory=Rates)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    start: Entity
+    entities: tuple[Entity, ...]
+    walk: Walk
+
+
+def relate(tools: Graphing, batch: GraphBatch) -> Related:
+    """Create or strengthen, all of it or nothing."""
+    return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id)
+
+
+def reinforce(
+    tools: Graphing,
+    from_entity: str,
+    to_entity: str,
+    relation: str,
+    kind: Literal["confirm", "correct"],
+    amount: float | None,
+    reason: str,
+) -> Reinforced:
+    if kind not in ("confirm", "correct"):
+        raise BadInput(f"kind must be confirm or correct, not {kind!r:.40}.")
+    if amount is not None:
+        share(amount, "amount")
+    return tools.store.reinforce(
+        from_entity, relation, to_entity, kind, amount, tools.rates, tools.clock(), tools.actor, reason
+    )
+
+
+def entities(
+    tools: Graphing, search: str | None, entity_type: str | None, min_confidence: float, sort_by: str, limit: int
+) -> tuple[list[Entity], int]:
+    """Entities that match, in order, and how many there are."""
+    if sort_by not in SORTS:
+        raise BadInput(f"sort_by {sort_by!r:.40} is unknown.", hint=f"Use one of: {', '.join(SORTS)}.")
+    share(min_confidence, "min_confidence")
+    found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
+    kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
+    return kept[: _within(limit, MAX_LIMIT, "limit")], len(kept)
+
+
+def related(
+    tools: Graphing,
+    entity: str,
+    *,
+    depth: int,
+    limit: int,
+    relation_types: Collection[str] | None,
+    min_weight: float = 0.0,
+    as_of: datetime | None = None,
+) -> Neighbourhood:
+    """What is connected to an entity, by facts that hold now (or at a date)."""
+    share(min_weight, "min_weight")
+    now = tools.clock()
+    start = tools.store.find(entity)
+    found = walk(
+        start,
+        lambda keys: tools.store.edges_at(keys, relation_types or None, tools.rates, now),
+        depth=_within(depth, MAX_DEPTH, "depth"),
+        limit=_within(limit, MAX_LIMIT, "limit"),
+        min_weight=min_weight,
+        as_of=as_of or now,
+    )
+    reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, now)}
+    others = sorted((key for key in reached if key != start), key=lambda key: (found.distance[key], reached[key].name))
+    return Neighbourhood(reached[start], tuple(reached[key] for key in others), found)
+
+
+def _within(value: int, most: int, what: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise BadInput(f"{what} must be from 1 to {most}, not {value!r:.40}.")
+    return value

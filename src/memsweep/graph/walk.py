@@ -1,0 +1,46 @@
+"""Walking the graph outwards from an entity: breadth first, strongest relations first. It is handed its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from memsweep.model.graph import Edge
+
+EdgesAt = Callable[[Collection[int]], list[Edge]]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What was reached: how many steps away each entity is, and the relations on the way."""
+
+    distance: dict[int, int]
+    edges: tuple[Edge, ...]
+
+
+def walk(start: int, edges_at: EdgesAt, *, depth: int, limit: int, min_weight: float, as_of: datetime) -> Walk:
+    """Entities within `depth` steps over relations that hold at a moment and weigh enough, `limit` at most."""
+    distance = {start: 0}
+    taken: dict[str, Edge] = {}
+    border = [start]
+    for step in range(1, depth + 1):
+        found = [edge for edge in edges_at(border) if edge.weight >= min_weight and holds(edge, as_of)]
+        following: list[int] = []
+        for edge in sorted(found, key=lambda edge: (-edge.weight, edge.id)):
+            for here, there in ((edge.subject, edge.object), (edge.object, edge.subject)):
+                if here in distance and there not in distance and len(distance) <= limit:
+                    distance[there] = step
+                    following.append(there)
+            if edge.subject in distance and edge.object in distance:
+                taken.setdefault(edge.id, edge)
+        border = following
+        if not border:
+            break
+    return Walk(distance, tuple(taken.values()))
+
+
+def holds(edge: Edge, as_of: datetime) -> bool:
+    """Whether the fact was valid at a moment."""
+    begun = edge.valid_at is None or edge.valid_at <= as_of
+    return begun and (edge.invalid_at is None or edge.invalid_at > as_of)

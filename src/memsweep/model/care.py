@@ -1,0 +1,65 @@
+"""What is found when a workspace is looked after: findings, and what was done about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An invariant that does not hold: how often, and a few of the places."""
+
+    invariant: str
+    count: int
+    samples: tuple[str, ...] = ()
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What a doctor found, and what kept a repair from being made."""
+
+    workspace_id: str
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if not finding.repaired)
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """Sizes on disk; not finished means that another process still reads what would be given back."""
+
+    bytes_before: int
+    bytes_after: int
+    finished: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """What a backup says of itself."""
+
+    workspace_id: str
+    taken_at: datetime
+    version: str
+    memories: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    path: str
+    size_bytes: int
+    seal: Seal
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A workspace made from a backup, and the receipt of the one that had to make way for it."""
+
+    workspace_id: str
+    seal: Seal
+    receipt_id: str | None = None

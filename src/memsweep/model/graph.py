@@ -1,0 +1,86 @@
+"""Entities and relations: what is handed in, what is stored, what a walk finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from memsweep.model.memory import NamedThing
+
+RelationState = Literal["created", "strengthened"]
+
+
+@dataclass(frozen=True, slots=True)
+class RelationDraft:
+    """A relation as it was handed in; its ends are things to create, or names of known ones."""
+
+    subject: NamedThing | str
+    relation: str
+    object: NamedThing | str
+    weight: float = 1.0
+    valid_at: datetime | None = None
+    replaces: bool = False
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBatch:
+    """All or nothing."""
+
+    entities: tuple[NamedThing, ...]
+    relations: tuple[RelationDraft, ...]
+
+
+class RelationOutcome(NamedTuple):
+    """What became of one relation of a batch."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    state: RelationState
+    weight: float
+    superseded: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    entities_created: tuple[str, ...]
+    relations: tuple[RelationOutcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reinforced:
+    id: str
+    old_weight: float
+    new_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """An entity, with how sure we are of it now."""
+
+    key: int
+    id: str
+    name: str
+    type: str
+    confidence: float
+    base: float
+    last_seen: datetime
+    pinned: bool
+    mentions: int
+    relations: int
+
+
+class Edge(NamedTuple):
+    """A relation of a walk, with what it weighs now."""
+
+    id: str
+    subject: int
+    object: int
+    relation: str
+    weight: float
+    last_seen: datetime
+    valid_at: datetime | None
+    invalid_at: datetime | None

@@ -1,0 +1,113 @@
+"""One context window as it is kept and as it answers: its state, what an operation did to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
+
+DEFAULT_PROJECT = "default"
+
+
+@dataclass(slots=True)
+class WindowState:
+    """What is kept of a window beside its segments; `config` and `focus` are what was told last."""
+
+    tokens: int = 0
+    segments: int = 0
+    stashed: int = 0
+    changes: int = 0
+    full_from: int = 0
+    counted_by: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    focus: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Held(NamedTuple):
+    """A segment as it is kept; `place` is where it stands in the session, for ever."""
+
+    key: int
+    version: int
+    place: int
+    stashed: bool
+    segment: ContextSegment
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What every operation on a window says: the tokens before and after, and how they were counted."""
+
+    tokens_before: int
+    tokens_after: int
+    counted_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A segment that left the window, and why."""
+
+    segment_id: str
+    tokens: int
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    change: Change
+    segment_ids: tuple[str, ...]
+    known: tuple[str, ...] = ()
+    """Ids that were here already and were left as they are."""
+    stashed: tuple[Gone, ...] = ()
+    """What an automatic collection took out because of this."""
+    receipt_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzed:
+    change: Change
+    soft_tokens: int
+    hard_tokens: int
+    tokens_by_type: Mapping[SegmentType, int]
+    candidates: Sequence[PruningCandidate]
+    planned: frozenset[str]
+    plan_id: str | None
+    reason: str
+    shortfall: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What a prune, a restore, a pin or a compression did; `refused` goes by id, with the reason."""
+
+    change: Change
+    stashed: tuple[Gone, ...] = ()
+    deleted: tuple[Gone, ...] = ()
+    restored: tuple[ContextSegment, ...] = ()
+    pinned: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+    receipt_id: str | None = None
+    summary_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    change: Change
+    config: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StashFound:
+    change: Change
+    hits: tuple[tuple[ContextSegment, float], ...]
+    stashed: int
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSet:
+    change: Change
+    segments: tuple[ContextSegment, ...]
+    left_out: int
+    shortfall: int

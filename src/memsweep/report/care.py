@@ -1,0 +1,132 @@
+"""Answers of the doctor, of compact, backup and restore."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from memsweep.model.care import Backup, Checkup, Compaction, Finding, Restored
+from memsweep.model.times import iso
+
+Say = Callable[[Finding], str]
+
+
+class CheckupAnswer(TypedDict):
+    workspace_id: str
+    healthy: bool
+    findings: list[dict[str, Any]]
+    notes: list[str]
+    message: str
+
+
+class CompactAnswer(TypedDict):
+    workspace_id: str
+    bytes_before: int
+    bytes_after: int
+    finished: bool
+    message: str
+
+
+class BackupAnswer(TypedDict):
+    path: str
+    size_bytes: int
+    workspace_id: str
+    taken_at: str
+    memories: int
+    digest: str
+    message: str
+
+
+class RestoredAnswer(TypedDict):
+    workspace_id: str
+    memories: int
+    taken_at: str
+    taken_from: str
+    digest: str
+    receipt_id: str | None
+    message: str
+
+
+def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
+    return {
+        "workspace_id": result.workspace_id,
+        "healthy": not result.left,
+        "findings": [
+            {
+                "invariant": finding.invariant,
+                "count": finding.count,
+                "samples": list(finding.samples),
+                "repaired": finding.repaired,
+                "sentence": sentence(finding),
+                "next_step": next_step(finding),
+            }
+            for finding in result.findings
+        ],
+        "notes": list(result.notes),
+        "message": _verdict(len(result.findings), len(result.left)),
+    }
+
+
+def compacted(workspace_id: str, result: Compaction) -> CompactAnswer:
+    sizes = f"{size(result.bytes_before)} before, {size(result.bytes_after)} now"
+    unfinished = " Another process still reads the old state; the file shrinks once it is done: compact again."
+    return {
+        "workspace_id": workspace_id,
+        "bytes_before": result.bytes_before,
+        "bytes_after": result.bytes_after,
+        "finished": result.finished,
+        "message": f"Workspace {workspace_id!r}: {sizes}.{'' if result.finished else unfinished}",
+    }
+
+
+def backed_up(result: Backup) -> BackupAnswer:
+    seal = result.seal
+    return {
+        "path": result.path,
+        "size_bytes": result.size_bytes,
+        "workspace_id": seal.workspace_id,
+        "taken_at": iso(seal.taken_at),
+        "memories": seal.memories,
+        "digest": seal.digest,
+        "message": f"Backed up workspace {seal.workspace_id!r} ({_memories(seal.memories)},"
+        f" {size(result.size_bytes)}) to {result.path}.",
+    }
+
+
+def restored(result: Restored) -> RestoredAnswer:
+    seal = result.seal
+    aside = f" The one that was there is in the trash; undo {result.receipt_id} brings it back."
+    return {
+        "workspace_id": result.workspace_id,
+        "memories": seal.memories,
+        "taken_at": iso(seal.taken_at),
+        "taken_from": seal.workspace_id,
+        "digest": seal.digest,
+        "receipt_id": result.receipt_id,
+        "message": f"Restored {_memories(seal.memories)}, as they were in {seal.workspace_id!r} at"
+        f" {iso(seal.taken_at)[:19]}, into workspace {result.workspace_id!r}.{aside if result.receipt_id else ''}",
+    }
+
+
+def size(count: int) -> str:
+    """Bytes as people say them."""
+    amount = float(count)
+    for unit in ("bytes", "KB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError  # the loop ends with the largest unit
+
+
+def _verdict(found: int, left: int) -> str:
+    if not found:
+        return "Healthy: every invariant holds."
+    if not left:
+        return f"Repaired {found} of {found}; every invariant holds now."
+    return f"{left} of {found} findings are left." if left < found else f"{found} findings."
+
+
+def _memories(count: int) -> str:
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"

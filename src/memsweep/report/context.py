@@ -1,0 +1,237 @@
+"""Answers of the context collector: tokens before and after, and reasons, in every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from memsweep.model.segment import ContextSegment, PruningCandidate
+from memsweep.model.times import iso
+from memsweep.model.window import Added, Analyzed, Change, Configured, Gone, StashFound, Swept, WorkingSet
+
+_SHOWN_CHARS = 200
+_MOST_LISTED = 50
+"""More than these would crowd the window that was swept; the counts are those of all."""
+
+
+class TokensAnswer(TypedDict):
+    tokens_before: int
+    tokens_after: int
+    counted_by: str
+
+
+class AddedAnswer(TokensAnswer):
+    segment_ids: list[str]
+    known: list[str]
+    stashed: list[dict[str, Any]]
+    receipt_id: str | None
+
+
+class AnalyzedAnswer(TokensAnswer):
+    usage: dict[str, Any]
+    candidates: list[dict[str, Any]]
+    plan_id: str | None
+    planned: int
+    shortfall: int
+    message: str
+
+
+class PrunedAnswer(TokensAnswer):
+    stashed: list[dict[str, Any]]
+    deleted: list[dict[str, Any]]
+    refused: list[dict[str, str]]
+    receipt_id: str | None
+    message: str
+
+
+class PinnedAnswer(TokensAnswer):
+    segment_ids: list[str]
+    pinned: bool
+    refused: list[dict[str, str]]
+
+
+class ConfiguredAnswer(TokensAnswer):
+    config: dict[str, Any]
+
+
+class FoundAnswer(TokensAnswer):
+    results: list[dict[str, Any]]
+    stash_size: int
+
+
+class RestoredAnswer(TokensAnswer):
+    restored: list[dict[str, Any]]
+    refused: list[dict[str, str]]
+    message: str
+
+
+class CompressedAnswer(TokensAnswer):
+    summary_id: str | None
+    stashed: list[dict[str, Any]]
+    refused: list[dict[str, str]]
+    receipt_id: str | None
+    message: str
+
+
+class WorkingSetAnswer(TokensAnswer):
+    segments: list[dict[str, Any]]
+    left_out: int
+    shortfall: int
+
+
+def added(result: Added) -> AddedAnswer:
+    return {
+        "segment_ids": list(result.segment_ids),
+        "known": list(result.known),
+        "stashed": _gone(result.stashed),
+        "receipt_id": result.receipt_id,
+        **_tokens(result.change),
+    }
+
+
+def analyzed(result: Analyzed, *, include_scores: bool = True) -> AnalyzedAnswer:
+    usage = {
+        "current": result.change.tokens_before,
+        "soft": result.soft_tokens,
+        "hard": result.hard_tokens,
+        "by_type": dict(result.tokens_by_type),
+    }
+    shown = [_candidate(each, each.segment_id in result.planned, include_scores) for each in result.candidates]
+    return {
+        "usage": usage,
+        "candidates": shown,
+        "plan_id": result.plan_id,
+        "planned": len(result.planned),
+        "shortfall": result.shortfall,
+        "message": " ".join((result.reason, *result.notes)),
+        **_tokens(result.change),
+    }
+
+
+def pruned(result: Swept) -> PrunedAnswer:
+    return {
+        "stashed": _gone(result.stashed),
+        "deleted": _gone(result.deleted),
+        "refused": _refused(result.refused),
+        "receipt_id": result.receipt_id,
+        "message": _what_went(result),
+        **_tokens(result.change),
+    }
+
+
+def pinned(result: Swept, flag: bool) -> PinnedAnswer:
+    return {
+        "segment_ids": list(result.pinned),
+        "pinned": flag,
+        "refused": _refused(result.refused),
+        **_tokens(result.change),
+    }
+
+
+def configured(result: Configured) -> ConfiguredAnswer:
+    return {"config": dict(result.config), **_tokens(result.change)}
+
+
+def found(result: StashFound) -> FoundAnswer:
+    return {
+        "results": [{**_segment(segment, _SHOWN_CHARS), "score": round(score, 3)} for segment, score in result.hits],
+        "stash_size": result.stashed,
+        **_tokens(result.change),
+    }
+
+
+def restored(result: Swept) -> RestoredAnswer:
+    freed = result.change.tokens_after - result.change.tokens_before
+    return {
+        "restored": [_segment(segment) for segment in result.restored],
+        "refused": _refused(result.refused),
+        "message": f"{_segments(len(result.restored))} back in the window, {freed:,} tokens.",
+        **_tokens(result.change),
+    }
+
+
+def compressed(result: Swept) -> CompressedAnswer:
+    return {
+        "summary_id": result.summary_id,
+        "stashed": _gone(result.stashed),
+        "refused": _refused(result.refused),
+        "receipt_id": result.receipt_id,
+        "message": _what_went(result),
+        **_tokens(result.change),
+    }
+
+
+def working_set(result: WorkingSet) -> WorkingSetAnswer:
+    return {
+        "segments": [_segment(segment) for segment in result.segments],
+        "left_out": result.left_out,
+        "shortfall": result.shortfall,
+        **_tokens(result.change),
+    }
+
+
+def _tokens(change: Change) -> TokensAnswer:
+    return {
+        "tokens_before": change.tokens_before,
+        "tokens_after": change.tokens_after,
+        "counted_by": change.counted_by,
+    }
+
+
+def _candidate(candidate: PruningCandidate, planned: bool, include_scores: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "segment_id": candidate.segment_id,
+        "type": candidate.type,
+        "tokens": candidate.tokens,
+        "reachable": candidate.reachable,
+        "reasons": list(candidate.reasons),
+        "action": candidate.action,
+        "planned": planned,
+    }
+    if include_scores:
+        shown["keep_score"] = round(candidate.keep_score, 3)
+    return shown
+
+
+def _gone(gone: Iterable[Gone]) -> list[dict[str, Any]]:
+    listed = islice(gone, _MOST_LISTED)
+    return [{"segment_id": each.segment_id, "tokens": each.tokens, "reasons": list(each.reasons)} for each in listed]
+
+
+def _refused(refused: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"segment_id": own, "reason": reason} for own, reason in refused.items()]
+
+
+def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "segment_id": segment.segment_id,
+        "type": segment.type,
+        "tokens": segment.tokens,
+        "created_at": iso(segment.created_at),
+        "text": segment.text if chars is None or len(segment.text) <= chars else segment.text[:chars] + "…",
+    }
+    for name in ("role", "file_path", "task_id"):
+        if getattr(segment, name) is not None:
+            shown[name] = getattr(segment, name)
+    if segment.pinned:
+        shown["pinned"] = True
+    return shown
+
+
+def _what_went(result: Swept) -> str:
+    freed = result.change.tokens_before - result.change.tokens_after
+    parts = [f"{_segments(len(result.stashed))} stashed"] if result.stashed or not result.deleted else []
+    parts += [f"{_segments(len(result.deleted))} in the trash"] if result.deleted else []
+    text = f"{', '.join(parts)}; {freed:,} tokens freed."
+    if result.refused:
+        text += f" {len(result.refused)} refused."
+    if max(len(result.stashed), len(result.deleted)) > _MOST_LISTED:
+        text += f" The first {_MOST_LISTED} are listed."
+    return text
+
+
+def _segments(count: int) -> str:
+    return f"{count:,} segment{'' if count == 1 else 's'}"

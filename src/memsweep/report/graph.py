@@ -1,0 +1,94 @@
+"""Answers about the knowledge graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from memsweep.model.graph import Edge, Entity, Reinforced, Related
+from memsweep.model.times import iso
+
+
+class RelateAnswer(TypedDict):
+    created: list[dict[str, Any]]
+    strengthened: list[dict[str, Any]]
+    superseded: list[str]
+    entities_created: int
+
+
+class ReinforceAnswer(TypedDict):
+    relation_id: str
+    old_weight: float
+    new_weight: float
+
+
+class EntitiesAnswer(TypedDict):
+    entities: list[dict[str, Any]]
+    total: int
+
+
+class RelatedAnswer(TypedDict):
+    entity: dict[str, Any]
+    related: list[dict[str, Any]]
+    relations: list[dict[str, Any]]
+
+
+def related_facts(result: Related) -> RelateAnswer:
+    def shown(state: str) -> list[dict[str, Any]]:
+        return [
+            {"id": each.id, "from": each.subject, "relation": each.relation, "to": each.object, "weight": each.weight}
+            for each in result.relations
+            if each.state == state
+        ]
+
+    return {
+        "created": shown("created"),
+        "strengthened": shown("strengthened"),
+        "superseded": [uid for each in result.relations for uid in each.superseded],
+        "entities_created": len(result.entities_created),
+    }
+
+
+def reinforced(result: Reinforced) -> ReinforceAnswer:
+    old, new = round(result.old_weight, 4), round(result.new_weight, 4)
+    return {"relation_id": result.id, "old_weight": old, "new_weight": new}
+
+
+def entities(found: Iterable[Entity], total: int) -> EntitiesAnswer:
+    return {"entities": [_entity(each) for each in found], "total": total}
+
+
+def neighbourhood(
+    start: Entity, others: Iterable[Entity], distance: Mapping[int, int], edges: Iterable[Edge]
+) -> RelatedAnswer:
+    near = list(others)
+    names = {each.key: each.name for each in (start, *near)}
+    return {
+        "entity": _entity(start),
+        "related": [{**_entity(each), "hops": distance[each.key]} for each in near],
+        "relations": [_edge(each, names) for each in edges],
+    }
+
+
+def _entity(each: Entity) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "name": each.name,
+        "type": each.type,
+        "confidence": round(each.confidence, 4),
+        "last_seen": iso(each.last_seen),
+        "pinned": each.pinned,
+    }
+
+
+def _edge(each: Edge, names: Mapping[int, str]) -> dict[str, Any]:
+    shown = {
+        "id": each.id,
+        "from": names.get(each.subject),
+        "relation": each.relation,
+        "to": names.get(each.object),
+        "weight": round(each.weight, 4),
+    }
+    return {**shown, "invalid_at": iso(each.invalid_at)} if each.invalid_at else shown

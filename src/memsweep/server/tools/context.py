@@ -1,0 +1,164 @@
+"""The context collector: what is in the agent's window, what could leave it, and the way back."""
+
+# No postponed annotations here: the SDK must see the resolver itself, not its name.
+
+from typing import Annotated, Any, Literal
+
+from mcp.server.elicitation import ElicitationResult
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import Field
+
+from memsweep.app import App
+from memsweep.report import context as report
+from memsweep.server.consent import Consent, can_ask, granted
+from memsweep.server.tools import ToolRow
+
+ANSWER_TOKENS = 4000
+"""What an answer with whole texts holds unless asked otherwise."""
+
+Segments = Annotated[
+    list[dict[str, Any]],
+    Field(
+        description="{text, segment_id?, type? message|code|log|note|decision|summary, role?, references? [ids],"
+        " task_id?, file_path?, line_range?, tags?, topic_id?, pinned?, tokens?, created_at?}"
+    ),
+]
+Descriptors = Annotated[
+    dict[str, Any] | None, Field(description="{active_file, line_range, open_files, recently_edited}")
+]
+Target = Annotated[int | None, Field(description="free so many")]
+Budget = Annotated[int | None, Field(description="or fit into so many")]
+RestoreBudget = Annotated[int | None, Field(description="tokens; 4000 for a query")]
+Confirm = Annotated[bool, Field(description="needed to delete")]
+
+
+def context_tools(app: App) -> list[ToolRow]:
+    def context_add(project_id: str, segments: Segments, workspace_id: str = "") -> report.AddedAnswer:
+        """Record what entered your context window. Over its limits, the least useful is stashed by itself."""
+        return report.added(app.memory(workspace_id).window(project_id).add(segments))
+
+    def context_gc_analyze(
+        project_id: str,
+        target_tokens: Target = None,
+        budget: Budget = None,
+        task_id: str | None = None,
+        descriptors: Descriptors = None,
+        max_candidates: int = 20,
+        include_scores: bool = True,
+        workspace_id: str = "",
+    ) -> report.AnalyzedAnswer:
+        """What could leave the window and why, as a plan for context_gc_prune. Nothing is moved."""
+        result = (
+            app.memory(workspace_id)
+            .window(project_id)
+            .analyze(
+                target_tokens=target_tokens,
+                budget=budget,
+                task_id=task_id,
+                descriptors=descriptors,
+                max_candidates=max_candidates,
+            )
+        )
+        return report.analyzed(result, include_scores=include_scores)
+
+    def consent(
+        context: Context, project_id: str, segment_ids: list[str] | None, strategy: str, confirm: bool
+    ) -> Elicit[Consent] | Consent:
+        if strategy == "stash" or (strategy == "auto" and segment_ids) or not confirm or not can_ask(context):
+            return Consent(approve=True)
+        what = f"{len(segment_ids)} segments" if segment_ids else "what the plan would delete"
+        return Elicit(
+            f"Move {what} of context window {project_id!r} to the trash? This can be undone until it is purged.",
+            Consent,
+        )
+
+    def context_gc_prune(
+        project_id: str,
+        agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
+        segment_ids: list[str] | None = None,
+        plan_id: str | None = None,
+        strategy: Literal["auto", "stash", "delete"] = "auto",
+        confirm: Confirm = False,
+        workspace_id: str = "",
+    ) -> report.PrunedAnswer:
+        """Take segments out of the window: to the stash, or to the trash. By ids or by plan."""
+        granted(agreed)
+        window = app.memory(workspace_id).window(project_id)
+        return report.pruned(window.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
+
+    def context_gc_pin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
+        """Keep segments in the window whatever happens."""
+        return report.pinned(app.memory(workspace_id).window(project_id).pin(segment_ids), True)
+
+    def context_gc_unpin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
+        """Let pinned segments be collected again."""
+        return report.pinned(app.memory(workspace_id).window(project_id).unpin(segment_ids), False)
+
+    def context_gc_configure(
+        project_id: str,
+        soft_tokens: int | None = None,
+        hard_tokens: int | None = None,
+        changes_per_step: int | None = None,
+        batch: int | None = None,
+        last_n: int | None = None,
+        decision_minutes: int | None = None,
+        workspace_id: str = "",
+    ) -> report.ConfiguredAnswer:
+        """Set limits of the window, or none to see them."""
+        result = (
+            app.memory(workspace_id)
+            .window(project_id)
+            .configure(
+                soft_tokens=soft_tokens,
+                hard_tokens=hard_tokens,
+                changes_per_step=changes_per_step,
+                batch=batch,
+                last_n=last_n,
+                decision_minutes=decision_minutes,
+            )
+        )
+        return report.configured(result)
+
+    def context_stash_search(
+        project_id: str, query: str, limit: int = 10, workspace_id: str = ""
+    ) -> report.FoundAnswer:
+        """Search what was stashed."""
+        return report.found(app.memory(workspace_id).window(project_id).search(query, limit=limit))
+
+    def context_restore(
+        project_id: str,
+        segment_ids: list[str] | None = None,
+        query: str | None = None,
+        budget: RestoreBudget = None,
+        workspace_id: str = "",
+    ) -> report.RestoredAnswer:
+        """Bring stashed segments back, whole, by ids or by what they say."""
+        window = app.memory(workspace_id).window(project_id)
+        room = ANSWER_TOKENS if budget is None and query is not None else budget
+        return report.restored(window.restore(segment_ids, query=query, budget=room))
+
+    def context_compress(
+        project_id: str, segment_ids: list[str], summary: str, workspace_id: str = ""
+    ) -> report.CompressedAnswer:
+        """Put your summary in place of segments; the originals are stashed behind it."""
+        return report.compressed(app.memory(workspace_id).window(project_id).compress(segment_ids, summary))
+
+    def context_working_set(
+        project_id: str, budget: int = ANSWER_TOKENS, workspace_id: str = ""
+    ) -> report.WorkingSetAnswer:
+        """What a window of this budget should hold, in order."""
+        return report.working_set(app.memory(workspace_id).window(project_id).working_set(budget))
+
+    return [
+        ToolRow(context_add),
+        ToolRow(context_gc_analyze, repeats=True),
+        ToolRow(context_gc_prune, destroys=True),
+        ToolRow(context_gc_pin, repeats=True),
+        ToolRow(context_gc_unpin, repeats=True),
+        ToolRow(context_gc_configure, repeats=True),
+        ToolRow(context_stash_search, reads=True),
+        ToolRow(context_restore, repeats=True),
+        ToolRow(context_compress, profile="full"),
+        ToolRow(context_working_set, reads=True, profile="full"),
+    ]

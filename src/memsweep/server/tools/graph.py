@@ -1,0 +1,94 @@
+"""The knowledge graph."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from memsweep.app import App
+from memsweep.report import graph as report
+from memsweep.server.tools import ToolRow
+
+Batch = Annotated[
+    dict[str, Any] | None,
+    Field(description="{entities: [{local_id, name, type}], relations: [{from, to, relation, weight, …}]}"),
+]
+Replaces = Annotated[bool, Field(description="close the other objects of this subject and relation")]
+
+
+def graph_tools(app: App) -> list[ToolRow]:
+    def graph_relate(
+        from_entity: str | None = None,
+        relation: str | None = None,
+        to_entity: str | None = None,
+        from_type: str | None = None,
+        to_type: str | None = None,
+        weight: float = 1.0,
+        valid_at: str | None = None,
+        replaces: Replaces = False,
+        batch: Batch = None,
+        workspace_id: str = "",
+    ) -> report.RelateAnswer:
+        """State a fact between two entities, or a batch of them, all or nothing. Known facts grow stronger."""
+        memory = app.memory(workspace_id)
+        if batch is not None:
+            return report.related_facts(memory.relate_many(batch))
+        result = memory.relate(
+            from_entity or "",
+            relation or "",
+            to_entity or "",
+            from_type=from_type,
+            to_type=to_type,
+            weight=weight,
+            valid_at=valid_at,
+            replaces=replaces,
+        )
+        return report.related_facts(result)
+
+    def graph_reinforce(
+        from_entity: str,
+        to_entity: str,
+        relation: str,
+        kind: Literal["confirm", "correct"] = "confirm",
+        amount: float | None = None,
+        reason: str = "",
+        workspace_id: str = "",
+    ) -> report.ReinforceAnswer:
+        """Confirm a fact (+0.15) or correct it (-0.3)."""
+        memory = app.memory(workspace_id)
+        return report.reinforced(
+            memory.reinforce(from_entity, relation, to_entity, kind=kind, amount=amount, reason=reason)
+        )
+
+    def graph_entities(
+        search: str | None = None,
+        type: str | None = None,
+        min_confidence: float = 0.0,
+        sort_by: str = "confidence",
+        limit: int = 20,
+        workspace_id: str = "",
+    ) -> report.EntitiesAnswer:
+        """Entities by name and type. sort_by: confidence, last_seen, relations, mentions, name."""
+        found, total = app.memory(workspace_id).entities(
+            search, entity_type=type, min_confidence=min_confidence, sort_by=sort_by, limit=limit
+        )
+        return report.entities(found, total)
+
+    def get_related(
+        entity: str,
+        depth: int = 1,
+        limit: int = 20,
+        relation_types: list[str] | None = None,
+        workspace_id: str = "",
+    ) -> report.RelatedAnswer:
+        """What is connected to an entity (name or id), by current facts, nearest first."""
+        found = app.memory(workspace_id).related(entity, depth=depth, limit=limit, relation_types=relation_types)
+        return report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+
+    return [
+        ToolRow(graph_relate, repeats=True),
+        ToolRow(graph_reinforce, profile="full"),
+        ToolRow(graph_entities, reads=True, profile="full"),
+        ToolRow(get_related, reads=True, profile="full"),
+    ]

@@ -1,0 +1,340 @@
+"""Statements of the doctor, of compact, backup and restore. Pure text; values are always bound.
+
+A check finds nothing in a whole file; its first column names what it found. Where a cure changes what a
+check finds, both are made from the same condition.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+def _no(table: str, key: str) -> str:
+    return f"not exists (select 1 from {table} where {table}.id = {key})"
+
+
+class Dangling(NamedTuple):
+    """Rows that say nothing without a row that is not there."""
+
+    table: str
+    sample: str
+    condition: str
+
+    @property
+    def find(self) -> str:
+        return f"select {self.sample} from {self.table} where {self.condition}"
+
+    @property
+    def drop(self) -> str:
+        return f"delete from {self.table} where {self.condition}"
+
+
+DANGLING = {
+    "mention_without_end": Dangling(
+        "mention",
+        "format('chunk %d and entity %d', chunk, entity)",
+        f"{_no('chunk', 'mention.chunk')} or {_no('entity', 'mention.entity')}",
+    ),
+    "relation_without_end": Dangling(
+        "relation", "uid", f"{_no('entity', 'relation.subject')} or {_no('entity', 'relation.object')}"
+    ),
+    "source_without_end": Dangling(
+        "relation_source",
+        "format('relation %d and memory %d', relation, memory)",
+        f"{_no('relation', 'relation_source.relation')} or {_no('memory', 'relation_source.memory')}",
+    ),
+    "tag_without_memory": Dangling("memory_tag", "tag", _no("memory", "memory_tag.memory")),
+    "file_without_memory": Dangling("code_file", "path", _no("memory", "code_file.memory")),
+    "skip_without_root": Dangling("code_skip", "path", _no("code_root", "code_skip.root")),
+    "scope_without_root": Dangling("code_scope", "filters", _no("code_root", "code_scope.root")),
+    "item_without_plan": Dangling(
+        "plan_item", "format('item %d of plan %d', position, plan)", _no("plan", "plan_item.plan")
+    ),
+    "link_without_segment": Dangling("segment_link", "target", _no("segment", "segment_link.source")),
+    "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)", _no("chunk", "vector.chunk")),
+}
+
+_DIMENSION = "(select value ->> 'dimension' from meta where key = 'model')"
+_TAGS_ARE_A_LIST = "case when json_valid(memory.tags) then json_type(memory.tags) end is 'array'"
+_TAGS_DIFFER = f"""
+    {_TAGS_ARE_A_LIST} and (
+        exists (select value from json_each(memory.tags)
+                except select tag from memory_tag where memory_tag.memory = memory.id)
+        or exists (select tag from memory_tag where memory_tag.memory = memory.id
+                   except select value from json_each(memory.tags)))"""
+# A mention is in the trash with one of its ends, and only then.
+_MENTION_OUT_OF_STEP = """
+    case when chunk.trash is null and entity.trash is null then mention.trash is not null
+         else mention.trash is null or not (mention.trash is chunk.trash or mention.trash is entity.trash) end"""
+_GAPS = """
+    select memory from chunk group by memory
+    having min(position) <> 0 or max(position) <> count(*) - 1 or count(distinct position) <> count(*)"""
+_CROWDED_STREAMS = """
+    select stream from chunk where stream is not null group by stream
+    having count(distinct stream_position) <> count(*)"""
+_TRASH_NUMBERS = """
+    select trash as number from memory where trash is not null union select trash from chunk where trash is not null
+    union select trash from entity where trash is not null union select trash from relation where trash is not null
+    union select trash from segment where trash is not null"""
+_LOST_RECEIPTS = f"""
+    select number from ({_TRASH_NUMBERS} union select trash from mention where trash is not null
+                        union select stash from segment where stash is not null
+                        union select receipt from plan where receipt is not null)
+    where {_no("receipt", "number")}"""
+_IS_NOTE_WITH_FILE = "source <> 'code_indexer' and exists (select 1 from code_file where code_file.memory = memory.id)"
+_IS_CODE_WITHOUT_FILE = """
+    source = 'code_indexer' and stale = 0 and trash is null
+    and not exists (select 1 from code_file where code_file.memory = memory.id)"""
+_NAMES_NO_CHUNK = f"exists (select 1 from json_each(name_seen.chunks) as seen where {_no('chunk', 'seen.value')})"
+_PLAN_IS_GONE = "plan is not null and not exists (select 1 from plan where plan.uid = receipt.plan)"
+_COUNTS = """
+    (select coalesce(sum(tokens) filter (where stash is null), 0), count(*) filter (where stash is null),
+            count(*) filter (where stash is not null)
+     from segment where segment.project = project.id and trash is null)"""
+_IS_MISCOUNTED = f"(tokens, segments, stashed) is not {_COUNTS}"
+_IS_VALID = "trash is null and invalid_at is null"
+
+CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
+    "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",
+    "chunk_out_of_step": """
+        select chunk.uid from chunk join memory on memory.id = chunk.memory where chunk.trash is not memory.trash""",
+    "memory_without_chunks": """
+        select uid from memory where trash is null
+          and not exists (select 1 from chunk where chunk.memory = memory.id)""",
+    "position_gap": f"""
+        select coalesce(memory.uid, format('memory %d', gap.memory)) from ({_GAPS}) as gap
+        left join memory on memory.id = gap.memory""",
+    "place_twice": f"select format('stream %d', stream) from ({_CROWDED_STREAMS})",
+    "thread_missing": f"select uid from memory where thread is not null and {_no('thread', 'memory.thread')}",
+    "metadata_unreadable": """
+        select uid from memory where case when json_valid(metadata) then json_type(metadata) end is not 'object'""",
+    "tags_unreadable": f"select uid from memory where not ({_TAGS_ARE_A_LIST})",
+    "tags_differ": f"select uid from memory where {_TAGS_DIFFER}",
+    "chunk_without_vector": """
+        select uid from chunk where not exists (select 1 from vector where vector.chunk = chunk.id)""",
+    "vector_misfit": f"""
+        select chunk.uid from vector join chunk on chunk.id = vector.chunk where length(data) <> {_DIMENSION}""",
+    "model_unknown": f"select 'no model' where {_DIMENSION} is null and exists (select 1 from vector)",
+    "chunk_without_words": """
+        select uid from chunk where trash is null
+          and not exists (select 1 from chunk_fts_docsize where chunk_fts_docsize.id = chunk.id)""",
+    "words_without_chunk": """
+        select coalesce(chunk.uid, format('chunk %d', words.id)) from chunk_fts_docsize as words
+        left join chunk on chunk.id = words.id where chunk.id is null or chunk.trash is not null""",
+    "mention_out_of_step": f"""
+        select format('%s and %s', chunk.uid, entity.uid) from mention
+        join chunk on chunk.id = mention.chunk join entity on entity.id = mention.entity
+        where {_MENTION_OUT_OF_STEP}""",
+    "relation_of_trash": """
+        select relation.uid from relation where trash is null and exists
+            (select 1 from entity where entity.id in (subject, object) and entity.trash is not null)""",
+    "entity_twice": """
+        select min(uid) from entity where trash is null group by name_key, type_key having count(*) > 1""",
+    "relation_twice": f"""
+        select min(uid) from relation where {_IS_VALID} group by subject, relation_key, object having count(*) > 1""",
+    "name_of_no_chunk": f"select name from name_seen where {_NAMES_NO_CHUNK}",
+    "note_with_file": f"select uid from memory where {_IS_NOTE_WITH_FILE}",
+    "code_without_file": f"select uid from memory where {_IS_CODE_WITHOUT_FILE}",
+    "file_twice": """
+        select min(memory.uid) from code_file join memory on memory.id = code_file.memory and memory.trash is null
+        group by root, path having count(*) > 1""",
+    "root_missing": f"select path from code_file where {_no('code_root', 'code_file.root')}",
+    "scope_missing": f"select path from code_file where scope is not null and {_no('code_scope', 'code_file.scope')}",
+    "project_missing": f"select uid from segment where {_no('project', 'segment.project')}",
+    "project_miscounted": f"select uid from project where {_IS_MISCOUNTED}",
+    "receipt_missing": f"select format('receipt %d', number) from ({_LOST_RECEIPTS})",
+    "purged_but_there": f"""
+        select uid from receipt where purged_at is not null and id in (select number from ({_TRASH_NUMBERS}))""",
+    "plan_of_receipt_missing": f"select uid from receipt where {_PLAN_IS_GONE}",
+}
+
+
+def sampled(check: str) -> str:
+    """A few of the rows that a check finds, each with the number of all of them."""
+    return f"with found (sample) as ({check}) select sample, count(*) over () from found limit ?"
+
+
+# Equal things become the oldest of them. The lists are of keys; the statements after them go by those alone.
+_LIST_ENTITIES = """
+    create temp table if not exists twin (old integer primary key, kept integer not null);
+    delete from temp.twin;
+    insert into temp.twin select id, first from
+        (select id, min(id) over (partition by name_key, type_key) as first from entity where trash is null)
+    where id <> first"""
+_LIST_RELATIONS = f"""
+    delete from temp.twin;
+    insert into temp.twin select id, first from
+        (select id, min(id) over (partition by subject, relation_key, object) as first
+         from relation where {_IS_VALID})
+    where id <> first"""
+
+
+def _united(table: str, columns: tuple[str, ...]) -> str:
+    """The kept rows take the highest value of each column from those that go."""
+    values = ", ".join(
+        f"{column} = (select max(other.{column}) from {table} as other where other.id = {table}.id"
+        f" or other.id in (select old from temp.twin where kept = {table}.id))"
+        for column in columns
+    )
+    return f"update {table} set {values}, version = version + 1 where id in (select kept from temp.twin)"
+
+
+CURES: dict[str, tuple[str, ...]] = {
+    "twins": (
+        "drop index if exists entity_by_name",  # made again by the structure
+        "drop index if exists relation_by_ends",
+        _LIST_ENTITIES,
+        _united("entity", ("pinned", "handed_in", "last_seen")),
+        """insert into mention (chunk, entity, trash)
+           select chunk, kept, trash from mention join temp.twin on twin.old = mention.entity
+           where true on conflict (chunk, entity) do nothing""",
+        "delete from mention where entity in (select old from temp.twin)",
+        "update relation set subject = (select kept from temp.twin where old = subject)"
+        " where subject in (select old from temp.twin)",
+        "update relation set object = (select kept from temp.twin where old = object)"
+        " where object in (select old from temp.twin)",
+        "delete from entity where id in (select old from temp.twin)",
+        _LIST_RELATIONS,
+        _united("relation", ("weight", "evidence", "handed_in", "last_seen")),
+        """insert into relation_source (relation, memory)
+           select kept, memory from relation_source join temp.twin on twin.old = relation_source.relation
+           where true on conflict do nothing""",
+        "delete from relation_source where relation in (select old from temp.twin)",
+        "delete from relation where id in (select old from temp.twin)",
+    ),
+    "structure": (),
+    "indexes": ("reindex",),
+    "trash": (
+        """update chunk set trash = memory.trash from memory
+           where memory.id = chunk.memory and chunk.trash is not memory.trash""",
+        f"""update mention set trash = coalesce(chunk.trash, entity.trash) from chunk, entity
+            where chunk.id = mention.chunk and entity.id = mention.entity and {_MENTION_OUT_OF_STEP}""",
+        """update relation set trash = entity.trash from entity
+           where entity.id in (relation.subject, relation.object) and relation.trash is null
+             and entity.trash is not null""",
+    ),
+    "edges": (
+        *(dangling.drop for name, dangling in DANGLING.items() if name != "vector_without_chunk"),
+        f"""update name_seen set chunks = (select json_group_array(seen.value) from json_each(name_seen.chunks) as seen
+                                           join chunk on chunk.id = seen.value) where {_NAMES_NO_CHUNK}""",
+    ),
+    "tags": (
+        f"""update memory set tags = (select json_group_array(tag) from memory_tag where memory_tag.memory = memory.id)
+            where not ({_TAGS_ARE_A_LIST})""",
+        f"""insert into memory_tag (tag, memory) select distinct value, memory.id from memory, json_each(memory.tags)
+            where {_TAGS_DIFFER} on conflict do nothing""",
+        f"""delete from memory_tag where (tag, memory) in
+                (select memory_tag.tag, memory.id from memory join memory_tag on memory_tag.memory = memory.id
+                 where {_TAGS_DIFFER}
+                   and memory_tag.tag not in (select value from json_each(memory.tags)))""",
+    ),
+    "places": (
+        f"""update chunk set position = counted.place from
+                (select id, row_number() over (partition by memory order by position, id) - 1 as place
+                 from chunk where memory in ({_GAPS})) as counted
+            where counted.id = chunk.id""",
+        f"""update chunk set stream_position = counted.place from
+                (select id, row_number() over (partition by stream order by stream_position, position, id) - 1 as place
+                 from chunk where stream in ({_CROWDED_STREAMS})) as counted
+            where counted.id = chunk.id""",
+    ),
+    "lost": (
+        f"""insert into thread (id, uid) select distinct thread, format('lost thread %d', thread) from memory
+            where thread is not null and {_no("thread", "memory.thread")}""",
+        f"""update memory set stale = 1, version = version + 1 where trash is null and stale = 0 and id in
+                (select memory from code_file where {_no("code_root", "code_file.root")})""",
+        f"""insert into code_root (id, path) select distinct root, format('/lost folder %d', root) from code_file
+            where {_no("code_root", "code_file.root")}""",
+        f"""insert into project (id, uid, created_at) select distinct project, format('lost-%d', project), :now
+            from segment where {_no("project", "segment.project")}""",
+        f"update project set (tokens, segments, stashed) = {_COUNTS} where {_IS_MISCOUNTED}",
+        f"update code_file set scope = null where scope is not null and {_no('code_scope', 'code_file.scope')}",
+        f"""insert into receipt (id, uid, action, strategy, actor, created_at)
+            select number, format('rcpt_lost%d', number), 'lost', 'lost', :actor, :now from ({_LOST_RECEIPTS})""",
+        f"""update receipt set purged_at = null
+            where purged_at is not null and id in (select number from ({_TRASH_NUMBERS}))""",
+        f"update receipt set plan = null where {_PLAN_IS_GONE}",
+    ),
+    "code": (
+        f"update memory set source = 'code_indexer', version = version + 1 where {_IS_NOTE_WITH_FILE}",
+        f"update memory set stale = 1, version = version + 1 where {_IS_CODE_WITHOUT_FILE}",
+    ),
+    "plans": (),
+    "vectors": (DANGLING["vector_without_chunk"].drop,),
+    "words": (),
+    "vector_files": (),
+}
+
+# what takes more than a statement
+NEXT_GENERATION = """
+    insert into meta (key, value) values ('vector_generation', 1)
+    on conflict (key) do update set value = coalesce(value, 0) + 1"""
+TEXTS = """
+    select uid, cast(text as blob), content_hash from memory
+    union all
+    select chunk.uid, cast(chunk.text as blob), chunk.hash from chunk join memory on memory.id = chunk.memory
+    where source <> 'code_indexer' and not exists (select 1 from code_file where code_file.memory = memory.id)"""
+UNUSED_PLANS = "select id, uid, digest from plan where receipt is null order by id"
+DROP_PLAN = ("delete from plan_item where plan = ?", "delete from plan where id = ?")
+UNFIT_CHUNKS = f"""
+    select chunk.id, chunk.text from chunk left join vector on vector.chunk = chunk.id
+    where vector.chunk is null or length(data) <> {_DIMENSION} order by chunk.id"""
+FIT_VECTOR = """
+    insert into vector (chunk, data) select id, ? from chunk where id = ?
+    on conflict (chunk) do update set data = excluded.data"""
+
+# structure
+STRUCTURE = """
+    select type, name, tbl_name, sql from sqlite_schema
+    where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
+
+# copies
+TABLES = """
+    select name from pragma_table_list
+    where schema = 'main' and type in ('table', 'shadow') and name not like 'sqlite\\_schema' escape '\\'
+    order by name"""
+COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
+MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"
+SET_SEAL = "insert into backup_seal (key, value) values (?, ?)"
+GET_SEAL = "select key, value from backup_seal"
+DROP_SEAL = "drop table backup_seal"
+IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_seal')"
+COUNT_LIVE = "select count(*) from memory where trash is null"
+IS_OCCUPIED = (
+    "select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)"
+)
+
+# registry
+UNMARK = "delete from meta where key = 'deleted_at'"
+ALL_WORKSPACES = "select name, file, deleted_at from workspace order by id"
+
+
+def compare_words(table: str) -> str:
+    return f"insert into {table} ({table}, rank) values ('integrity-check', 1)"
+
+
+def rebuild_words(table: str) -> str:
+    return f"insert into {table} ({table}) values ('rebuild')"
+
+
+def optimise_words(table: str) -> str:
+    return f"insert into {table} ({table}) values ('optimize')"
+
+
+def drop_thing(kind: str, name: str) -> str:
+    return f"drop {kind} if exists {_quoted(name)}"
+
+
+def content_of(table: str, columns: list[tuple[str, str, int]]) -> str:
+    """Every row of a table, in the order of its key. Text comes as bytes, so that damaged text can be read too."""
+    shown = ", ".join(
+        f"cast({_quoted(name)} as blob)" if "text" in kind.lower() else _quoted(name) for name, kind, _ in columns
+    )
+    keys = sorted((pk, name) for name, _, pk in columns if pk)
+    order = ", ".join(_quoted(name) for _, name in keys) or "rowid"
+    return f"select {shown} from {_quoted(table)} order by {order}"
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'

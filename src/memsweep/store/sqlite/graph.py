@@ -1,0 +1,184 @@
+"""The knowledge graph of a workspace: every method is one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memsweep.errors import NotFound
+from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded
+from memsweep.model.graph import (
+    Edge,
+    Entity,
+    GraphBatch,
+    Reinforced,
+    Related,
+    RelationDraft,
+    RelationOutcome,
+    RelationState,
+)
+from memsweep.model.memory import NamedThing
+from memsweep.model.text import name_key
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.sqlite import gc_sql, graph_sql
+from memsweep.store.sqlite.connect import Pool, one, row
+
+NewId = Callable[[str], str]
+_DEFAULT_TYPE = NamedThing("").type
+
+
+class SqliteGraph:
+    """Implements `memsweep.store.protocol.Graph`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
+        with self._pool.writing() as db:
+            writer = _Writer(db, rates, now, new_id)
+            for thing in batch.entities:
+                writer.entity(thing)
+            outcomes = tuple(writer.relation(draft) for draft in batch.relations)
+            return Related(tuple(writer.created), outcomes)
+
+    def reinforce(
+        self,
+        subject: str,
+        relation: str,
+        target: str,
+        kind: str,
+        amount: float | None,
+        rates: Rates,
+        now: datetime,
+        actor: str,
+        reason: str,
+    ) -> Reinforced:
+        with self._pool.writing() as db:
+            ends = [_known(db, name) for name in (subject, target)]
+            found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(relation), ends[1]))
+            if found is None:
+                raise NotFound(f"there is no current relation {relation!r:.60} from {subject!r:.60} to {target!r:.60}.")
+            key, uid, weight, seen = found
+            base, last = 1.0 if weight is None else weight, from_micros(seen)
+            days = age_days(last, now)
+            if kind == "confirm":
+                new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
+            else:
+                new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
+            db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), key))
+            db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
+            after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
+            return Reinforced(uid, faded(base, rates.edge, days), after)
+
+    def find(self, name_or_id: str) -> int:
+        """The key of an entity by its id or its name."""
+        with self._pool.reading() as db:
+            return _known(db, name_or_id)
+
+    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]:
+        pattern = None if search is None else f"%{_literal(name_key(search))}%"
+        wanted = {"search": pattern, "type": None if entity_type is None else name_key(entity_type)}
+        with self._pool.reading() as db:
+            return [_entity(item, rates, now) for item in db.execute(graph_sql.ENTITIES, wanted)]
+
+    def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
+        with self._pool.reading() as db:
+            rows = db.execute(graph_sql.ENTITY_BY_KEYS, (json.dumps(sorted(keys)),))
+            return [_entity(item, rates, now) for item in rows]
+
+    def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
+        """Relations that begin or end at these entities, with what they weigh now."""
+        folded = None if kinds is None else json.dumps([name_key(kind) for kind in kinds])
+        with self._pool.reading() as db:
+            rows = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
+            return [_edge(item, rates, now) for item in rows]
+
+
+class _Writer:
+    """One batch: what it makes, and what it finds there."""
+
+    def __init__(self, db: apsw.Connection, rates: Rates, now: datetime, new_id: NewId) -> None:
+        self._db, self._rates, self._now, self._new_id = db, rates, now, new_id
+        self.created: list[str] = []
+
+    def entity(self, thing: NamedThing) -> int:
+        """The entity of that name (and type, if one is given), made or seen again."""
+        key = name_key(thing.name)
+        if thing.type:
+            found = one(self._db, graph_sql.FIND_TYPED, (key, name_key(thing.type)))
+        else:
+            found = one(self._db, graph_sql.FIND_NAMED, (key,))
+        at = to_micros(self._now)
+        if found is not None:
+            self._db.execute(graph_sql.SEE_ENTITY, (at, found))
+            return int(found)
+        kind, uid = thing.type or _DEFAULT_TYPE, self._new_id("ent")
+        self.created.append(uid)
+        made: int = one(self._db, graph_sql.ADD_ENTITY, (uid, thing.name, key, kind, name_key(kind), at, at))
+        return made
+
+    def relation(self, draft: RelationDraft) -> RelationOutcome:
+        subject, target = (self._end(end) for end in (draft.subject, draft.object))
+        key, at = name_key(draft.relation), to_micros(self._now)
+        closed: list[Any] = []
+        if draft.replaces:
+            closed = self._db.execute(graph_sql.CLOSE_OTHERS, (at, subject, key, target)).fetchall()
+        known = row(self._db, graph_sql.GET_RELATION, (subject, key, target))
+        if known is None:
+            uid, weight = self._new_id("rel"), draft.weight
+            valid = at if draft.valid_at is None else to_micros(draft.valid_at)
+            values = (uid, subject, target, draft.relation, key, weight, at, at, valid)
+            self._db.execute(graph_sql.ADD_RELATION, values)
+        else:
+            relation, uid, base, seen = known
+            current = faded(1.0 if base is None else base, self._rates.edge, age_days(from_micros(seen), self._now))
+            weight = max(current, draft.weight)
+            self._db.execute(graph_sql.SET_WEIGHT, (weight, max(at, seen), relation))
+        names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
+        state: RelationState = "created" if known is None else "strengthened"
+        return RelationOutcome(
+            uid,
+            names[0],
+            draft.relation,
+            names[1],
+            state,
+            weight,
+            tuple(str(item[0]) for item in closed),
+        )
+
+    def _end(self, end: NamedThing | str) -> int:
+        return _known(self._db, end) if isinstance(end, str) else self.entity(end)
+
+
+def _known(db: apsw.Connection, name: str) -> int:
+    found = one(db, graph_sql.FIND_BY_UID, (name,))
+    if found is None:
+        found = one(db, graph_sql.FIND_NAMED, (name_key(name),))
+    if found is None:
+        raise NotFound(
+            f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities."
+        )
+    return int(found)
+
+
+def _entity(item: Any, rates: Rates, now: datetime) -> Entity:
+    key, uid, name, kind, base, seen, pinned, mentions, relations = item
+    last = from_micros(seen)
+    current = faded(base, rates.of(kind), age_days(last, now))
+    return Entity(key, uid, name, kind, current, base, last, bool(pinned), mentions, relations)
+
+
+def _edge(item: Any, rates: Rates, now: datetime) -> Edge:
+    uid, subject, target, relation, base, seen, valid, invalid = item
+    last = from_micros(seen)
+    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
+    ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
+    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1])
+
+
+def _literal(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,46 @@
+"""The knowledge graph's statements. Pure text; values are always bound."""
+
+from __future__ import annotations
+
+FIND_TYPED = "select id from live_entity where name_key = ? and type_key = ?"
+FIND_NAMED = """
+    select id from live_entity where name_key = ? order by handed_in desc, pinned desc, last_seen desc, id limit 1"""
+FIND_BY_UID = "select id from live_entity where uid = ?"
+ADD_ENTITY = """
+    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
+    values (?, ?, ?, ?, ?, 1.0, 1, ?, ?) returning id"""
+SEE_ENTITY = """
+    update entity set handed_in = 1, confidence = 1.0, last_seen = max(last_seen, ?), version = version + 1
+    where id = ?"""
+GET_RELATION = """
+    select id, uid, weight, last_seen from live_relation
+    where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
+ADD_RELATION = """
+    insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
+                          valid_at)
+    values (?, ?, ?, ?, ?, ?, 1, ?, ?, ?) returning id"""
+SET_WEIGHT = """
+    update relation set weight = ?, last_seen = ?, evidence = evidence + 1, handed_in = 1, version = version + 1
+    where id = ?"""
+CLOSE_OTHERS = """
+    update relation set invalid_at = ?, version = version + 1
+    where subject = ? and relation_key = ? and object <> ? and trash is null and invalid_at is null returning uid"""
+ENTITY_NAME = "select uid, name from entity where id = ?"
+
+ENTITIES = """
+    select live_entity.id, uid, name, type, confidence, last_seen, pinned,
+           (select count(*) from live_mention where entity = live_entity.id),
+           (select count(*) from live_relation where subject = live_entity.id or object = live_entity.id)
+    from live_entity
+    where (:search is null or name_key like :search escape '\\') and (:type is null or type_key = :type)"""
+ENTITY_BY_KEYS = """
+    select live_entity.id, uid, name, live_entity.type, confidence, last_seen, pinned, 0, 0
+    from json_each(?) as wanted join live_entity on live_entity.id = wanted.value"""
+EDGES_AT = """
+    select uid, subject, object, relation, weight, last_seen, valid_at, invalid_at from live_relation
+    where subject in (select value from json_each(:keys))
+      and (:kinds is null or relation_key in (select value from json_each(:kinds)))
+    union
+    select uid, subject, object, relation, weight, last_seen, valid_at, invalid_at from live_relation
+    where object in (select value from json_each(:keys))
+      and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""

@@ -1,0 +1,146 @@
+"""Which invariants of a workspace file do not hold. Reads only."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import apsw
+
+from memsweep.model.care import Finding
+from memsweep.model.plan import PlanItem, digest_of
+from memsweep.store.sqlite import care_sql, gc_sql
+from memsweep.store.sqlite.connect import immediate, snapshot
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.sqlite.writing import read_model
+
+SAMPLES = 5
+_FULL_TEXT = re.compile(r"using\s+fts5\s*\(", re.IGNORECASE)
+Structure = dict[tuple[str, str], "Thing"]
+
+# What SQLite says of a damage, and which invariant that is: the first that fits.
+_DAMAGES = (
+    (re.compile("fts5", re.IGNORECASE), "words_damaged"),
+    (re.compile("in index|from index|entries in"), "index_damaged"),
+    (re.compile("never used"), "page_lost"),
+    (re.compile(""), "file_damaged"),
+)
+# With one of these, the other questions have no meaning.
+_FATAL = {"file_damaged", "table_changed"}
+_OF_WORDS = {"chunk_without_words", "words_without_chunk"}
+
+
+class Thing(NamedTuple):
+    """A table, an index, a view: whose it is, and the statement that makes it."""
+
+    table: str
+    definition: str
+
+    def can_be_made_again(self, kind: str) -> bool:
+        """An index, a view or a full text: nothing is in them that is not elsewhere."""
+        return kind in {"index", "view"} or self.definition.lower().startswith("create virtual")
+
+
+def examine(db: apsw.Connection, vectors: VectorIndex) -> list[Finding]:
+    """Everything that is not as it must be, seen in one snapshot; comparing the words needs the write lock.
+
+    The connection must be new: on one that has been used, SQLite takes a full text that another process has
+    written to since for a damaged one.
+    """
+    with snapshot(db):
+        found = [*_pages(db), *_structure(db)]
+        if _FATAL & {each.invariant for each in found}:
+            return found
+        has_words = not any(each.invariant == "structure_changed" for each in found)
+        found += [*_rows(db, skip=set() if has_words else _OF_WORDS), *_texts(db)]
+        found += finding("plan_changed", [uid for _, uid in changed_plans(db)])
+        if (model := read_model(db)) is not None:
+            found += finding("vector_file_differs", vectors.differing_files(db, model.dimension))
+    if has_words and not any("words" in each.invariant for each in found):
+        with immediate(db):
+            found += finding("words_differ", _differing_words(db))
+    return found
+
+
+def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
+    """Plans that can still be applied and are not what their digest was made of: their keys and ids."""
+    plans: list[Any] = db.execute(care_sql.UNUSED_PLANS).fetchall()
+    for key, uid, digest in plans:
+        rows: Iterable[Any] = db.execute(gc_sql.PLAN_ITEMS, (key,))
+        if digest_of([PlanItem(kind, item, version, reason) for kind, item, version, reason, _ in rows]) != digest:
+            yield key, uid
+
+
+@functools.cache
+def expected_structure() -> Structure:
+    """What the migrations make of an empty file."""
+    db = apsw.Connection(":memory:")
+    for migration in WORKSPACE_MIGRATIONS:
+        db.execute(migration)
+    return structure(db)
+
+
+def structure(db: apsw.Connection) -> Structure:
+    rows: Iterable[Any] = db.execute(care_sql.STRUCTURE)
+    return {(kind, name): Thing(table, definition or "") for kind, name, table, definition in rows}
+
+
+def full_texts() -> list[str]:
+    return [name for (_, name), thing in expected_structure().items() if _FULL_TEXT.search(thing.definition)]
+
+
+def finding(invariant: str, found: list[str]) -> list[Finding]:
+    """One finding with a few samples, or none."""
+    return [Finding(invariant, len(found), tuple(found[:SAMPLES]))] if found else []
+
+
+def _pages(db: apsw.Connection) -> Iterator[Finding]:
+    lines = [line for (said,) in db.execute("pragma integrity_check") for line in str(said).splitlines()]
+    lines = [line for line in lines if line != "ok" and not line.startswith("***")]
+    kinds = [next(name for pattern, name in _DAMAGES if pattern.search(line)) for line in lines]
+    for invariant, count in Counter(kinds).items():
+        samples = [line for line, kind in zip(lines, kinds, strict=True) if kind == invariant]
+        yield Finding(invariant, count, tuple(samples[:SAMPLES]))
+
+
+def _structure(db: apsw.Connection) -> list[Finding]:
+    wanted, there = expected_structure(), structure(db)
+    differing = [key for key, thing in wanted.items() if there.get(key) != thing]
+    mendable = [key for key in differing if wanted[key].can_be_made_again(key[0])]
+    own = tuple(f"{name}_" for _, name in mendable)  # the tables behind a full text come and go with it
+    lost = [name for kind, name in differing if (kind, name) not in mendable and not name.startswith(own)]
+    return [
+        *finding("table_changed", lost),
+        *finding("structure_changed", [name for kind, name in mendable if wanted[kind, name].table not in lost]),
+        *finding("foreign_structure", [f"{kind} {name}" for kind, name in there if (kind, name) not in wanted]),
+    ]
+
+
+def _rows(db: apsw.Connection, skip: set[str]) -> Iterator[Finding]:
+    for invariant, check in care_sql.CHECKS.items():
+        if invariant not in skip:
+            rows: list[Any] = db.execute(care_sql.sampled(check), (SAMPLES,)).fetchall()
+            if rows:
+                yield Finding(invariant, rows[0][1], tuple(str(sample) for sample, _ in rows))
+
+
+def _texts(db: apsw.Connection) -> list[Finding]:
+    rows: Iterable[Any] = db.execute(care_sql.TEXTS)
+    changed = [uid for uid, text, digest in rows if hashlib.blake2b(text, digest_size=16).digest() != digest]
+    return finding("text_changed", changed)
+
+
+def _differing_words(db: apsw.Connection) -> list[str]:
+    """Full texts that do not say what the live rows say."""
+    differing = []
+    for table in full_texts():
+        try:
+            db.execute(care_sql.compare_words(table))
+        except apsw.CorruptError:
+            differing.append(table)
+    return differing

@@ -1,0 +1,156 @@
+"""Looking after the folder of all workspaces: the registry against the files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from memsweep.model.care import Finding, Restored
+from memsweep.store.sqlite import care_sql, sql
+from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
+from memsweep.store.sqlite.health import finding
+from memsweep.store.sqlite.installing import install
+from memsweep.store.sqlite.keeper import note_repair
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+
+_LOOK_MILLISECONDS = 5000
+_MOST_LETTERS = 63
+
+
+class _Entry(NamedTuple):
+    """What the registry says of a file."""
+
+    name: str
+    file: str
+    deleted_at: int | None
+
+
+class _Facts(NamedTuple):
+    """What a file says of itself."""
+
+    name: str
+    description: str
+    created_at: int
+    deleted: bool
+    memories: int
+    sealed: bool
+
+    @property
+    def is_lost(self) -> bool:
+        """A workspace with something in it. One without may just be being made."""
+        return not self.deleted and not self.sealed and self.memories > 0
+
+    def agrees(self, entry: _Entry) -> bool:
+        return self.name == entry.name and self.deleted == (entry.deleted_at is not None)
+
+
+class SqliteHomeKeeper:
+    """Implements `memsweep.store.protocol.HomeKeeper`."""
+
+    def __init__(self, registry: Callable[[], Pool], folder: Path) -> None:
+        self._registry = registry
+        self._folder = folder
+
+    def examine(self) -> list[Finding]:
+        if not exists(self._folder):
+            return []
+        entries = self._entries()
+        named = [(f"{entry.name} ({entry.file})", entry, self._folder / entry.file) for entry in entries]
+        live = [(label, path) for label, entry, path in named if entry.deleted_at is None]
+        strangers = list(self._strangers(entries))
+        return [
+            *finding("file_missing", [label for label, path in live if not exists(path)]),
+            *finding("file_unreadable", [label for label, path in live if exists(path) and not _look(path)]),
+            *finding("file_disagrees", [label for label, entry, path in named if _disagrees(entry, path)]),
+            *finding("workspace_lost", [f"{it.name} ({file.name})" for file, it in strangers if it and it.is_lost]),
+            *finding("stranger", [file.name for file, it in strangers if it is None or it.sealed]),
+        ]
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+        entries = self._entries()
+        if cure == "adopt":
+            for file, facts in self._strangers(entries):
+                if facts and facts.is_lost:
+                    self._adopt(file, facts, found, actor, now)
+            return
+        for entry in entries:
+            path = self._folder / entry.file
+            if _disagrees(entry, path):
+                with _writing(path) as db:
+                    db.executemany(sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
+                    note_repair(db, cure, found, actor, now)
+
+    def install(
+        self, source: Path, workspace_id: str, *, replace: bool, receipt_id: str, actor: str, now: datetime
+    ) -> Restored:
+        registry = self._registry()
+        return install(
+            registry,
+            self._folder,
+            source,
+            workspace_id,
+            replace=replace,
+            receipt_id=receipt_id,
+            actor=actor,
+            now=now,
+        )
+
+    def _entries(self) -> list[_Entry]:
+        with self._registry().reading() as db:
+            rows: Iterable[Any] = db.execute(care_sql.ALL_WORKSPACES)
+            return [_Entry._make(row) for row in rows]
+
+    def _strangers(self, entries: Iterable[_Entry]) -> Iterator[tuple[Path, _Facts | None]]:
+        """Files that the registry does not know. An empty one is what is left where making it was cut short."""
+        known = {entry.file for entry in entries}
+        for file in sorted(self._folder.glob("*.db")):
+            if file.name not in known and file.stat().st_size:
+                yield file, _look(file)
+
+    def _adopt(self, file: Path, facts: _Facts, found: Sequence[Finding], actor: str, now: datetime) -> None:
+        """Give a lost workspace its name again, or one like it if that is taken."""
+        with self._registry().writing() as db:
+            name = next(name for name in _names_like(facts.name) if one(db, sql.FIND_WORKSPACE, (name,)) is None)
+            db.execute(sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
+        with _writing(file) as db:
+            db.execute(sql.SET_META, ("workspace", name))
+            note_repair(db, "adopt", found, actor, now)
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[apsw.Connection]:
+    with plain_errors(path), contextlib.closing(connect(path, WORKSPACE_MIGRATIONS)) as db, immediate(db):
+        yield db
+
+
+def _disagrees(entry: _Entry, path: Path) -> bool:
+    facts = _look(path) if exists(path) else None
+    return facts is not None and not facts.agrees(entry)
+
+
+def _look(path: Path) -> _Facts | None:
+    """Ask a file who it is, without changing it; None if it does not know."""
+    keys = ("workspace", "description", "created_at", "deleted_at")
+    with contextlib.suppress(apsw.Error, OSError):
+        if path.stat().st_size == 0:
+            return None
+        with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+            db.set_busy_timeout(_LOOK_MILLISECONDS)
+            name, description, created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in keys)
+            memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
+            if name is not None:
+                return _Facts(name, description or "", created_at or 0, deleted_at is not None, memories, sealed)
+    return None
+
+
+def _names_like(name: str) -> Iterator[str]:
+    yield name
+    for number in count(2):
+        end = f"-{number}"
+        yield name[: _MOST_LETTERS - len(end)] + end

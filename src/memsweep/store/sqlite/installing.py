@@ -1,0 +1,121 @@
+"""A backup becomes a workspace.
+
+The new file is marked as deleted until the registry knows it. So a crash in between leaves a file that
+nobody takes for a workspace, and never half of one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from memsweep.errors import AlreadyExists, Conflict, StoreError
+from memsweep.model.care import Restored, Seal
+from memsweep.model.times import to_micros
+from memsweep.store.drafts import draft_of, plain_refusals, remove
+from memsweep.store.sqlite import care_sql, copying, gc_sql, sql
+from memsweep.store.sqlite.connect import Pool, connect, immediate, one, plain_errors
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.writing import to_json
+
+_COPY_BYTES = 1 << 20
+
+
+def install(
+    registry: Pool,
+    folder: Path,
+    source: Path,
+    workspace_id: str,
+    *,
+    replace: bool,
+    receipt_id: str,
+    actor: str,
+    now: datetime,
+) -> Restored:
+    with _put_aside(registry, folder, workspace_id, replace=replace):
+        pass  # refused before the work rather than after it
+    target = folder / f"{secrets.token_hex(8)}.db"
+    with draft_of(target, stem="restore") as draft:
+        with plain_refusals(source):
+            file = source.open("rb")
+        with file, plain_refusals(target), draft.open("wb") as copy:
+            shutil.copyfileobj(file, copy, _COPY_BYTES)
+        seal = _prepare(draft, source, workspace_id, actor, now)
+    try:
+        old = _swap(registry, target, workspace_id, replace=replace, receipt_id=receipt_id, now=now)
+    except BaseException:
+        remove(target)
+        raise
+    with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
+        db.execute(care_sql.UNMARK)
+    return Restored(workspace_id, seal, receipt_id if old else None)
+
+
+def _prepare(draft: Path, source: Path, workspace_id: str, actor: str, now: datetime) -> Seal:
+    """Check the copy of a backup and make it the file of a workspace."""
+    with plain_errors(source), copying.private(draft) as db:
+        seal = copying.unseal(db, source)
+        with immediate(db):
+            db.execute("reindex")  # the digest speaks of the rows alone
+            db.executemany(sql.SET_META, [("workspace", workspace_id), ("deleted_at", to_micros(now))])
+            counts = to_json({"memories": seal.memories})
+            db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
+        return seal
+
+
+def _swap(
+    registry: Pool, target: Path, workspace_id: str, *, replace: bool, receipt_id: str, now: datetime
+) -> str | None:
+    """Put the new file in the place of the old one, at once; the name of the old file."""
+    with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
+        description, created_at = (one(db, sql.GET_META, (key,)) for key in ("description", "created_at"))
+    aside = _put_aside(registry, target.parent, workspace_id, replace=replace, marked_at=to_micros(now))
+    with aside as old, registry.writing() as db:
+        if one(db, sql.FIND_WORKSPACE, (workspace_id,)) != old:
+            raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
+        if old is not None:
+            db.execute(sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
+        db.execute(sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
+    return old
+
+
+@contextmanager
+def _put_aside(
+    registry: Pool, folder: Path, workspace_id: str, *, replace: bool, marked_at: int | None = None
+) -> Iterator[str | None]:
+    """Hold the workspace that must make way, if there is one, so that nobody writes to it meanwhile."""
+    with registry.connection() as db:
+        old: str | None = one(db, sql.FIND_WORKSPACE, (workspace_id,))
+    if old is None:
+        yield None
+        return
+    with plain_errors(folder / old), contextlib.ExitStack() as stack:
+        held = _hold(folder / old, stack)
+        # What cannot be read is not known to be empty.
+        if not replace and (held is None or one(held, care_sql.IS_OCCUPIED)):
+            raise AlreadyExists(
+                f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",
+                hint="Restore into another workspace, or put this one aside with --replace.",
+            )
+        if held is not None and marked_at is not None:
+            held.execute(sql.SET_META, ("deleted_at", marked_at))
+        yield old
+
+
+def _hold(path: Path, stack: contextlib.ExitStack) -> apsw.Connection | None:
+    """Begin a write transaction that lasts as long as the stack; None if the file is missing or damaged."""
+    if not path.exists():
+        return None
+    try:
+        db = stack.enter_context(contextlib.closing(connect(path, WORKSPACE_MIGRATIONS)))
+        stack.enter_context(immediate(db))
+    except (apsw.CorruptError, apsw.NotADBError, StoreError):
+        return None
+    return db

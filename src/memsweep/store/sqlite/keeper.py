@@ -1,0 +1,142 @@
+"""Looking after one workspace file: examine, repair, compact, copy."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memsweep.errors import StoreCorrupt
+from memsweep.model.care import Compaction, Finding, Seal
+from memsweep.model.memory import EmbeddingModel
+from memsweep.model.times import to_micros
+from memsweep.store.sqlite import care_sql, copying, gc_sql, health
+from memsweep.store.sqlite.connect import Pool, connect, plain_errors
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.sqlite.writing import claim_model, read_model, to_json
+
+_CHANGES_VECTORS = {"vectors", "vector_files"}
+_CHANGES_STRUCTURE = {"structure", "twins"}
+_PATIENCE_MILLISECONDS = 2000
+
+
+class SqliteKeeper:
+    """Implements `memsweep.store.protocol.Keeper`."""
+
+    def __init__(self, path: Path, pool: Pool, vectors: VectorIndex) -> None:
+        self._path = path
+        self._pool = pool
+        self._vectors = vectors
+
+    def examine(self) -> list[Finding]:
+        try:
+            with self._new_connection() as db:
+                return health.examine(db, self._vectors)
+        except StoreCorrupt as error:
+            return [Finding("file_damaged", 1, (str(error.__cause__ or error.message),))]
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+        with self._pool.writing() as db:
+            for statement in care_sql.CURES[cure]:
+                values = {"actor": actor, "now": to_micros(now)}
+                db.execute(statement, values if ":now" in statement else ())
+            if cure in _CHANGES_STRUCTURE:
+                _mend_structure(db)
+            if cure == "words":
+                for table in health.full_texts():
+                    db.execute(care_sql.rebuild_words(table))
+            if cure == "plans":
+                for key, _ in list(health.changed_plans(db)):
+                    for statement in care_sql.DROP_PLAN:
+                        db.execute(statement, (key,))
+            if cure in _CHANGES_VECTORS:
+                db.execute(care_sql.NEXT_GENERATION)
+            note_repair(db, cure, found, actor, now)
+        if cure in _CHANGES_VECTORS:
+            self._vectors.forget()
+
+    def unfit_chunks(self) -> list[tuple[int, str]]:
+        with self._pool.reading() as db:
+            rows: list[Any] = db.execute(care_sql.UNFIT_CHUNKS).fetchall()
+            return rows
+
+    def fit_vectors(
+        self,
+        vectors: Iterable[tuple[int, bytes]],
+        model: EmbeddingModel,
+        found: Sequence[Finding],
+        *,
+        actor: str,
+        now: datetime,
+    ) -> None:
+        with self._pool.writing() as db:
+            claim_model(db, model)
+            db.executemany(care_sql.FIT_VECTOR, [(data, key) for key, data in vectors])
+            db.execute(care_sql.NEXT_GENERATION)
+            note_repair(db, "embed", found, actor, now)
+        self._vectors.forget()
+
+    def compact(self) -> Compaction:
+        """Readers are not disturbed; but while one still reads the old state, the file cannot shrink."""
+        before = self._size_bytes()
+        self._vectors.forget()
+        with self._new_connection() as db:
+            for table in health.full_texts():
+                db.execute(care_sql.optimise_words(table))
+            db.execute("pragma temp_store=file")  # the copy that VACUUM makes may be larger than the memory
+            db.execute("vacuum")
+            finished = _gave_back(db)
+            if (model := read_model(db)) is not None:
+                self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
+        return Compaction(before, self._size_bytes(), finished)
+
+    def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
+        try:
+            with self._pool.reading() as db, plain_errors(named):
+                return copying.copy(db, draft, version, now)
+        except StoreCorrupt as error:
+            raise StoreCorrupt(
+                f"{self._path} is damaged ({error.__cause__}); no backup was made.", hint="Run `memsweep doctor`."
+            ) from error
+
+    @contextlib.contextmanager
+    def _new_connection(self) -> Iterator[apsw.Connection]:
+        with plain_errors(self._path), contextlib.closing(connect(self._path, WORKSPACE_MIGRATIONS)) as db:
+            yield db
+
+    def _size_bytes(self) -> int:
+        sizes = 0
+        for end in ("", "-wal"):
+            with contextlib.suppress(OSError):
+                sizes += self._path.with_name(self._path.name + end).stat().st_size
+        return sizes + self._vectors.size_bytes()
+
+
+def _gave_back(db: apsw.Connection) -> bool:
+    """Move what was written into the file itself and cut both to size; not while somebody reads the old state."""
+    db.set_busy_timeout(_PATIENCE_MILLISECONDS)
+    try:
+        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except apsw.BusyError:
+        return False
+    return True
+
+
+def _mend_structure(db: apsw.Connection) -> None:
+    there = health.structure(db)
+    for (kind, name), thing in health.expected_structure().items():
+        if thing.can_be_made_again(kind) and there.get((kind, name)) != thing:
+            db.execute(care_sql.drop_thing(kind, name))
+            db.execute(thing.definition)
+    for table in set(health.full_texts()) - {name for _, name in there}:
+        db.execute(care_sql.rebuild_words(table))
+
+
+def note_repair(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
+    counts = to_json({finding.invariant: finding.count for finding in found})
+    db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))

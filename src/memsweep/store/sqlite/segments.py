@@ -1,0 +1,279 @@
+"""Context windows in a workspace file. An open window is one transaction; leaving it commits or rolls back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any
+
+import apsw
+
+from memsweep.errors import NotFound
+from memsweep.model.plan import Draft, Plan, PlanItem
+from memsweep.model.segment import ContextSegment
+from memsweep.model.times import from_micros, to_micros
+from memsweep.model.window import Held, WindowState
+from memsweep.store.sqlite import context_sql, gc_sql, plans
+from memsweep.store.sqlite.connect import Pool, one, row
+from memsweep.store.sqlite.words import any_of, words_of
+from memsweep.store.sqlite.writing import to_json
+
+_MAX_QUERY_WORDS = 32
+
+
+class SqliteSegments:
+    """Implements `memsweep.store.protocol.Segments`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def projects(self) -> list[str]:
+        with self._pool.reading() as db:
+            return [name for (name,) in db.execute(context_sql.PROJECTS)]
+
+    @contextmanager
+    def reading(self, project_id: str) -> Iterator[SqliteWindow]:
+        with self._pool.reading() as db:
+            yield SqliteWindow(db, project_id)
+
+    @contextmanager
+    def writing(self, project_id: str, *, create_at: datetime | None = None) -> Iterator[SqliteWindow]:
+        with self._pool.writing() as db:
+            if create_at is not None:
+                db.execute(context_sql.ADD_PROJECT, (project_id, to_micros(create_at)))
+            window = SqliteWindow(db, project_id)
+            yield window
+            window.save()
+
+
+class SqliteWindow:
+    """Implements `memsweep.store.protocol.OpenWindow`."""
+
+    def __init__(self, db: apsw.Connection, project_id: str) -> None:
+        found = row(db, context_sql.FIND_PROJECT, (project_id,))
+        if found is None:
+            known = ", ".join(repr(name) for (name,) in db.execute(context_sql.PROJECTS)) or "none yet"
+            raise NotFound(
+                f"context window {project_id!r} does not exist; known: {known}.",
+                hint="Adding a segment to it makes it.",
+            )
+        self.project_id = project_id
+        self._db = db
+        self._turns: int
+        self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found
+        self._places, self._turns = clocks
+        self.state = WindowState(
+            tokens, segments, stashed, changes, full_from, counted_by, json.loads(config), json.loads(focus)
+        )
+
+    def save(self) -> None:
+        state = self.state
+        self._db.execute(
+            context_sql.SAVE_PROJECT,
+            {
+                "id": self._key,
+                "tokens": state.tokens,
+                "segments": state.segments,
+                "stashed": state.stashed,
+                "changes": state.changes,
+                "full_from": state.full_from,
+                "counted_by": state.counted_by,
+                "config": to_json(state.config),
+                "focus": to_json(state.focus),
+                "places": self._places,
+                "turns": self._turns,
+            },
+        )
+
+    def active(self) -> list[Held]:
+        return self._held(context_sql.ACTIVE)
+
+    def live(self) -> list[Held]:
+        return self._held(context_sql.LIVE)
+
+    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+        found = self._held(context_sql.BY_ID, ids=json.dumps(list(segment_ids)))
+        return {held.segment.segment_id: held for held in found}
+
+    def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
+        values = {"project": self._key, "ids": json.dumps(list(segment_ids))}
+        return {uid for (uid,) in self._db.execute(context_sql.EVER_KNOWN, values)}
+
+    def next_to_examine(self, count: int) -> list[Held]:
+        found = self._held(context_sql.NEXT_TO_EXAMINE, count=count)
+        self._db.executemany(context_sql.SET_TURN, [(self._turn(), held.key) for held in found])
+        return sorted(found, key=lambda held: held.place)
+
+    def last_messages(self, count: int) -> set[str]:
+        values = {"project": self._key, "count": count}
+        return {uid for (uid,) in self._db.execute(context_sql.LAST_MESSAGES, values)}
+
+    def referenced(self, segment_ids: Iterable[str]) -> set[str]:
+        values = {"project": self._key, "ids": json.dumps(list(segment_ids))}
+        return {uid for (uid,) in self._db.execute(context_sql.REFERENCED, values)}
+
+    def matches(self, query: str, count: int) -> dict[int, float]:
+        words = words_of(query)[:_MAX_QUERY_WORDS]
+        if not words:
+            return {}
+        values = {"project": self._key, "words": any_of(words), "count": count}
+        rows: list[Any] = self._db.execute(context_sql.MATCHES, values).fetchall()
+        return {place: max(score, 1e-9) for place, score in rows}
+
+    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
+        return {held.place: held for held in self._held(context_sql.AT_PLACES, places=json.dumps(list(places)))}
+
+    def add(self, segments: Iterable[ContextSegment]) -> None:
+        for segment in segments:
+            values = {"project": self._key, "place": self._places, "turn": self._turn(), **_values(segment)}
+            key = one(self._db, context_sql.ADD_SEGMENT, values)
+            self._db.execute(context_sql.INDEX_TEXT, (key,))
+            links = [(self._key, target, key) for target in segment.references]
+            self._db.executemany(context_sql.ADD_LINK, links)
+            self._places += 1
+            self.state.tokens += segment.tokens
+            self.state.segments += 1
+            self.state.changes += 1
+
+    def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
+        rows = ((segment.gc_survival_count, segment.generation, key) for key, segment in survivors)
+        self._db.executemany(context_sql.SET_AGE, rows)
+
+    def pin(self, held: Iterable[Held], pinned: bool) -> None:
+        self._db.executemany(context_sql.SET_PINNED, [(pinned, each.key) for each in held])
+
+    def stash(self, held: Sequence[Held], receipt: int) -> None:
+        self._db.executemany(context_sql.STASH, [(receipt, each.key) for each in held])
+        self._moved(held, -1)
+        self.state.stashed += len(held)
+
+    def restore(self, held: Sequence[Held]) -> None:
+        self._db.executemany(context_sql.RESTORE, [(self._turn(), each.key) for each in held])
+        self._moved(held, +1)
+        self.state.stashed -= len(held)
+
+    def trash(self, held: Sequence[Held], receipt: int) -> None:
+        # The words leave the full-text index before the row leaves the view, with their exact text.
+        self._db.executemany(context_sql.UNINDEX_TEXT, [(each.key,) for each in held])
+        self._db.executemany(context_sql.TRASH, [(receipt, each.key) for each in held])
+        active = [each for each in held if not each.stashed]
+        self._moved(active, -1)
+        self.state.stashed -= len(held) - len(active)
+
+    def add_receipt(self, receipt_id: str, plan_id: str | None, action: str, actor: str, now: datetime) -> int:
+        values = (receipt_id, plan_id, action, _strategy(self.project_id), actor, to_micros(now))
+        key: int = one(self._db, gc_sql.ADD_RECEIPT, values)
+        return key
+
+    def fill_receipt(self, receipt: int, stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> None:
+        counts = to_json({"segments": deleted, "stashed": stashed})
+        self._db.execute(gc_sql.FILL_RECEIPT, (counts, to_json(list(refused)), receipt))
+
+    def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
+        self._db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, to_json(counts), reason))
+
+    def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan:
+        draft = Draft(tuple(items), (), (), 0.0, 0)
+        return plans.save(self._db, draft, plan_id, _strategy(self.project_id), now, lifetime)
+
+    def load_plan(self, plan_id: str, now: datetime) -> tuple[int, list[tuple[str, PlanItem]]]:
+        key, plan, used = plans.load(self._db, plan_id, self.project_id)
+        plans.refuse_unusable(plan, used, now, self.project_id)
+        rows: list[Any] = self._db.execute(context_sql.PLAN_ITEMS, (key,)).fetchall()
+        return key, [
+            (uid or "", PlanItem("segment", item, version, reason, json.loads(evidence)))
+            for item, version, reason, evidence, uid in rows
+        ]
+
+    def use_plan(self, plan: int, receipt: int) -> None:
+        self._db.execute(gc_sql.USE_PLAN, (receipt, plan))
+
+    def _held(self, statement: str, **values: Any) -> list[Held]:
+        return [_row(found) for found in self._db.execute(statement, {"project": self._key, **values})]
+
+    def _moved(self, held: Sequence[Held], sign: int) -> None:
+        self.state.segments += sign * len(held)
+        self.state.tokens += sign * sum(each.segment.tokens for each in held)
+
+    def _turn(self) -> int:
+        self._turns += 1
+        return self._turns
+
+
+def put_back(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
+    """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
+    touched: list[Any] = db.execute(context_sql.TOUCHED_PROJECTS, {"receipt": receipt}).fetchall()
+    clashes: list[Any] = db.execute(context_sql.CLASHING, (receipt,)).fetchall()
+    taken = json.dumps([key for key, _ in clashes])
+    back: list[Any] = db.execute(context_sql.UNTRASH, (receipt, taken)).fetchall()
+    db.executemany(context_sql.INDEX_TEXT, sorted(back))
+    unstashed = db.execute(context_sql.UNSTASH, (receipt,)).fetchall()
+    db.executemany(context_sql.RECOUNT, touched)
+    conflicts = [(uid, "a segment with its id was added meanwhile") for _, uid in clashes]
+    return len(back) + len(unstashed), conflicts
+
+
+def free(db: apsw.Connection, receipt: int) -> int:
+    """Purge: what a receipt trashed leaves for good; how many."""
+    db.execute(context_sql.FREE_LINKS, (receipt,))
+    db.execute(context_sql.FREE_SEGMENTS, (receipt,))
+    return int(db.changes())
+
+
+def forget_words(db: apsw.Connection) -> None:
+    db.execute(context_sql.MERGE_WORDS)
+
+
+def _strategy(project_id: str) -> str:
+    return f"{plans.CONTEXT}{project_id}"
+
+
+def _values(segment: ContextSegment) -> dict[str, Any]:
+    first, last = segment.line_range or (None, None)
+    return {
+        "uid": segment.segment_id,
+        "type": segment.type,
+        "created_at": to_micros(segment.created_at),
+        "last_touched_at": to_micros(segment.last_touched_at),
+        "pinned": segment.pinned,
+        "generation": segment.generation,
+        "gc_survival_count": segment.gc_survival_count,
+        "refcount": segment.refcount,
+        "file_path": segment.file_path,
+        "first_line": first,
+        "last_line": last,
+        "tags": to_json(segment.tags),
+        "topic_id": segment.topic_id,
+        "tokens": segment.tokens,
+        "role": segment.role,
+        "task_id": segment.task_id,
+        "refs": to_json(segment.references),
+        "text": segment.text,
+    }
+
+
+def _row(found: Any) -> Held:
+    key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
+    path, first, last, tags, topic, tokens, role, task, references, text = rest
+    segment = ContextSegment(
+        segment_id=uid,
+        text=text,
+        type=kind,
+        created_at=from_micros(created),
+        last_touched_at=from_micros(touched),
+        pinned=bool(pinned),
+        generation=generation,
+        gc_survival_count=survived,
+        refcount=refcount,
+        file_path=path,
+        line_range=None if first is None else (first, last),
+        tags=tuple(json.loads(tags)),
+        topic_id=topic,
+        tokens=tokens,
+        role=role,
+        task_id=task,
+        references=tuple(json.loads(references)),
+    )
+    return Held(key, version, place, bool(stashed), segment)

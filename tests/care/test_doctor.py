@@ -1,0 +1,352 @@
+"""The doctor: every damage is found and named, and mended where nothing is lost by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from memsweep.app import App
+from memsweep.care.invariants import INVARIANTS
+from memsweep.errors import UnknownWorkspace
+from memsweep.model.care import Checkup
+from memsweep.store.sqlite import care_sql
+from tests.care import stores
+from tests.support import looking
+
+
+class Damage(NamedTuple):
+    script: str
+    found: set[str]
+    left: frozenset[str] | set[str] = frozenset()
+
+
+_A_NOTE = "(select id from memory where source = '' and trash is null and thread is not null limit 1)"
+_A_FILE = "(select memory from code_file limit 1)"
+_A_CHUNK = f"(select id from chunk where memory = {_A_NOTE})"
+_LONG = "(select id from memory where tags like '%long%')"
+_ENTITY = "(select id from entity where name = 'Ada')"
+_COPY_ENTITY = """
+    insert into entity (uid, name, name_key, type, type_key, pinned, created_at, last_seen)
+    select 'ent_twin', 'ADA', name_key, type, type_key, 1, created_at, last_seen + 5 from entity where name = 'Ada'"""
+_COPY_RELATION = """
+    insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen)
+    select 'rel_twin', subject, object, relation, relation_key, 1, created_at, last_seen from relation
+    where relation = 'knows'"""
+
+DAMAGES = {
+    # full text
+    "a chunk that left the full text": Damage(
+        f"delete from chunk_fts_docsize where id = {_A_CHUNK}", {"chunk_without_words"}
+    ),
+    "words of a chunk in the trash": Damage(
+        "insert into chunk_fts (rowid, text) select id, text from chunk where trash is not null",
+        {"words_without_chunk"},
+    ),
+    "words that a chunk does not say": Damage(
+        f"insert into chunk_fts (chunk_fts, rowid, text) values ('delete', {_A_CHUNK}, 'turn');"
+        f"insert into chunk_fts (rowid, text) values ({_A_CHUNK}, 'something else')",
+        {"words_differ"},
+    ),
+    "a damaged block of the full text": Damage(
+        "update chunk_fts_data set block = zeroblob(30) where id > 10", {"words_damaged"}
+    ),
+    "words of a segment that is not there": Damage(
+        "insert into segment_fts (rowid, text) values (999, 'ghost')", {"words_differ"}
+    ),
+    # structure
+    "a missing index": Damage("drop index chunk_by_memory", {"structure_changed"}),
+    "a missing view": Damage("drop view live_chunk", {"structure_changed"}),
+    "a view that shows trash": Damage(
+        "drop view live_memory; create view live_memory as select * from memory", {"structure_changed"}
+    ),
+    "a missing full text": Damage("drop table chunk_fts", {"structure_changed"}),
+    "a missing table": Damage("drop table audit", {"table_changed"}, {"table_changed"}),
+    "a column too many": Damage("alter table thread add column mood", {"table_changed"}, {"table_changed"}),
+    "a strange table": Damage("create table stranger (x)", {"foreign_structure"}, {"foreign_structure"}),
+    "a strange trigger": Damage(
+        "create trigger strange after delete on memory begin delete from audit; end",
+        {"foreign_structure"},
+        {"foreign_structure"},
+    ),
+    # chunks
+    "a memory that is gone": Damage(
+        f"delete from memory_tag where memory = {_A_NOTE}; delete from memory where id = {_A_NOTE}",
+        {"chunk_without_memory"},
+        {"chunk_without_memory"},
+    ),
+    "a memory in the trash without its chunk": Damage(
+        f"update memory set trash = 1 where id = {_A_NOTE}", {"chunk_out_of_step"}
+    ),
+    "a chunk in the trash without its memory": Damage(
+        f"update chunk set trash = 1 where id = {_A_CHUNK}",
+        {"chunk_out_of_step", "words_without_chunk", "mention_out_of_step"},
+    ),
+    "a memory without chunks": Damage(
+        "insert into chunk_fts (chunk_fts, rowid, text) select 'delete', id, text || ' ' from chunk"
+        f" where id = {_A_CHUNK};"
+        f"delete from mention where chunk = {_A_CHUNK}; delete from vector where chunk = {_A_CHUNK};"
+        f"delete from chunk where id = {_A_CHUNK}",
+        {"memory_without_chunks"},
+        {"memory_without_chunks"},
+    ),
+    "a gap between chunks": Damage(
+        f"update chunk set position = position + 1 where memory = {_LONG} and position > 0", {"position_gap"}
+    ),
+    "two chunks in one position": Damage(f"update chunk set position = 0 where memory = {_LONG}", {"position_gap"}),
+    "two chunks in one place of a thread": Damage(
+        "update chunk set stream_position = 1 where stream > 0 and stream_position < 3", {"place_twice"}
+    ),
+    "a thread that is gone": Damage("delete from thread", {"thread_missing"}),
+    # text
+    "a text that changed": Damage(
+        f"update memory set text = text || '!' where id = {_A_NOTE}", {"text_changed"}, {"text_changed"}
+    ),
+    "a text that is no text": Damage(
+        f"update memory set text = cast(x'ff80' as text) where id = {_A_NOTE}", {"text_changed"}, {"text_changed"}
+    ),
+    "metadata that is no JSON": Damage(
+        f"update memory set metadata = '{{' where id = {_A_NOTE}", {"metadata_unreadable"}, {"metadata_unreadable"}
+    ),
+    # tags
+    "a tag that a memory does not have": Damage(
+        f"insert into memory_tag (tag, memory) values ('wrong', {_A_NOTE})", {"tags_differ"}
+    ),
+    "a tag that cannot be found": Damage(f"delete from memory_tag where memory = {_A_NOTE}", {"tags_differ"}),
+    "tags that are no JSON": Damage(f"update memory set tags = '[oops' where id = {_A_NOTE}", {"tags_unreadable"}),
+    "tags that are no list": Damage(f"update memory set tags = '{{}}' where id = {_A_NOTE}", {"tags_unreadable"}),
+    "tags of no memory": Damage("insert into memory_tag (tag, memory) values ('lost', 999)", {"tag_without_memory"}),
+    # vectors
+    "a chunk without a vector": Damage(f"delete from vector where chunk = {_A_CHUNK}", {"chunk_without_vector"}),
+    "a trashed chunk without a vector": Damage(
+        "delete from vector where chunk in (select id from chunk where trash is not null)", {"chunk_without_vector"}
+    ),
+    "a vector of another size": Damage(
+        f"update vector set data = x'0102' where chunk = {_A_CHUNK}", {"vector_misfit", "vector_file_differs"}
+    ),
+    "a vector that differs from its file": Damage(
+        f"update vector set data = zeroblob(length(data)) where chunk = {_A_CHUNK}", {"vector_file_differs"}
+    ),
+    "a vector of no chunk": Damage(
+        "insert into vector (chunk, data) values (999, zeroblob(256))", {"vector_without_chunk"}
+    ),
+    "a model that is not known": Damage("delete from meta where key = 'model'", {"model_unknown"}, {"model_unknown"}),
+    # names and facts
+    "mentions of nothing": Damage(
+        f"insert into mention (chunk, entity) values (999, {_ENTITY}), ({_A_CHUNK}, 999)", {"mention_without_end"}
+    ),
+    "a mention by a chunk in the trash": Damage(
+        "update mention set trash = null where trash is not null", {"mention_out_of_step"}
+    ),
+    "a mention in the trash between live ends": Damage(
+        f"update mention set trash = 1 where entity = {_ENTITY}", {"mention_out_of_step"}
+    ),
+    "a mention in a trash of its own": Damage(
+        "update mention set trash = 77 where trash is not null", {"mention_out_of_step", "receipt_missing"}
+    ),
+    "a relation to nothing": Damage(
+        "update relation set object = 999 where relation = 'knows'", {"relation_without_end"}
+    ),
+    "a relation to an entity in the trash": Damage(
+        "update entity set trash = 1 where name = 'Grace'; update mention set trash = 1 where entity in"
+        " (select id from entity where trash = 1) and trash is null",
+        {"relation_of_trash"},
+    ),
+    "a statement of nothing": Damage(
+        f"insert into relation_source (relation, memory) values (999, {_A_FILE}), (1, 999)", {"source_without_end"}
+    ),
+    "an entity twice": Damage(f"drop index entity_by_name; {_COPY_ENTITY}", {"structure_changed", "entity_twice"}),
+    "a relation twice": Damage(
+        f"drop index relation_by_ends; {_COPY_RELATION}", {"structure_changed", "relation_twice"}
+    ),
+    "a name counted in no chunk": Damage(
+        "insert into name_seen (name_key, name, evidence, chunks) values ('x', 'X', 1, '[1,999]')", {"name_of_no_chunk"}
+    ),
+    # code
+    "a file of no memory": Damage(
+        f"update code_file set memory = 999 where memory = {_A_FILE}",
+        {"file_without_memory", "code_without_file"},
+    ),
+    "a note with a file": Damage(f"update memory set source = 'me' where id = {_A_FILE}", {"note_with_file"}),
+    "code without a file": Damage(f"delete from code_file where memory = {_A_FILE}", {"code_without_file"}),
+    "a file twice": Damage("update code_file set path = 'a.py'", {"file_twice"}, {"file_twice"}),
+    "files in no folder": Damage(
+        "delete from code_root; insert into code_skip values (1, 'x', '', '', '', 0)",
+        {"root_missing", "scope_without_root", "skip_without_root"},
+    ),
+    "files seen by no index": Damage("delete from code_scope", {"scope_missing"}),
+    # context windows
+    "a window that is gone": Damage("delete from project", {"project_missing"}),
+    "a window that counts wrongly": Damage("update project set tokens = tokens + 1", {"project_miscounted"}),
+    "a reference from nowhere": Damage(
+        "insert into segment_link (project, target, source) values (1, 's0', 999)", {"link_without_segment"}
+    ),
+    "a stash without a receipt": Damage(
+        "update segment set stash = 55 where uid = 's1'", {"receipt_missing", "project_miscounted"}
+    ),
+    # plans and receipts
+    "items of no plan": Damage(
+        "insert into plan_item (plan, position, kind, key, version, reason) values (999, 0, 'memory', 1, 1, 'x')",
+        {"item_without_plan"},
+    ),
+    "a plan that was changed": Damage(
+        "insert into plan_item (plan, position, kind, key, version, reason)"
+        " select id, 999, 'memory', 1, 1, 'smuggled' from plan where receipt is null",
+        {"plan_changed"},
+    ),
+    "trash without a receipt": Damage("delete from receipt", {"receipt_missing"}),
+    "trash of a purged receipt": Damage("update receipt set purged_at = 1", {"purged_but_there"}),
+    "a receipt of no plan": Damage(
+        "delete from plan where receipt is not null; delete from plan_item where plan not in (select id from plan)",
+        {"plan_of_receipt_missing"},
+    ),
+}
+
+
+def names(checkup: Checkup) -> set[str]:
+    return {finding.invariant for finding in checkup.findings}
+
+
+def left(checkup: Checkup) -> set[str]:
+    return {finding.invariant for finding in checkup.left}
+
+
+def damage(file: Path, script: str) -> None:
+    with looking.open_file(file) as db:
+        db.execute(script)
+
+
+def texts(file: Path) -> set[str]:
+    return set(looking.query(file, "select uid from memory union all select uid from chunk"))
+
+
+def test_a_whole_store_is_healthy(filled: Path, app: App) -> None:
+    before = stores.dump(filled)
+    assert app.memory().doctor() == Checkup("default", ())
+    assert app.memory().doctor(repair=True) == Checkup("default", ())
+    assert stores.dump(filled) == before
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_a_damage_is_found_and_nothing_changes(filled: Path, app: App, case: str) -> None:
+    damage(filled, DAMAGES[case].script)
+    before = stores.dump(filled)
+    assert names(app.memory().doctor()) == DAMAGES[case].found
+    assert stores.dump(filled) == before
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_a_repair_leaves_nothing_for_the_next_doctor_and_loses_nothing(filled: Path, app: App, case: str) -> None:
+    script, found, kept = DAMAGES[case]
+    damage(filled, script)
+    before = texts(filled)
+    first = app.memory().doctor(repair=True)
+    assert names(first) >= found
+    assert left(first) == kept
+    assert names(app.memory().doctor()) == kept
+    assert texts(filled) == before
+    if not kept:
+        assert looking.problems(filled) == []
+        assert app.memory().search("Ada").hits
+
+
+@pytest.mark.parametrize("case", [name for name, it in DAMAGES.items() if not it.left])
+def test_a_repair_is_in_the_audit_log(filled: Path, app: App, case: str) -> None:
+    damage(filled, DAMAGES[case].script)
+    app.memory().doctor(repair=True)
+    noted: dict[str, int] = {}
+    for event in app.memory().audit():
+        if event.action == "repair":
+            assert event.actor == "library"
+            noted |= event.counts
+    assert noted.keys() >= DAMAGES[case].found
+
+
+def test_every_check_has_a_damage_that_it_finds() -> None:
+    found = {name for it in DAMAGES.values() for name in it.found}
+    assert set(care_sql.CHECKS) - found == set()
+
+
+def test_a_damaged_page_is_said_and_the_way_out_named(filled: Path, make: Callable[..., App]) -> None:
+    whole = bytearray(filled.read_bytes())
+    for at in range(8192, len(whole), 8192):
+        whole[at : at + 64] = b"\xff" * 64
+    filled.write_bytes(whole)
+    checkup = make().memory().doctor(repair=True)
+    assert "file_damaged" in left(checkup)
+    assert left(checkup) <= {"file_damaged", "file_unreadable"}
+    assert filled.read_bytes() == whole
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing like it" * 500])
+def test_a_file_that_is_none_is_said(filled: Path, app: App, content: bytes) -> None:
+    filled.write_bytes(content)
+    assert left(app.memory().doctor(repair=True)) == {"file_damaged", "file_unreadable"}
+    assert filled.read_bytes() == content
+
+
+def test_an_index_that_lost_an_entry_is_made_again(filled: Path, app: App) -> None:
+    """SQLite is told that another table's root is the index's, so the entries of both differ."""
+    with looking.open_file(filled) as db:
+        db.execute("create table junk (x); create index junk_by_x on junk (x)")
+        db.execute("pragma writable_schema = on")
+        (root,) = db.execute("select rootpage from sqlite_schema where name = 'junk_by_x'").fetchone()
+        (old,) = db.execute("select rootpage from sqlite_schema where name = 'chunk_by_memory'").fetchone()
+        db.execute("update sqlite_schema set rootpage = ? where name = 'chunk_by_memory'", (root,))
+        db.execute("update sqlite_schema set rootpage = ? where name = 'junk_by_x'", (old,))
+        db.execute("pragma writable_schema = reset")
+    checkup = app.memory().doctor(repair=True)
+    assert "index_damaged" in names(checkup)
+    assert left(checkup) == {"foreign_structure"}
+
+
+def test_merged_twins_keep_what_both_had(filled: Path, app: App) -> None:
+    damage(filled, f"drop index entity_by_name; {_COPY_ENTITY}")
+    damage(
+        filled,
+        "insert into mention (chunk, entity) select 1, id from entity where uid = 'ent_twin';"
+        "insert into relation (uid, subject, object, relation, relation_key, created_at, last_seen)"
+        " select 'rel_new', (select id from entity where uid = 'ent_twin'), id, 'likes', 'likes', 1, 1"
+        " from entity where name = 'Grace'",
+    )
+    assert left(app.memory().doctor(repair=True)) == set()
+    assert looking.query(filled, "select name, pinned from entity where name_key = 'ada' and trash is null") == [
+        ("Ada", 1)
+    ]
+    related = looking.query(
+        filled,
+        "select relation.relation from relation join entity on entity.id = relation.subject"
+        " where entity.name = 'Ada' order by 1",
+    )
+    assert related == ["knows", "likes"]
+    assert looking.query(filled, f"select chunk from mention where entity = {_ENTITY}")[0] == 1
+
+
+def test_what_was_trash_without_a_receipt_can_be_undone(filled: Path, app: App) -> None:
+    damage(filled, "delete from receipt")
+    app.memory().doctor(repair=True)
+    (item,) = app.memory().trash()[0][:1]
+    assert app.memory().undo(item.receipt_id).totals.memories == 1
+    assert app.memory().doctor() == Checkup("default", ())
+
+
+def test_a_model_that_is_not_at_hand_leaves_the_chunk_and_says_why(filled: Path, app: App) -> None:
+    damage(filled, "delete from vector where chunk = 1; update meta set value = replace(value, 'wordllama', 'other')")
+    checkup = app.memory().doctor(repair=True)
+    assert left(checkup) == {"chunk_without_vector"}
+    assert any("other" in note for note in checkup.notes)
+
+
+def test_an_unknown_workspace_is_an_error(app: App, home: Path) -> None:
+    with pytest.raises(UnknownWorkspace):
+        app.memory().doctor(repair=True)
+    assert not home.exists()
+
+
+def test_every_invariant_has_words_and_a_way_out() -> None:
+    for name, invariant in INVARIANTS.items():
+        assert invariant.one, name
+        assert invariant.many, name
+        assert bool(invariant.cure) != bool(invariant.next_step), name

@@ -1,0 +1,196 @@
+"""Backup and restore among writers, full disks and kills."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App
+from memsweep.model.care import Checkup
+from tests.care import stores
+from tests.support import commands, looking
+from tests.support.nursery import Nursery
+
+HEALTHY = Checkup("default", ())
+
+
+# others write
+
+
+def test_a_backup_among_four_writers_holds_what_was_acknowledged(
+    nursery: Nursery, app: App, home: Path, tmp_path: Path
+) -> None:
+    writers = [nursery.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(4)]
+    acknowledged: set[str] = set()
+    for number in range(3):
+        acknowledged |= {writer.said()[0] for writer in writers for _ in range(5)}
+        backup = app.memory().backup(tmp_path / f"{number}.backup")
+        app.restore(backup.path, f"copy{number}")
+        file = looking.file_of(home, f"copy{number}")
+        assert set(looking.query(file, "select uid from live_memory")) >= acknowledged
+        assert looking.problems(file) == []
+        assert app.memory(f"copy{number}").doctor() == Checkup(f"copy{number}", ())
+    said = {line[0] for writer in writers for line in writer.kill()}
+    file = looking.file_of(home)
+    assert set(looking.query(file, "select uid from live_memory")) >= acknowledged | said
+    assert looking.problems(file) == []
+
+
+def test_a_doctor_among_four_writers_finds_nothing_and_disturbs_nobody(nursery: Nursery, app: App, home: Path) -> None:
+    writers = [nursery.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(4)]
+    for _ in range(3):
+        for writer in writers:
+            writer.said()
+        assert app.memory().doctor(repair=True) == HEALTHY
+    for writer in writers:
+        assert all(isinstance(line, list) for line in writer.kill())
+    assert app.memory().doctor() == HEALTHY
+
+
+def test_compacting_among_writers_loses_nothing(nursery: Nursery, app: App, home: Path) -> None:
+    writers = [nursery.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(2)]
+    acknowledged: set[str] = set()
+    for _ in range(3):
+        acknowledged |= {writer.said()[0] for writer in writers for _ in range(3)}
+        app.memory().compact()
+    acknowledged |= {line[0] for writer in writers for line in writer.kill()}
+    file = looking.file_of(home)
+    assert set(looking.query(file, "select uid from live_memory")) >= acknowledged
+    assert looking.problems(file) == []
+
+
+# the disk is full
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
+    nursery: Nursery, filled: Path, make: Callable[..., App], home: Path, tmp_path: Path, share: float
+) -> None:
+    app = make()
+    whole = app.memory().backup(tmp_path / "old.backup")
+    app.close()
+    kept = Path(whole.path).read_bytes()
+    calls = [
+        ["backup", {"path": str(tmp_path / "new.backup")}],
+        ["backup", {"path": str(tmp_path / "old.backup"), "force": True}],
+        ["restore", {"path": str(tmp_path / "old.backup"), "workspace_id": "other"}],
+    ]
+    limit = int(whole.size_bytes * share)
+    outcomes = nursery.fork("attempt", home, calls=calls, file_size_limit=limit).report()
+    assert [outcome.get("error") for outcome in outcomes] == ["StoreFull"] * 3
+    assert all(".draft" not in outcome["message"] for outcome in outcomes)
+    assert {path.name for path in tmp_path.iterdir()} == {"home", "old.backup"}
+    assert Path(whole.path).read_bytes() == kept
+    assert [path.name for path in (home / "workspaces").glob("*.db")] == [filled.name]
+    assert not list((home / "workspaces").glob(".*"))
+    assert make().memory().doctor() == HEALTHY
+
+
+# killed at every step
+
+
+@pytest.fixture(scope="module")
+def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home and a backup of it."""
+    folder = tmp_path_factory.mktemp("place")
+    stores.copy_of(template, folder / "home")
+    app = stores.open_app(folder / "home")
+    app.memory().backup(folder / "copy.backup")
+    app.memory().add("written after the backup")
+    app.close()
+    return folder
+
+
+def killed(operation: str, place: Path, tmp_path: Path) -> Iterator[tuple[Path, App]]:
+    """Every home that a killed child left, with an app to look at it."""
+    arguments = [sys.executable, "-m", "tests.care.crash", operation, str(place), str(tmp_path / "copies")]
+    (tmp_path / "copies").mkdir()
+    done = commands.run(arguments, home=None)
+    assert done.status == 0, done.err
+    folders = sorted((tmp_path / "copies").iterdir())
+    assert len(folders) > 3
+    for folder in folders:
+        app = stores.open_app(folder / "home")
+        yield folder, app
+        app.close()
+
+
+def restores(app: App, file: Path) -> bool:
+    return app.restore(file, "check", replace=True).seal.memories > 0
+
+
+def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path) -> None:
+    made = []
+    for folder, app in killed("backup", place, tmp_path):
+        there = (folder / "made.backup").exists()
+        made.append(there)
+        assert not there or restores(app, folder / "made.backup")
+        app.memory().backup(folder / "made.backup", force=True)  # sweeps what is left
+        assert {path.name for path in folder.iterdir()} == {"home", "copy.backup", "made.backup"}
+        assert app.memory().doctor() == HEALTHY
+    assert made[0] is False
+    assert made[-1] is True
+
+
+def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
+    old = (place / "copy.backup").read_bytes()
+    kept = []
+    for folder, app in killed("replaced backup", place, tmp_path):
+        kept.append((folder / "copy.backup").read_bytes() == old)
+        assert restores(app, folder / "copy.backup")
+    assert kept == sorted(kept, reverse=True)
+    assert kept[-1] is False
+
+
+def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path: Path) -> None:
+    made = []
+    for folder, app in killed("restore", place, tmp_path):
+        names = [workspace.id for workspace in app.workspaces()]
+        made.append("other" in names)
+        if made[-1]:
+            assert app.memory("other").search("Ada").hits
+            assert looking.problems(looking.file_of(folder / "home", "other")) == []
+        assert app.memory().doctor(repair=True).left == ()
+        assert [workspace.id for workspace in app.workspaces()] == names
+        app.restore(folder / "copy.backup", "other", replace=True)
+        assert not list((folder / "home" / "workspaces").glob(".*"))
+    assert made == sorted(made)
+    assert made[-1] is True
+
+
+def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
+    before = stores.dump(looking.file_of(place / "home"), without=("meta",))
+    swapped = []
+    for folder, app in killed("replacing restore", place, tmp_path):
+        file = looking.file_of(folder / "home")
+        swapped.append(file.name != looking.file_of(place / "home").name)
+        old = folder / "home" / "workspaces" / looking.file_of(place / "home").name
+        assert stores.dump(old, without=("meta",)) == before
+        assert looking.problems(file) == []
+        assert app.memory().doctor(repair=True).left == ()
+    assert swapped == sorted(swapped)
+    assert swapped[-1] is True
+
+
+def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
+    damaged = tmp_path / "damaged"
+    stores.copy_place(place, damaged)
+    with looking.open_file(looking.file_of(damaged / "home")) as db:
+        db.execute(
+            "delete from memory_tag; delete from thread; update chunk set position = position + 1;"
+            "delete from chunk_fts_docsize where id = 4; insert into vector values (999, x'00');"
+            "insert into mention (chunk, entity) values (999, 999); delete from receipt"
+        )
+    for _, app in killed("repair", damaged, tmp_path):
+        assert app.memory().doctor(repair=True).left == ()
+        assert app.memory().doctor() == HEALTHY
+
+
+def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path) -> None:
+    before = stores.dump(looking.file_of(place / "home"))
+    for folder, app in killed("compact", place, tmp_path):
+        assert app.memory().doctor() == HEALTHY
+        assert stores.dump(looking.file_of(folder / "home")) == before

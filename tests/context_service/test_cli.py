@@ -1,0 +1,101 @@
+"""The command line of the context window, as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import memsweep
+
+MESSAGES = [
+    {"role": "system", "content": "You are a careful engineer."},
+    {"role": "user", "content": "Staging is db-7.internal, port 6432."},
+    *({"role": "assistant", "content": f"Thinking about step {n} of many. " * 8} for n in range(20)),
+    {"role": "user", "content": "Which port does staging use?"},
+]
+
+
+@pytest.fixture
+def filled(home: Path, tmp_path: Path) -> Path:
+    file = tmp_path / "messages.json"
+    file.write_text(json.dumps(MESSAGES))
+    said = memsweep("context", "import", str(file), home=home)
+    assert said.out.startswith("23 segments added; 0 → ")
+    return home
+
+
+def test_a_window_is_imported_analyzed_pruned_and_restored(filled: Path) -> None:
+    seen = memsweep("context", "analyze", "--budget", "300", home=filled)
+    assert "soft 100,000, hard 200,000, counted by o200k_base" in seen.out
+    assert "message" in seen.out
+    assert "█" in seen.out
+    assert "no root leads to it" in seen.out
+    done = memsweep("context", "prune", "--budget", "300", "--yes", "--json", home=filled).json
+    assert done["tokens_after"] <= 300
+    assert len(done["stashed"]) > 5
+    found = memsweep("context", "search", "step", home=filled)
+    assert "in the stash" in found.out
+    back = memsweep("context", "restore", "-q", "step 3", "--budget", "80", "--json", home=filled).json
+    assert 0 < back["tokens_after"] - back["tokens_before"] <= 80
+    undone = memsweep("undo", done["receipt_id"], home=filled)
+    assert "segments" in undone.out
+    assert memsweep("context", "analyze", "--json", home=filled).json["tokens_before"] == done["tokens_before"]
+
+
+def test_without_a_yes_nothing_moves_and_the_plan_can_be_applied_later(filled: Path) -> None:
+    said = memsweep("context", "prune", "--budget", "300", home=filled)
+    command = said.out.strip().splitlines()[-1].partition("memsweep ")[2].split()
+    assert said.out.strip().splitlines()[-1].startswith("Nothing was moved.")
+    done = memsweep(*command, home=filled)
+    assert "stashed" in done.out
+    assert "To bring it back: memsweep undo rcpt_" in done.out
+    again = memsweep(*command, home=filled)
+    assert (again.status, again.err.startswith("Error: plan")) == (4, True)
+
+
+def test_ids_are_pruned_pinned_and_refused(filled: Path) -> None:
+    segments = memsweep("context", "export", home=filled).json["segments"]
+    first, second = segments[0]["segment_id"], segments[1]["segment_id"]
+    assert memsweep("context", "pin", second, "nobody", "--json", home=filled).json["refused"] == [
+        {"segment_id": "nobody", "reason": "unknown"}
+    ]
+    said = memsweep("context", "prune", first, second, home=filled)
+    assert f"refused: {first} (holds for the whole session)" in said.out
+    assert f"refused: {second} (pinned)" in said.out
+    memsweep("context", "unpin", second, home=filled)
+    assert memsweep("context", "prune", second, "--strategy", "delete", home=filled).status == 4
+    gone = memsweep("context", "prune", second, "--strategy", "delete", "--yes", "--json", home=filled).json
+    assert [each["segment_id"] for each in gone["deleted"]] == [second]
+    assert memsweep("trash", home=filled).out.count("segment") == 1
+
+
+def test_an_export_is_an_import(filled: Path) -> None:
+    memsweep("context", "prune", "--budget", "300", "--yes", home=filled)
+    whole = memsweep("context", "export", "--all", home=filled)
+    part = memsweep("context", "export", home=filled)
+    assert len(part.json["segments"]) < len(whole.json["segments"]) == 23
+    quiet = {"MEMSWEEP_CONTEXT_CHANGES_PER_STEP": "1000"}  # a step would count one more survival
+    memsweep("context", "import", "-", "-p", "copy", home=filled, stdin=whole.raw, **quiet)
+    assert memsweep("context", "export", "-p", "copy", home=filled).json == whole.json
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["analyze", "-p", "nowhere"], 3),
+        (["analyze", "-p", "../x"], 2),
+        (["analyze", "--budget", "1", "--target", "1"], 2),
+        (["import", "no-such-file"], 3),
+        (["import", "."], 2),
+        (["prune", "x", "--plan", "y"], 2),
+        (["prune", "--plan", "y"], 3),
+        (["restore"], 2),
+    ],
+)
+def test_mistakes_have_their_exit_status(filled: Path, arguments: list[str], status: int) -> None:
+    said = memsweep("context", *arguments, home=filled)
+    assert (said.status, said.err.startswith("Error: ")) == (status, True)
+    as_json = memsweep("context", *arguments, "--json", home=filled)
+    assert set(json.loads(as_json.err)["error"]) == {"code", "message", "hint"}

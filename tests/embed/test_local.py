@@ -1,0 +1,102 @@
+"""The bundled model."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.embed.local import LocalEmbedder
+from memsweep.embed.protocol import quantise
+from tests.support.commands import run
+
+NO_NETWORK = """
+import socket
+def refuse(*_, **__):
+    raise AssertionError("the network was touched")
+class Refusing(socket.socket):
+    __init__ = refuse
+socket.socket, socket.create_connection, socket.getaddrinfo = Refusing, refuse, refuse
+import memsweep
+with memsweep.open_memory() as memory:
+    added = memory.add("Ada Lovelace wrote the first program.")
+    assert memory.search("program").hits[0].passage.memory_id == added.memory_id
+    assert memory.reembed() == 1
+import sys
+assert not {"wordllama", "requests", "httpx", "huggingface_hub"} & set(sys.modules), "something heavy was imported"
+print("quiet")
+"""
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+def test_the_bundled_model_never_touches_the_network(home: Path) -> None:
+    ran = run([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0")
+    assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
+
+
+def test_it_gives_a_row_for_each_text_in_the_same_order(embedder: LocalEmbedder) -> None:
+    texts = [f"text number {number}" for number in range(50)]
+    rows = embedder.embed(texts)
+    assert rows.shape == (50, embedder.model.dimension)
+    assert rows.dtype == np.float32
+    for text, row in zip(texts, rows, strict=True):
+        np.testing.assert_allclose(embedder.embed([text])[0], row, atol=1e-3)
+    assert embedder.embed([]).shape == (0, 256)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
+def test_any_text_has_a_finite_vector(embedder: LocalEmbedder, texts: list[str]) -> None:
+    assert np.isfinite(embedder.embed(texts)).all()
+
+
+def test_similar_texts_are_closer_than_others(embedder: LocalEmbedder) -> None:
+    dog, puppy, tax = embedder.embed(["a dog barks", "the puppy barked", "income tax declaration"])
+
+    def cosine(one: np.ndarray, other: np.ndarray) -> float:
+        return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+    assert cosine(dog, puppy) > cosine(dog, tax) + 0.2
+
+
+def test_many_threads_may_load_and_use_it_at_once() -> None:
+    embedder, rows = LocalEmbedder(), []
+    barrier = threading.Barrier(8)
+
+    def work() -> None:
+        barrier.wait()
+        rows.append(embedder.embed(["the same text"])[0].tobytes())
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(rows) == 8
+    assert len(set(rows)) == 1
+
+
+FLOATS = st.floats(-1e6, 1e6, width=32)
+
+
+@given(st.lists(st.lists(FLOATS, min_size=4, max_size=4), max_size=6))
+def test_a_quantised_row_keeps_its_direction(values: list[list[float]]) -> None:
+    rows = np.array(values, np.float32).reshape(len(values), 4)
+    packed = quantise(rows)
+    assert [len(data) for data in packed] == [4] * len(values)
+    for row, data in zip(rows, packed, strict=True):
+        kept = np.frombuffer(data, np.int8).astype(np.float64)
+        peak = float(np.abs(row).max())
+        if peak == 0:
+            assert not kept.any()
+        else:
+            assert np.abs(kept).max() == 127
+            np.testing.assert_allclose(kept / 127, row.astype(np.float64) / peak, atol=0.5 / 127 + 1e-6)

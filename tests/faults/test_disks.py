@@ -1,0 +1,170 @@
+"""Full and read-only disks: a clear error, nothing lost, nothing half-done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App
+from tests.support import looking
+from tests.support.commands import memsweep, run
+from tests.support.nursery import Nursery
+
+BIG = "All work and no play makes Jack a dull boy. " * 400
+
+
+def add(text: str) -> list[object]:
+    return ["add", {"text": text}]
+
+
+def test_a_limit_on_the_size_of_files_is_a_full_disk(nursery: Nursery, home: Path, app: App) -> None:
+    app.memory().add("before")
+    app.close()
+    size = looking.file_of(home).stat().st_size
+    calls = [add(f"{number} {BIG}") for number in range(20)]
+    last = [["search", {"query": "before"}], ["stats", {}], ["get", {"memory_id": "x"}]]
+    outcomes = nursery.fork("attempt", home, calls=[*calls, *last], file_size_limit=size + 150_000).report()
+    *added, found, stats, missing = outcomes
+    kept = [outcome for outcome in added if "result" in outcome]
+    refused = [outcome for outcome in added if "error" in outcome]
+    assert kept
+    assert refused
+    assert {outcome["error"] for outcome in refused} == {"StoreFull"}
+    assert all(looking.file_of(home).name in outcome["message"] for outcome in refused)
+    assert all("nothing was changed" in outcome["message"] for outcome in refused)
+    assert found["result"]["hits"][0]["passage"]["text"] == "before"
+    assert stats["result"]["total_memories"] == 1 + len(kept)
+    assert missing["error"] == "NotFound"
+    assert looking.problems(looking.file_of(home)) == []
+    assert app.memory().stats().total_memories == 1 + len(kept)
+    assert app.memory().add("there is space again").duplicate_of is None
+
+
+@pytest.mark.parametrize("limit", [1, 4096, 20_000, 60_000])
+def test_no_space_for_a_new_workspace_leaves_nothing_of_it(nursery: Nursery, home: Path, app: App, limit: int) -> None:
+    (outcome,) = nursery.fork("attempt", home, calls=[add("first")], file_size_limit=limit).report()
+    assert outcome["error"] == "StoreFull"
+    assert not list((home / "workspaces").glob("*"))
+    assert app.workspaces() == []
+    app.memory().add("there is space again")
+    assert app.memory().stats().total_memories == 1
+
+
+def test_a_full_disk_while_the_vector_file_is_written_does_no_harm(nursery: Nursery, home: Path, app: App) -> None:
+    for number in range(200):
+        app.memory().add(f"note number {number}")
+    app.close()
+    call = ["search", {"query": "note number 7"}]
+    limit = 40_000  # less than the vectors need, more than the log's index
+    (outcome,) = nursery.fork("search_with_small_tail", home, calls=[call], file_size_limit=limit).report()
+    assert outcome["result"]["hits"][0]["passage"]["text"] == "note number 7"
+    assert not list((home / "workspaces").glob("*.vec"))
+    assert not list((home / "workspaces").glob("*.draft"))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of two megabytes, where mounting one is allowed."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs", str(folder)]
+    try:
+        done = subprocess.run(mount, capture_output=True, check=False)
+    except OSError:
+        pytest.skip("there is no mount here")
+    if done.returncode:
+        pytest.skip("mounting is not allowed here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_file_system_refuses_and_keeps_what_is_there(nursery: Nursery, small_disk: Path, app: App) -> None:
+    home = small_disk / "home"
+    calls = [add(f"{number} {BIG}") for number in range(60)]
+    outcomes = nursery.fork("attempt", home, calls=[*calls, ["stats", {}]]).report()
+    *added, stats = outcomes
+    kept = sum("result" in outcome for outcome in added)
+    assert 0 < kept < 60
+    assert {outcome["error"] for outcome in added if "error" in outcome} == {"StoreFull"}
+    assert stats["result"]["total_memories"] == kept
+    file = looking.file_of(home)
+    assert looking.problems(file) == []
+    assert looking.count(file) == kept
+    said = memsweep("remember", "one more " + BIG, home=home)
+    assert said.status in (0, 5)
+    said = memsweep("stats", "--json", home=home)
+    assert said.json["total_memories"] >= kept
+
+
+@pytest.fixture
+def filled(home: Path, app: App) -> Path:
+    app.memory().add("something precious")
+    app.close()
+    return home
+
+
+READS = [["search", "precious"], ["stats"], ["get", "mem_000000000000"], ["workspace", "list"]]
+WRITES = [["remember", "another"], ["workspace", "create", "new"], ["workspace", "delete", "default", "--yes"]]
+
+
+@pytest.mark.parametrize("command", [*READS, *WRITES], ids=" ".join)
+def test_a_read_only_folder_is_named(filled: Path, command: list[str]) -> None:
+    folders = [filled, filled / "workspaces"]
+    files = [path for path in filled.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    for path in files:
+        path.chmod(0o400)
+    for folder in folders:
+        folder.chmod(0o500)
+    try:
+        ran = memsweep(*command, home=filled, as_ordinary_user=True)
+    finally:
+        for folder in folders:
+            folder.chmod(0o700)
+    assert ran.status == 5, ran
+    assert str(filled) in ran.err
+    assert ran.err.startswith("Error: ")
+    assert {path: path.read_bytes() for path in files} == before
+    assert sorted(path for path in filled.rglob("*") if path.is_file()) == sorted(files)
+
+
+@pytest.mark.parametrize("command", [*READS, *WRITES], ids=" ".join)
+def test_a_home_that_cannot_be_entered_is_named(filled: Path, command: list[str]) -> None:
+    filled.chmod(0o000)
+    try:
+        ran = memsweep(*command, home=filled, as_ordinary_user=True)
+    finally:
+        filled.chmod(0o700)
+    assert ran.status == 5, ran
+    assert str(filled) in ran.err
+
+
+def test_a_home_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    ran = memsweep("remember", "x", home=locked / "home", as_ordinary_user=True)
+    assert ran.status == 5
+    assert str(locked / "home") in ran.err
+    assert "MEMSWEEP_HOME" in ran.err
+    assert list(locked.iterdir()) == []
+
+
+REFUSED = """
+import memsweep
+from memsweep.errors import StoreReadOnly
+try:
+    memsweep.open_memory("brand-new").add("x")
+except StoreReadOnly as error:
+    print(error)
+"""
+
+
+def test_the_library_names_a_read_only_folder_too(filled: Path) -> None:
+    (filled / "workspaces").chmod(0o500)
+    ran = run([sys.executable, "-c", REFUSED], home=filled, as_ordinary_user=True)
+    (filled / "workspaces").chmod(0o700)
+    assert str(filled / "workspaces") in ran.out

@@ -1,0 +1,167 @@
+"""Several processes and threads at work on one workspace: nothing is lost and nobody sees an error."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App
+from tests.support import looking
+from tests.support.nursery import Nursery
+
+TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
+SAME = "the very same sentence about Ada Lovelace"
+
+
+@pytest.mark.soak
+def test_eight_processes_adding_500_memories_each_to_a_new_workspace_lose_nothing(nursery: Nursery, home: Path) -> None:
+    each = 500 * TIMES
+    children = [nursery.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(8)]
+    for child in children:
+        assert child.said() == "ready"
+    for child in children:
+        child.go()
+    ids = [memory_id for child in children for memory_id in child.report()]
+    (file,) = looking.files_of(home)
+    assert len(ids) == len(set(ids)) == 8 * each
+    assert set(looking.query(file, "select uid from live_memory")) == set(ids)
+    assert looking.problems(file) == []
+    assert list(file.parent.glob("*.db")) == [file]
+
+
+@pytest.mark.soak
+def test_writers_and_readers_at_once_find_what_they_wrote(nursery: Nursery, home: Path) -> None:
+    children = [nursery.fork("add_and_search", home, rounds=25 * TIMES, prefix=f"word{n}") for n in range(4)]
+    assert [child.report() for child in children] == [0] * 4
+    file = looking.file_of(home)
+    assert looking.count(file) == 4 * 25 * TIMES
+    assert looking.problems(file) == []
+
+
+def test_the_same_text_from_several_processes_is_one_memory(nursery: Nursery, home: Path) -> None:
+    calls = [["add", {"text": SAME, "tags": ["common"]}]]
+    children = [
+        nursery.fork("attempt_when_told", home, first=[], then=[*calls, ["add", {"text": SAME, "tags": [f"t{n}"]}]])
+        for n in range(6)
+    ]
+    for child in children:
+        assert child.said() == []
+        child.go()
+    outcomes = [outcome["result"] for child in children for outcome in child.report()]
+    assert len({outcome["memory_id"] for outcome in outcomes}) == 1
+    assert sum(outcome["duplicate_of"] is None for outcome in outcomes) == 1
+    file = looking.file_of(home)
+    (tags,) = looking.query(file, "select group_concat(value, ' ') from memory, json_each(tags)")
+    assert set(tags.split()) == {"common", *(f"t{n}" for n in range(6))}
+    assert looking.query(file, "select version from memory") == [12]
+    assert looking.problems(file) == []
+
+
+def test_a_workspace_created_by_two_processes_at_once_is_made_once(nursery: Nursery, home: Path) -> None:
+    for round_ in range(3):
+        call = ["create_workspace", {"workspace_id": f"w{round_}", "description": "x"}]
+        children = [nursery.fork("attempt_when_told", home, first=[], then=[call]) for _ in range(4)]
+        for child in children:
+            assert child.said() == []
+        for child in children:
+            child.go()
+        outcomes = [child.report()[0] for child in children]
+        assert Counter(outcome.get("error", "created") for outcome in outcomes) == {"created": 1, "AlreadyExists": 3}
+    assert len(list((home / "workspaces").glob("*.db"))) == 3
+
+
+def test_the_turns_of_a_thread_written_by_several_processes_have_one_order(nursery: Nursery, home: Path) -> None:
+    calls = [["add", {"text": f"turn {{}} {n}", "thread_id": "talk"}] for n in range(20)]
+    children = [
+        nursery.fork("attempt", home, calls=[["add", {**call, "text": call["text"].format(who)}] for _, call in calls])
+        for who in range(4)
+    ]
+    for child in children:
+        assert all("result" in outcome for outcome in child.report())
+    rows = looking.query(looking.file_of(home), "select stream_position from chunk order by id")
+    assert rows == list(range(80))
+
+
+def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(nursery: Nursery, home: Path, app: App) -> None:
+    app.memory("alpha").add("old")
+    child = nursery.fork(
+        "attempt_when_told",
+        home,
+        workspace="alpha",
+        first=[["add", {"text": "older"}], ["search", {"query": "old"}]],
+        then=[["stats", {}], ["search", {"query": "old"}], ["add", {"text": "new"}], ["search", {"query": "new"}]],
+    )
+    assert len(child.said()[1]["result"]["hits"]) == 2
+    app.delete_workspace("alpha", confirm=True)
+    app.create_workspace("alpha")
+    child.go()
+    stats, found, added, again = child.report()
+    assert stats["result"]["total_memories"] == 0
+    assert found["result"]["hits"] == []
+    assert added["result"]["duplicate_of"] is None
+    assert [hit["passage"]["text"] for hit in again["result"]["hits"]] == ["new"]
+    assert app.memory("alpha").stats().total_memories == 1
+
+
+def test_who_has_a_deleted_workspace_open_is_told_it_is_gone(nursery: Nursery, home: Path, app: App) -> None:
+    app.memory("alpha").add("old")
+    child = nursery.fork(
+        "attempt_when_told",
+        home,
+        workspace="alpha",
+        first=[["stats", {}]],
+        then=[["stats", {}], ["get", {"memory_id": "x"}]],
+    )
+    child.said()
+    app.delete_workspace("alpha", confirm=True)
+    child.go()
+    assert [outcome["error"] for outcome in child.report()] == ["UnknownWorkspace"] * 2
+
+
+def test_processes_that_find_the_registry_lost_make_it_again_together(nursery: Nursery, home: Path, app: App) -> None:
+    for number in range(5):
+        app.memory(f"w{number}").add("kept")
+    app.close()
+    for file in home.glob("registry.db*"):
+        file.unlink()
+    children = [
+        nursery.fork(
+            "attempt_when_told", home, workspace=f"w{n}", first=[], then=[["add", {"text": f"by {n}"}], ["stats", {}]]
+        )
+        for n in range(5)
+    ]
+    for child in children:
+        child.said()
+    for child in children:
+        child.go()
+    for child in children:
+        _, stats = child.report()
+        assert stats["result"]["total_memories"] == 2
+    assert len(list((home / "workspaces").glob("*.db"))) == 5
+
+
+def test_one_memory_may_be_used_by_many_threads(nursery: Nursery, home: Path) -> None:
+    assert nursery.fork("threads", home, count=8, rounds=10).report() == []
+    file = looking.file_of(home)
+    assert looking.count(file) == 80
+    assert looking.problems(file) == []
+
+
+def test_a_memory_that_was_open_when_its_process_forked_serves_both(nursery: Nursery, home: Path) -> None:
+    assert nursery.fork("fork_while_open", home, count=30).report() == 0
+    file = looking.file_of(home)
+    assert looking.count(file) == 61
+    assert looking.problems(file) == []
+
+
+def test_readers_do_not_wait_for_a_writer(app: App, home: Path) -> None:
+    app.memory().add("something to find")
+    with looking.open_file(looking.file_of(home)) as db:
+        db.execute("begin immediate")
+        db.execute("update memory set text = 'not yet'")
+        assert app.memory().search("something").hits[0].passage.text == "something to find"
+        assert app.memory().stats().total_memories == 1
+        db.execute("rollback")

@@ -1,0 +1,493 @@
+"""Stores made to order: rows written straight into a workspace file, read back whole, judged by a naive oracle.
+
+The oracle knows the rules in plain words and nothing of the product: it follows relations step by step
+until nothing new is reached, and has no union-find, no temporary lists, no SQL of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memsweep.app import App, Memory, make_app
+from memsweep.gc.collect import Collecting
+from memsweep.model.ids import make_id
+from memsweep.model.text import content_hash
+from memsweep.model.times import to_micros
+from memsweep.settings import load_settings
+from tests.support import looking
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = 86_400_000_000
+DIMENSION = 4
+MEMORY_DISK = "/dev/shm" if os.path.isdir("/dev/shm") else None  # thousands of stores, none of which meets a power cut
+KINDS = ("memory", "chunk", "entity", "relation")
+# What a collection writes about itself; everything else must come back as it was.
+RECORDS = {"plan", "plan_item", "receipt", "audit", "sqlite_sequence", "tombstone"}
+
+
+@dataclass(frozen=True)
+class Note:
+    """A memory to be written. `path` makes it a code file; `chunks` = 0 makes it an empty one."""
+
+    text: str
+    path: str | None = None
+    root: int = 0
+    stale: bool = False
+    pinned: bool = False
+    age_days: float = 10.0
+    seen_days: float | None = None
+    never_seen: bool = False
+    expires_days: float | None = None
+    thread: str | None = None
+    chunks: int = 1
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    type: str = "Concept"
+    pinned: bool = False
+    handed_in: bool = False
+    age_days: float = 10.0
+
+
+@dataclass(frozen=True)
+class Link:
+    """A relation between things by their index; `sources` are the memories that state it."""
+
+    subject: int
+    object: int
+    relation: str = "knows"
+    handed_in: bool = False
+    sources: tuple[int, ...] = ()
+    weight: float | None = 1.0
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A whole store: `mentions` are (memory, chunk, thing), `strays` chunks without a memory and what they mention."""
+
+    notes: tuple[Note, ...] = ()
+    things: tuple[Thing, ...] = ()
+    links: tuple[Link, ...] = ()
+    mentions: tuple[tuple[int, int, int], ...] = ()
+    strays: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass
+class Place:
+    """An open workspace and its file."""
+
+    home: Path
+    app: App
+    workspace: str = "default"
+    ticks: Iterator[int] = field(default_factory=count)
+
+    @property
+    def memory(self) -> Memory:
+        return self.app.memory(self.workspace)
+
+    @property
+    def file(self) -> Path:
+        return looking.file_of(self.home, self.workspace)
+
+    def tools(self, now: datetime = NOW, **settings: Any) -> Collecting:
+        """The collector with a clock that stands still."""
+        return Collecting(
+            store=self.app.engine.open(self.workspace).collector,
+            workspace_id=self.workspace,
+            actor="tester",
+            clock=lambda: now,
+            new_id=self.new_id,
+            **settings,
+        )
+
+    def new_id(self, prefix: str) -> str:
+        return make_id(prefix, next(self.ticks).to_bytes(8, "big"))
+
+    def query(self, statement: str, *values: Any) -> list[Any]:
+        return looking.query(self.file, statement, *values)
+
+    def ids(self, table: str, *names: str) -> list[str]:
+        """Ids of entities by name, or of memories by text."""
+        column = "text" if table == "memory" else "name"
+        return [self.query(f"select uid from {table} where {column} = ? order by id desc", name)[0] for name in names]
+
+
+@cache
+def _empty_home() -> tempfile.TemporaryDirectory[str]:
+    """A home with an empty default workspace, made once and copied."""
+    folder = tempfile.TemporaryDirectory(prefix="memsweep-gc-")
+    app = make_app(load_settings({"MEMSWEEP_HOME": folder.name}))
+    app.create_workspace("default")
+    app.close()
+    return folder
+
+
+@contextmanager
+def planted(plot: Plot, now: datetime = NOW) -> Iterator[Place]:
+    """A store of its own with these rows."""
+    with tempfile.TemporaryDirectory(prefix="memsweep-gc-", dir=MEMORY_DISK) as folder:
+        home = Path(folder) / "home"
+        shutil.copytree(_empty_home().name, home)
+        plant(looking.file_of(home), plot, now)
+        app = make_app(load_settings({"MEMSWEEP_HOME": str(home)}))
+        try:
+            yield Place(home, app)
+        finally:
+            app.close()
+
+
+def plant(file: Path, plot: Plot, now: datetime = NOW) -> None:
+    """Write the rows of a plot, with all that belongs to them."""
+    at = to_micros(now)
+    with looking.open_file(file) as db, db:
+        model = json.dumps({"name": "test", "dimension": DIMENSION})
+        db.execute("insert into meta values ('model', ?) on conflict do nothing", (model,))
+        notes = [_plant_note(db, note, at) for note in plot.notes]
+        things = [_plant_thing(db, thing, at) for thing in plot.things]
+        for note, chunk, thing in plot.mentions:
+            if chunk < len(notes[note][1]):
+                db.execute(
+                    "insert or ignore into mention (chunk, entity) values (?, ?)",
+                    (notes[note][1][chunk], things[thing]),
+                )
+        for link in plot.links:
+            _plant_link(db, link, things, [key for key, _ in notes], at)
+        for position, mentioned in enumerate(plot.strays):
+            chunk = _plant_chunk(db, 10_000_000 + position, 0, f"stray piece {position} of nothing")
+            db.executemany("insert into mention (chunk, entity) values (?, ?)", [(chunk, things[n]) for n in mentioned])
+
+
+def _plant_note(db: apsw.Connection, note: Note, at: int) -> tuple[int, list[int]]:
+    thread = None
+    if note.thread is not None:
+        db.execute("insert into thread (uid) values (?) on conflict do nothing", (note.thread,))
+        (thread,) = db.execute("select id from thread where uid = ?", (note.thread,)).fetchone()
+    (number,) = db.execute("select coalesce(max(id), 0) + 1 from memory").fetchone()
+    created = at - round(note.age_days * DAY)
+    seen = created if note.seen_days is None else at - round(note.seen_days * DAY)
+    row = {
+        "id": number,
+        "uid": f"mem_{number:012}",
+        "text": note.text,
+        "tags": json.dumps(note.tags),
+        "source": "code_indexer" if note.path else "",
+        "metadata": '{"planted":true}',
+        "thread": thread,
+        "created_at": created,
+        "updated_at": created,
+        "last_seen_at": None if note.never_seen else seen,
+        "expires_at": None if note.expires_days is None else at + round(note.expires_days * DAY),
+        "stale": note.stale,
+        "pinned": note.pinned,
+        "content_hash": content_hash(note.text),
+    }
+    db.execute(f"insert into memory ({', '.join(row)}) values ({', '.join(':' + name for name in row)})", row)
+    db.executemany("insert into memory_tag values (?, ?)", [(tag, number) for tag in note.tags])
+    if note.path is not None:
+        root = f"/repository/{note.root}"
+        db.execute("insert into code_root (id, path) values (?, ?) on conflict do nothing", (note.root + 1, root))
+        db.execute(
+            "insert into code_file (memory, root, path, language, stamp, digest, read_at_ns, lines, functions, classes,"
+            " encoding) values (?, ?, ?, 'python', '1:1', 'd', 1, 1, 0, 0, 'utf-8')",
+            (number, note.root + 1, note.path),
+        )
+    width = -(-len(note.text) // max(1, note.chunks))
+    parts = [note.text[n * width : (n + 1) * width] or "rest" for n in range(note.chunks)]
+    return number, [_plant_chunk(db, number, position, part) for position, part in enumerate(parts)]
+
+
+def _plant_chunk(db: apsw.Connection, memory: int, position: int, text: str) -> int:
+    (number,) = db.execute("select coalesce(max(id), 0) + 1 from chunk").fetchone()
+    db.execute(
+        "insert into chunk (id, uid, memory, position, text, start, first_line, last_line, hash, words)"
+        " values (?, ?, ?, ?, ?, 0, 1, 1, ?, '')",
+        (number, f"chk_{number:012}", memory, position, text, content_hash(text)),
+    )
+    data = bytes((number * step) % 251 for step in range(1, DIMENSION + 1))
+    db.execute("insert into vector values (?, ?)", (number, data))
+    db.execute("insert into chunk_fts (rowid, text) values (?, spread_script(? || ' '))", (number, text))
+    return number
+
+
+def _plant_thing(db: apsw.Connection, thing: Thing, at: int) -> int:
+    (number,) = db.execute("select coalesce(max(id), 0) + 1 from entity").fetchone()
+    db.execute(
+        "insert into entity (id, uid, name, name_key, type, type_key, handed_in, pinned, created_at, last_seen)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number, f"ent_{number:012}", thing.name, thing.name.lower(), thing.type, thing.type.lower(),
+            thing.handed_in, thing.pinned, at - round(thing.age_days * DAY), at,
+        ),
+    )  # fmt: skip
+    return number
+
+
+def _plant_link(db: apsw.Connection, link: Link, things: Sequence[int], notes: Sequence[int], at: int) -> None:
+    (number,) = db.execute("select coalesce(max(id), 0) + 1 from relation").fetchone()
+    db.execute(
+        "insert or ignore into relation (id, uid, subject, object, relation, relation_key, weight, handed_in, created_at,"
+        " last_seen, valid_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            number, f"rel_{number:012}", things[link.subject], things[link.object], link.relation, link.relation,
+            link.weight, link.handed_in, at, at, at,
+        ),
+    )  # fmt: skip
+    if db.changes():
+        db.executemany("insert into relation_source values (?, ?)", [(number, notes[n]) for n in set(link.sources)])
+
+
+# Reading everything back
+
+
+def dump(file: Path) -> dict[str, list[Any]]:
+    """Every row of every table but the collection's own records, in order; and the full text agrees with them."""
+    with looking.open_file(file) as db:
+        tables = [
+            name
+            for name, kind in db.execute("select name, type from pragma_table_list where schema = 'main'")
+            if kind == "table" and not name.startswith("sqlite_") and name not in RECORDS
+        ]
+        rows = {name: sorted(map(repr, db.execute(f'select * from "{name}"'))) for name in tables}
+        db.execute("insert into chunk_fts (chunk_fts, rank) values ('integrity-check', 1)")
+    return rows
+
+
+def live(file: Path) -> dict[str, list[Any]]:
+    """The same without the trash: what every read sees."""
+    statements = {
+        "memory": "select * from live_memory",
+        "chunk": "select chunk.*, vector.data from chunk join vector on vector.chunk = chunk.id where trash is null",
+        "entity": "select * from live_entity",
+        "relation": "select * from live_relation",
+        "mention": "select * from mention where trash is null",
+        "tag": "select * from memory_tag where memory in (select id from live_memory)",
+        "thread": "select * from thread",
+        "code_file": "select * from code_file where memory in (select id from live_memory)",
+        "source": """
+            select * from relation_source
+            where relation in (select id from live_relation) and memory in (select id from live_memory)""",
+        "words": "select id from chunk_fts_docsize",
+    }
+    with looking.open_file(file) as db:
+        rows = {name: sorted(map(repr, db.execute(statement))) for name, statement in statements.items()}
+        db.execute("insert into chunk_fts (chunk_fts, rank) values ('integrity-check', 1)")
+    return rows
+
+
+def trash_of(file: Path, receipt_id: str) -> dict[str, set[int]]:
+    """The keys of what a receipt holds, by kind."""
+    statement = "select {0}.id from {0} join receipt on receipt.id = {0}.trash where receipt.uid = ?"
+    return {kind: set(looking.query(file, statement.format(kind), receipt_id)) for kind in KINDS}
+
+
+def broken(file: Path) -> list[str]:
+    """Invariants that hold in every store, whatever was collected, undone or purged; empty for a whole one."""
+    found = []
+    with looking.open_file(file) as db:
+        found += [str(row[0]) for row in db.execute("pragma integrity_check") if row[0] != "ok"]
+        found += [f"{name}: {row}" for name, statement in _BROKEN.items() for row in db.execute(statement)]
+        db.execute("insert into chunk_fts (chunk_fts, rank) values ('integrity-check', 1)")
+    return found
+
+
+_BROKEN = {
+    "chunk out of step with its memory": """
+        select chunk.uid from chunk join memory on memory.id = chunk.memory where chunk.trash is not memory.trash""",
+    "chunk without vector": "select uid from chunk where id not in (select chunk from vector)",
+    "vector without chunk": "select chunk from vector where chunk not in (select id from chunk)",
+    "words of what is not live": "select id from chunk_fts_docsize where id not in (select id from chunk where trash is null)",
+    "live chunk without words": "select uid from chunk where trash is null and id not in (select id from chunk_fts_docsize)",
+    "mention without ends": """
+        select chunk, entity from mention where chunk not in (select id from chunk) or entity not in (select id from entity)""",
+    "mention out of step with its ends": """
+        select chunk.uid, entity.uid, mention.trash, chunk.trash, entity.trash from mention
+        join chunk on chunk.id = mention.chunk join entity on entity.id = mention.entity
+        where case when chunk.trash is null and entity.trash is null then mention.trash is not null
+              else mention.trash is null or not (mention.trash is chunk.trash or mention.trash is entity.trash) end""",
+    "live memory that mentions what is in the trash": """
+        select chunk.uid, entity.uid from mention join chunk on chunk.id = mention.chunk and chunk.trash is null
+        join memory on memory.id = chunk.memory join entity on entity.id = mention.entity and entity.trash is not null""",
+    "relation without ends": """
+        select uid from relation
+        where subject not in (select id from entity) or object not in (select id from entity)""",
+    "live relation of what is in the trash": """
+        select relation.uid from relation join entity on entity.id in (subject, object)
+        where relation.trash is null and entity.trash is not null""",
+    "statement without ends": """
+        select relation, memory from relation_source
+        where relation not in (select id from relation) or memory not in (select id from memory)""",
+    "tag of no memory": "select tag from memory_tag where memory not in (select id from memory)",
+    "file of no memory": "select path from code_file where memory not in (select id from memory)",
+    "two live files in one place": """
+        select root, path from code_file join live_memory on live_memory.id = code_file.memory
+        group by root, path having count(*) > 1""",
+    "trash of no receipt": """
+        select trash from (select trash from memory union select trash from chunk union select trash from entity
+                           union select trash from relation union select trash from mention)
+        where trash is not null and trash not in (select id from receipt)""",
+    "trash of a purged receipt": """
+        select uid from receipt where purged_at is not null and id in
+            (select trash from memory union select trash from chunk union select trash from entity
+             union select trash from relation)""",
+    "name seen in no chunk": """
+        select name_key from name_seen, json_each(chunks) where value not in (select id from chunk)""",
+    "item of no plan": "select plan from plan_item where plan not in (select id from plan)",
+    "thread of nobody's memory": "select uid from memory where thread is not null and thread not in (select id from thread)",
+}
+
+
+# The oracle
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The live rows as plain dictionaries. `owners`: the memory of each live chunk."""
+
+    memories: dict[int, dict[str, Any]]
+    entities: dict[int, dict[str, Any]]
+    relations: dict[int, dict[str, Any]]
+    mentions: set[tuple[int, int]]
+    sources: dict[int, set[int]]
+    owners: dict[int, int]
+    lone_chunks: set[int]
+
+
+def rows_of(file: Path) -> Rows:
+    with looking.open_file(file) as db:
+
+        def table(name: str) -> list[dict[str, Any]]:
+            cursor = db.execute(f"select * from {name}")
+            return [dict(zip((column[0] for column in cursor.get_description()), row, strict=True)) for row in cursor]
+
+        everything = table("memory")
+        memories = {row["id"]: row for row in everything if row["trash"] is None}
+        owners = {row["id"]: row["memory"] for row in table("chunk") if row["trash"] is None}
+        mentions = {
+            (owners[row["chunk"]], row["entity"])
+            for row in table("mention")
+            if row["trash"] is None and owners.get(row["chunk"]) in memories
+        }
+        sources: dict[int, set[int]] = {}
+        for row in table("relation_source"):
+            if row["memory"] in memories:
+                sources.setdefault(row["relation"], set()).add(row["memory"])
+        return Rows(
+            memories=memories,
+            entities={row["id"]: row for row in table("entity") if row["trash"] is None},
+            relations={row["id"]: row for row in table("relation") if row["trash"] is None},
+            mentions=mentions,
+            sources=sources,
+            owners=owners,
+            lone_chunks={chunk for chunk, memory in owners.items() if memory not in {row["id"] for row in everything}},
+        )
+
+
+def protected(row: dict[str, Any], at: int, grace_days: float = 0.0) -> bool:
+    young = grace_days > 0 and row["created_at"] > at - grace_days * DAY
+    return bool(row["pinned"] or row.get("type_key") == "rule" or young)
+
+
+def protected_now(row: dict[str, Any], grace_days: float = 0.0) -> bool:
+    return protected(row, to_micros(NOW), grace_days)
+
+
+def held_by(rows: Rows, gone: AbstractSet[int] = frozenset()) -> set[int]:
+    """Entities that a live memory mentions."""
+    return {entity for memory, entity in rows.mentions if memory not in gone}
+
+
+def relations_left(rows: Rows, gone: AbstractSet[int]) -> list[dict[str, Any]]:
+    """Relations that are still stated by something, or were handed in, once these memories are gone."""
+    return [
+        relation
+        for key, relation in rows.relations.items()
+        if relation["handed_in"] or not rows.sources.get(key) or rows.sources[key] - gone
+    ]
+
+
+def reached(rows: Rows, gone: AbstractSet[int], at: int, grace_days: float = 0.0) -> set[int]:
+    """Entities that something keeps alive once these memories are gone, directly or over relations."""
+    alive = held_by(rows, gone)
+    alive |= {key for key, row in rows.entities.items() if row["handed_in"] or protected(row, at, grace_days)}
+    alive &= rows.entities.keys()
+    return spread(alive, relations_left(rows, gone))
+
+
+def reached_now(rows: Rows, gone: AbstractSet[int]) -> set[int]:
+    return reached(rows, gone, to_micros(NOW))
+
+
+def spread(alive: set[int], relations: Sequence[dict[str, Any]]) -> set[int]:
+    """Life goes over every relation, until nothing new is reached."""
+    alive = set(alive)
+    while True:
+        before = len(alive)
+        for relation in relations:
+            if relation["subject"] in alive or relation["object"] in alive:
+                alive |= {relation["subject"], relation["object"]}
+        if len(alive) == before:
+            return alive
+
+
+MEMORY_RULES: dict[str, Callable[[Rows, int, float | None], set[int]]] = {
+    "stale_code": lambda rows, at, ttl: {
+        key for key, row in rows.memories.items() if row["source"] == "code_indexer" and row["stale"]
+    },
+    "empty_memories": lambda rows, at, ttl: rows.memories.keys() - set(rows.owners.values()),
+    "expired": lambda rows, at, ttl: {
+        key
+        for key, row in rows.memories.items()
+        if (row["expires_at"] is not None and row["expires_at"] <= at)
+        or (ttl is not None and (row["last_seen_at"] or row["created_at"]) < at - ttl * DAY)
+    },
+}
+
+
+def expected(
+    rows: Rows, strategy: str, now: datetime = NOW, ttl_days: float | None = None, grace_days: float = 0.0
+) -> dict[str, set[int]]:
+    """What a plan of this strategy must hold, by kind."""
+    at = to_micros(now)
+    parts = {"all": ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")}.get(
+        strategy, (strategy,)
+    )
+    memories: set[int] = set()
+    entities: set[int] = set()
+    for part in parts:
+        if part in MEMORY_RULES:
+            memories |= MEMORY_RULES[part](rows, at, ttl_days)
+    memories = {key for key in memories if not protected(rows.memories[key], at, grace_days)}
+    alive = reached(rows, set(), at, grace_days)
+    connected = {end for relation in rows.relations.values() for end in (relation["subject"], relation["object"])}
+    if "orphaned_entities" in parts:
+        entities |= rows.entities.keys() - alive - connected
+    if "unreachable_entities" in parts:
+        entities |= rows.entities.keys() - alive
+    entities |= alive - reached(rows, memories, at, grace_days)  # what loses its root
+    chunks = {key for key, memory in rows.owners.items() if memory in memories}
+    if "orphaned_chunks" in parts:
+        chunks |= rows.lone_chunks
+    relations = {
+        key
+        for key, relation in rows.relations.items()
+        if {relation["subject"], relation["object"]} & entities
+        or (not relation["handed_in"] and rows.sources.get(key) and not rows.sources[key] - memories)
+    }
+    return {"memory": memories, "entity": entities, "chunk": chunks, "relation": relations}

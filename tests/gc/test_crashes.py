@@ -1,0 +1,24 @@
+"""Killed before and after every statement of a collection: the store is as before or as after, and whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from tests.gc.dying import OPERATIONS
+from tests.support.commands import run
+
+# Every second point is enough for every day: before a statement and after the one before it is the same moment.
+STEP = 1 if int(os.environ.get("MEMSWEEP_SOAK", "1")) > 1 else 2
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_killed_at_any_statement_it_is_done_or_not_begun(operation: str) -> None:
+    ran = run([sys.executable, "-m", "tests.gc.dying", operation, str(STEP)], home=None)
+    assert ran.status == 0, ran.err
+    assert ran.json["problems"] == []
+    assert ran.json["points"] > 20
+    assert ran.json["before"] > 0

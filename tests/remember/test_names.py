@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.remember.names import MAX_NAMES, Name, find_names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("I met Ada Lovelace in London.", {"Ada Lovelace": 1, "London": 1}),
+        ("The weather is fine. Tomorrow it rains.", {"Tomorrow": 0}),
+        ("Hey Mel, is it you?", {"Mel": 1}),
+        ("We saw Caroline's dog and Caroline saw us.", {"Caroline": 2}),
+        ("on Monday in March I will go", {}),
+        ("we use SQLite and HTTP/2 at Jean-Luc's", {"SQLite": 1, "HTTP": 1, "Jean-Luc": 1}),
+        ("im Café Müller bei Émile", {"Café Müller": 1, "Émile": 1}),
+        ("all lower case here", {}),
+        ("", {}),
+        ("see 42 and 2026", {}),
+        ("a plan by A for us", {}),
+    ],
+)
+def test_names_are_capitalised_words_with_their_evidence(text: str, names: dict[str, int]) -> None:
+    assert {found.name: found.evidence for found in find_names([text])} == names
+
+
+def test_code_blocks_hold_no_names() -> None:
+    assert find_names(["look:\n```python\nthe Class Foo = Bar\n```\ndone"]) == []
+
+
+def test_a_name_is_counted_over_all_texts_whatever_its_case() -> None:
+    found = find_names(["I know Ada.", "nothing here", "so does ADA, and Ada"])
+    assert found == [Name("Ada", 3, (0, 2))]
+
+
+def test_names_come_in_the_order_of_their_evidence() -> None:
+    assert [name.name for name in find_names(["we met Bob and Ada and again Ada"])] == ["Ada", "Bob"]
+
+
+def test_not_more_names_than_the_limit() -> None:
+    text = " and ".join(f"Name{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(300))
+    assert len(find_names([text])) == MAX_NAMES
+
+
+@given(st.lists(st.text() | st.text("Ab .'’\n\"`", max_size=80), max_size=4))
+def test_any_text_has_names_that_stand_in_it(texts: list[str]) -> None:
+    for found in find_names(texts):
+        assert found.texts
+        assert len(found.name) > 1
+        assert any(found.name in texts[index] for index in found.texts)
+
+
+@pytest.mark.parametrize("part", ["A", "A ", "A.", "```", "```\n", "~~~~\n", "Ab-", ". A", "  ", "\n\n", "'"])
+@pytest.mark.timeout(60)
+def test_a_long_run_of_anything_is_read_without_delay(part: str) -> None:
+    find_names([part * (200_000 // len(part))])

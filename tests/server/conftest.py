@@ -1,0 +1,33 @@
+"""Real server processes, one for each generation of the protocol and each file of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.client import MODES, ServerClient, connected
+
+
+@pytest.fixture(scope="module", params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def served_home(tmp_path_factory: pytest.TempPathFactory, mode: str) -> Path:
+    return tmp_path_factory.mktemp("served") / "home"
+
+
+@pytest.fixture(scope="module")
+def log(served_home: Path) -> Path:
+    return served_home.parent / "log"
+
+
+@pytest.fixture(scope="module")
+def server(served_home: Path, mode: str, log: Path) -> Iterator[ServerClient]:
+    """The full profile: every tool there is."""
+    with connected(served_home, mode, "--profile", "full", log=log) as client:
+        yield client
+    assert "Traceback" not in log.read_text()  # whatever went wrong unseen

@@ -1,0 +1,224 @@
+"""The matrix file that processes share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App, Memory
+from memsweep.embed.protocol import quantise
+from memsweep.model.search import Filters
+from memsweep.store.sqlite import vectors
+from tests.support import looking
+from tests.support.nursery import Nursery
+
+MANY = 60
+
+
+@pytest.fixture(autouse=True)
+def _small_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "_TAIL_MIN", 20)
+
+
+@pytest.fixture
+def texts() -> list[str]:
+    return [f"number {number} speaks of {word}" for number, word in enumerate(WORDS)]
+
+
+WORDS = [
+    f"{first}{second}" for first in ("apple", "river", "music", "stone", "cloud", "paper") for second in "abcdefghij"
+]
+
+
+def fill(memory: Memory, texts: list[str]) -> None:
+    for text in texts:
+        memory.add(text)
+
+
+def by_meaning(memory: Memory, texts: list[str]) -> list[str]:
+    """What each text finds first when it is looked for by its vector alone."""
+    store = memory._app.engine.open(memory.workspace_id)
+    found = []
+    for vector in quantise(memory._app.local_model.embed(texts)):
+        nearest = max(store.candidates("", vector, Filters(), 10), key=lambda item: item.similarity)
+        found.append(store.passages([nearest.key])[nearest.key].text)
+    return found
+
+
+def files(home: Path) -> list[Path]:
+    return sorted((home / "workspaces").glob("*.vec"))
+
+
+def drafts(home: Path) -> list[Path]:
+    return sorted((home / "workspaces").glob("*.draft"))
+
+
+def test_many_memories_are_searched_through_a_file(memory: Memory, home: Path, texts: list[str]) -> None:
+    fill(memory, texts[:15])
+    memory.search("number")
+    assert files(home) == []
+    fill(memory, texts[15:])
+    assert by_meaning(memory, texts) == texts
+    (file,) = files(home)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert file.stat().st_size == memory.stats().vector_bytes == 32 + MANY * (8 + 256)
+    assert drafts(home) == []
+
+
+def test_the_file_is_replaced_as_the_workspace_grows_and_old_ones_go(
+    memory: Memory, home: Path, texts: list[str]
+) -> None:
+    seen = set()
+    for start in range(0, MANY, 10):
+        fill(memory, texts[start : start + 10])
+        assert by_meaning(memory, texts[: start + 10]) == texts[: start + 10]
+        seen |= set(files(home))
+        assert len(files(home)) <= 1
+    assert len(seen) == 2
+
+
+def test_another_process_maps_the_same_file(make: Callable[..., App], home: Path, texts: list[str]) -> None:
+    first, second = make().memory(), make().memory()
+    fill(first, texts[:50])
+    assert by_meaning(first, texts[:5]) == texts[:5]
+    before = files(home)
+    assert by_meaning(second, texts[:5]) == texts[:5]
+    assert files(home) == before
+    fill(first, texts[50:])
+    assert by_meaning(second, texts) == texts
+    assert by_meaning(first, texts) == texts
+    assert len(files(home)) == 1
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda whole: b"",
+    "five bytes": lambda whole: whole[:5],
+    "header only": lambda whole: whole[:32],
+    "truncated": lambda whole: whole[:-1],
+    "too long": lambda whole: whole + b"x",
+    "wrong magic": lambda whole: b"X" + whole[1:],
+    "wrong width": lambda whole: whole[:16] + (128).to_bytes(8, "little") + whole[24:],
+    "wrong count": lambda whole: whole[:24] + (2**60).to_bytes(8, "little") + whole[32:],
+    "garbage": lambda whole: os.urandom(len(whole)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_file_is_ignored_and_made_again(
+    make: Callable[..., App], home: Path, texts: list[str], damage: str
+) -> None:
+    app = make()
+    fill(app.memory(), texts)
+    by_meaning(app.memory(), texts[:1])
+    app.close()
+    (file,) = files(home)
+    whole = file.read_bytes()
+    file.write_bytes(DAMAGE[damage](whole))
+    assert by_meaning(make().memory(), texts) == texts
+    (again,) = files(home)
+    assert again.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["{stem}.None.99999999.vec", "{stem}.7.60.vec", "{stem}.None.x.vec", "{stem}.vec"])
+def test_files_that_do_not_belong_are_not_mapped(
+    make: Callable[..., App], home: Path, texts: list[str], name: str
+) -> None:
+    app = make()
+    fill(app.memory(), texts)
+    app.close()
+    stranger = home / "workspaces" / name.format(stem=looking.file_of(home).stem)
+    stranger.write_bytes(os.urandom(1000))
+    assert by_meaning(make().memory(), texts) == texts
+
+
+def test_a_file_that_cannot_be_written_does_no_harm(memory: Memory, home: Path, texts: list[str]) -> None:
+    fill(memory, texts)
+    stem = looking.file_of(home).stem
+    (home / "workspaces" / f"{stem}.None.{MANY}.vec").mkdir()  # in the way, also for root
+    assert by_meaning(memory, texts) == texts
+    assert drafts(home) == []
+
+
+def test_a_lost_file_does_not_disturb_who_has_it_mapped(memory: Memory, home: Path, texts: list[str]) -> None:
+    fill(memory, texts)
+    by_meaning(memory, texts[:1])
+    for file in files(home):
+        file.unlink()
+    assert by_meaning(memory, texts) == texts
+    assert memory.stats().vector_bytes == 0
+
+
+def test_reembedding_begins_a_new_file(memory: Memory, home: Path, texts: list[str]) -> None:
+    fill(memory, texts)
+    by_meaning(memory, texts[:1])
+    (old,) = files(home)
+    assert memory.reembed() == MANY
+    assert files(home) == []
+    assert by_meaning(memory, texts) == texts
+    (new,) = files(home)
+    assert new != old
+
+
+def test_who_has_the_old_generation_mapped_moves_on(make: Callable[..., App], home: Path, texts: list[str]) -> None:
+    first, second = make().memory(), make().memory()
+    fill(first, texts)
+    assert by_meaning(second, texts) == texts
+    first.reembed()
+    assert by_meaning(second, texts) == texts
+    assert by_meaning(first, texts) == texts
+
+
+def test_processes_share_one_copy_of_the_matrix(nursery: Nursery, home: Path, memory: Memory, texts: list[str]) -> None:
+    fill(memory, texts)
+    call = ["search", {"query": texts[7]}]
+    children = []
+    for _ in range(2):
+        children.append(nursery.fork("search_with_small_tail", home, calls=[call], wait=True, umask=0))
+        (outcome,) = children[-1].said()
+        assert outcome["result"]["hits"][0]["passage"]["text"] == texts[7]
+    (file,) = files(home)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    for child in children:
+        maps = Path(f"/proc/{child.pid}/maps")
+        if maps.exists():
+            assert any(str(file) in line and " r--s " in line for line in maps.read_text().splitlines())
+        child.go()
+        child.rest()
+
+
+def test_a_crash_while_the_file_is_written_leaves_no_half_file(
+    home: Path, make: Callable[..., App], texts: list[str]
+) -> None:
+    """A draft without its name, as `kill -9` leaves it, is never mapped and in time goes."""
+    app = make()
+    fill(app.memory(), texts[:30])
+    stem = looking.file_of(home).stem
+    draft = home / "workspaces" / f"{stem}.None.30.99999.1.draft"
+    draft.write_bytes(b"half of it")
+    assert by_meaning(app.memory(), texts[:30]) == texts[:30]
+    assert drafts(home) == []
+
+
+def test_an_older_database_that_was_put_back_does_not_meet_the_newer_vectors(
+    home: Path, make: Callable[..., App], texts: list[str]
+) -> None:
+    """Its keys are given out again, to other texts."""
+    app = make()
+    fill(app.memory(), texts[:5])
+    app.close()
+    file = looking.file_of(home)
+    backup = shutil.copy(file, home / "backup")
+    fill(app.memory(), texts[5:40])
+    assert by_meaning(app.memory(), texts[:40]) == texts[:40]
+    app.close()
+    assert len(files(home)) == 1
+    os.replace(backup, file)
+    others = texts[:9:-1]
+    app = make()
+    fill(app.memory(), others)
+    assert by_meaning(app.memory(), others) == others

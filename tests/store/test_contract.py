@@ -1,0 +1,494 @@
+"""What every engine promises (`memsweep.store.protocol`), whichever it is.
+
+Another engine is another line in ENGINES; a test that it cannot pass is marked there with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from memsweep.errors import AlreadyExists, EmbedderError, ModelMismatch, UnknownWorkspace
+from memsweep.model.memory import (
+    Draft,
+    EmbeddingModel,
+    Fact,
+    NamedThing,
+    NewChunk,
+    NewFact,
+    NewMemory,
+    NewMention,
+    Workspace,
+)
+from memsweep.model.search import Candidate, Filters, Place
+from memsweep.model.text import content_hash
+from memsweep.store.protocol import Engine, Store
+from memsweep.store.sqlite.engine import SqliteEngine
+
+ENGINES: dict[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine}
+
+NOW = datetime(2026, 3, 31, 18, 0, 0, 123456, UTC)
+MODEL = EmbeddingModel("test", 4)
+OTHER = EmbeddingModel("other", 6)
+NUMBERS = count(1)
+
+
+@pytest.fixture(params=ENGINES)
+def make_engine(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[], Engine]]:
+    """Engines on the same home: what two processes would have."""
+    made: list[Engine] = []
+
+    def make() -> Engine:
+        made.append(ENGINES[request.param](home))
+        return made[-1]
+
+    yield make
+    for engine in made:
+        engine.close()
+
+
+@pytest.fixture
+def engine(make_engine: Callable[[], Engine]) -> Engine:
+    return make_engine()
+
+
+@pytest.fixture
+def store(engine: Engine) -> Store:
+    return engine.open_or_create("default", NOW)
+
+
+def vector(*values: int) -> bytes:
+    return bytes(value & 0xFF for value in values)
+
+
+def new(
+    text: str,
+    *,
+    vectors: tuple[bytes, ...] = (vector(1, 2, 3, 4),),
+    mentions: tuple[NewMention, ...] = (),
+    facts: tuple[NewFact, ...] = (),
+    now: datetime = NOW,
+    **draft: object,
+) -> NewMemory:
+    """A memory whose text is cut into as many equal chunks as there are vectors."""
+    number = next(NUMBERS)
+    width = -(-len(text) // len(vectors))
+    parts = [text[at * width : (at + 1) * width] for at in range(len(vectors))]
+    chunks = tuple(
+        NewChunk(f"chk_{number}_{at}", part, at * width, at + 1, at + 1, data)
+        for at, (part, data) in enumerate(zip(parts, vectors, strict=True))
+    )
+    return NewMemory(
+        f"mem_{number}",
+        Draft(text, **draft),  # type: ignore[arg-type]
+        content_hash(text),
+        chunks,
+        mentions,
+        facts,
+        now,
+    )
+
+
+def search(store: Store, query: str, data: bytes = vector(1, 2, 3, 4), **filters: object) -> list[str]:
+    """The texts of what words or meaning find, best words first."""
+    found = store.candidates(query, data, Filters(**filters), 50)  # type: ignore[arg-type]
+    passages = store.passages([item.key for item in found])
+    ranked = sorted(found, key=lambda item: (-item.words, -item.similarity))
+    return [passages[item.key].text for item in ranked]
+
+
+def by_words(store: Store, query: str) -> list[str]:
+    found = store.candidates(query, vector(-1, -1, -1, -1), Filters(), 50)
+    return [store.passages([item.key])[item.key].text for item in found if item.words > 0]
+
+
+# workspaces
+
+
+def test_a_new_home_has_no_workspaces(engine: Engine) -> None:
+    assert engine.workspaces() == []
+
+
+def test_a_workspace_is_created_listed_and_deleted(engine: Engine) -> None:
+    made = engine.create("beta", "the second", NOW)
+    engine.create("alpha", "", NOW)
+    assert made == Workspace("beta", "the second", NOW)
+    assert [item.id for item in engine.workspaces()] == ["alpha", "beta"]
+    engine.delete("beta", NOW)
+    assert [item.id for item in engine.workspaces()] == ["alpha"]
+    with pytest.raises(UnknownWorkspace, match="'alpha'"):
+        engine.open("beta")
+
+
+def test_a_workspace_cannot_be_created_twice(engine: Engine) -> None:
+    engine.create("alpha", "first", NOW)
+    with pytest.raises(AlreadyExists, match="'alpha'"):
+        engine.create("alpha", "second", NOW)
+    assert engine.workspaces() == [Workspace("alpha", "first", NOW)]
+
+
+def test_an_unknown_workspace_cannot_be_opened_or_deleted(engine: Engine) -> None:
+    for act in (lambda: engine.open("alpha"), lambda: engine.delete("alpha", NOW)):
+        with pytest.raises(UnknownWorkspace, match="known workspaces: none yet"):
+            act()
+    assert engine.workspaces() == []
+
+
+def test_the_first_write_creates_a_workspace_and_the_second_finds_it(engine: Engine) -> None:
+    engine.open_or_create("alpha", NOW).add(new("one"), MODEL)
+    engine.open_or_create("alpha", NOW + timedelta(days=1)).add(new("two"), MODEL)
+    assert engine.workspaces() == [Workspace("alpha", "", NOW)]
+    assert engine.open("alpha").stats().total_memories == 2
+
+
+def test_a_workspace_deleted_and_made_anew_is_empty(engine: Engine, make_engine: Callable[[], Engine]) -> None:
+    other = make_engine()
+    engine.open_or_create("alpha", NOW).add(new("old"), MODEL)
+    assert other.open("alpha").stats().total_memories == 1
+    engine.delete("alpha", NOW)
+    engine.create("alpha", "new", NOW)
+    for each in (engine, other, make_engine()):
+        assert each.open("alpha").stats().total_memories == 0
+        assert by_words(each.open("alpha"), "old") == []
+
+
+def test_two_engines_on_one_home_see_each_other(engine: Engine, make_engine: Callable[[], Engine]) -> None:
+    other = make_engine()
+    engine.open_or_create("alpha", NOW).add(new("from one"), MODEL)
+    other.open("alpha").add(new("from other"), MODEL)
+    assert sorted(search(engine.open("alpha"), "from")) == ["from one", "from other"]
+    other.delete("alpha", NOW)
+    assert engine.workspaces() == []
+
+
+def test_an_engine_that_was_closed_can_be_opened_again(engine: Engine) -> None:
+    engine.open_or_create("alpha", NOW).add(new("kept"), MODEL)
+    engine.close()
+    assert engine.open("alpha").stats().total_memories == 1
+
+
+# remembering
+
+
+def test_a_memory_comes_back_as_it_was_written(store: Store) -> None:
+    written = new(
+        "Text with 漢字 and 🎉\r\n",
+        tags=("b", "a"),
+        source="chat",
+        metadata={"k": [1, None, {"é": 2.5}]},
+        thread_id="talk",
+        expires_at=NOW + timedelta(days=1),
+        pinned=True,
+    )
+    done = store.add(written, MODEL)
+    assert (done.memory_id, done.chunks_created, done.entities_created, done.duplicate_of) == (written.id, 1, 0, None)
+    memory = store.memory(written.id)
+    assert memory is not None
+    assert memory.text == written.draft.text
+    assert memory.tags == ("b", "a")
+    assert (memory.source, memory.metadata, memory.thread_id) == ("chat", {"k": [1, None, {"é": 2.5}]}, "talk")
+    assert (memory.created_at, memory.updated_at, memory.last_seen_at) == (NOW, NOW, NOW)
+    assert memory.expires_at == NOW + timedelta(days=1)
+    assert (memory.pinned, memory.stale, memory.version, memory.chunk_count) == (True, False, 1, 1)
+
+
+def test_an_unknown_memory_is_none(store: Store) -> None:
+    assert store.memory("mem_nothing") is None
+
+
+def test_a_twin_is_touched_instead_of_stored(store: Store) -> None:
+    first = new("same", tags=("a",), metadata={"x": 1, "y": 1})
+    later = NOW + timedelta(hours=1)
+    store.add(first, MODEL)
+    again = store.add(new("same", tags=("b", "a"), metadata={"y": 2}, pinned=True, now=later), MODEL)
+    assert (again.memory_id, again.duplicate_of, again.chunks_created) == (first.id, first.id, 0)
+    memory = store.memory(first.id)
+    assert memory is not None
+    assert (memory.tags, memory.metadata, memory.pinned) == (("a", "b"), {"x": 1, "y": 2}, True)
+    assert (memory.created_at, memory.last_seen_at, memory.version) == (NOW, later, 2)
+    assert store.stats().total_memories == store.stats().total_chunks == 1
+
+
+def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
+    first = new("same")
+    store.add(first, MODEL)
+    assert store.touch_twin(Draft("same"), content_hash("same"), NOW - timedelta(days=1)) == first.id
+    memory = store.memory(first.id)
+    assert memory is not None
+    assert memory.last_seen_at == NOW
+
+
+def test_a_twin_is_the_same_text_in_the_same_thread(store: Store) -> None:
+    store.add(new("same", thread_id="a"), MODEL)
+    assert store.touch_twin(Draft("same"), content_hash("same"), NOW) is None
+    assert store.touch_twin(Draft("same", thread_id="b"), content_hash("same"), NOW) is None
+    assert store.touch_twin(Draft("other", thread_id="a"), content_hash("same"), NOW) is None
+    assert store.touch_twin(Draft("same", thread_id="a"), content_hash("same"), NOW) is not None
+
+
+def test_names_and_facts_are_kept(store: Store) -> None:
+    ada, bob = NamedThing("Ada", "Person"), NamedThing("Bob", "Person")
+    written = new(
+        "Ada knows Bob",
+        mentions=(NewMention("ent_1", ada, (0,), True), NewMention("ent_2", bob, (), True)),
+        facts=(NewFact("rel_1", Fact(ada, "knows", bob)),),
+    )
+    assert store.add(written, MODEL).entities_created == 2
+    memory = store.memory(written.id)
+    assert memory is not None
+    assert memory.entities == (ada,)
+    assert (store.stats().total_entities, store.stats().total_relations) == (2, 1)
+
+
+def test_a_twin_takes_the_names_and_facts_that_come_with_it(store: Store) -> None:
+    ada, bob = NamedThing("Ada"), NamedThing("Bob")
+    first = new("Ada knows Bob", vectors=(vector(1, 1, 1, 1),))
+    store.add(first, MODEL)
+    again = store.add(
+        new(
+            "Ada knows Bob",
+            vectors=(vector(1, 1, 1, 1), vector(1, 1, 1, 1)),
+            mentions=(NewMention("ent_a", ada, (0,), True), NewMention("ent_b", bob, (1,), True)),
+            facts=(NewFact("rel_a", Fact(ada, "knows", bob)),),
+        ),
+        MODEL,
+    )
+    assert (again.duplicate_of, again.entities_created) == (first.id, 2)
+    memory = store.memory(first.id)
+    assert memory is not None
+    assert set(memory.entities) == {ada, bob}
+    assert store.stats().total_relations == 1
+
+
+def test_a_name_found_by_rule_waits_for_enough_evidence(store: Store) -> None:
+    def seen(text: str, evidence: int) -> NewMemory:
+        mention = NewMention(f"ent_{text}", NamedThing("Mel"), (0,), False, evidence)
+        return new(text, mentions=(mention,))
+
+    one, two, three = seen("one", 1), seen("two", 0), seen("three", 1)
+    assert [store.add(memory, MODEL).entities_created for memory in (one, two, three)] == [0, 0, 1]
+    found = [store.memory(memory.id) for memory in (one, three)]
+    assert [memory.entities for memory in found if memory] == [(NamedThing("Mel"),)] * 2
+
+
+def test_the_first_vector_decides_the_model(store: Store) -> None:
+    assert store.model() is None
+    store.add(new("one"), MODEL)
+    assert store.model() == MODEL
+    with pytest.raises(ModelMismatch, match="memsweep workspace reembed"):
+        store.add(new("two", vectors=(bytes(6),)), OTHER)
+    assert store.stats().total_memories == 1
+    assert store.model() == MODEL
+
+
+def test_counts_and_sizes_are_told(store: Store) -> None:
+    empty = store.stats()
+    assert (empty.total_memories, empty.oldest, empty.newest, empty.model) == (0, None, None, None)
+    store.add(new("one"), MODEL)
+    store.add(new("two parts", vectors=(bytes(4), bytes(4)), now=NOW + timedelta(days=2)), MODEL)
+    stats = store.stats()
+    assert (stats.total_memories, stats.total_chunks, stats.stale_memories) == (2, 3, 0)
+    assert (stats.oldest, stats.newest, stats.model) == (NOW, NOW + timedelta(days=2), MODEL)
+    assert stats.database_bytes > 0
+    assert stats.workspace_id == store.workspace_id == "default"
+
+
+# searching
+
+
+def test_words_are_found_by_their_stem_and_without_accents(store: Store) -> None:
+    store.add(new("The gardens were watered"), MODEL)
+    store.add(new("un café à la plage"), MODEL)
+    assert by_words(store, "watering garden") == ["The gardens were watered"]
+    assert by_words(store, "CAFE") == ["un café à la plage"]
+
+
+@pytest.mark.parametrize("query", ["京都", "ひら", "カナ", "ไทย", "蔵"])
+def test_parts_of_unspaced_scripts_are_found(store: Store, query: str) -> None:
+    store.add(new("私は京都でひらがなとカタカナを学び、地蔵を見た。ภาษาไทยด้วย"), MODEL)
+    store.add(new("都京 逆さま"), MODEL)
+    assert by_words(store, query) == ["私は京都でひらがなとカタカナを学び、地蔵を見た。ภาษาไทยด้วย"]
+
+
+def test_more_and_rarer_words_score_higher(store: Store) -> None:
+    for number in range(20):
+        store.add(new(f"the apple number {number}"), MODEL)
+    store.add(new("the apple and the pear"), MODEL)
+    found = store.candidates("apple pear", vector(-1, -1, -1, -1), Filters(), 50)
+    best = max(found, key=lambda item: item.words)
+    assert store.passages([best.key])[best.key].text == "the apple and the pear"
+    assert all(item.words > 0 for item in found)
+
+
+def test_meaning_is_the_cosine_of_the_vectors(store: Store) -> None:
+    store.add(new("along", vectors=(vector(10, 0, 0, 0),)), MODEL)
+    store.add(new("longer", vectors=(vector(120, 0, 0, 0),)), MODEL)
+    store.add(new("across", vectors=(vector(0, 10, 0, 0),)), MODEL)
+    store.add(new("half", vectors=(vector(10, 10, 0, 0),)), MODEL)
+    found = store.candidates("zzz", vector(50, 0, 0, 0), Filters(), 10)
+    texts = {store.passages([item.key])[item.key].text: round(item.similarity, 3) for item in found}
+    assert texts == {"along": 1.0, "longer": 1.0, "half": 0.707}
+
+
+def test_not_more_than_the_depth_of_each_kind(store: Store) -> None:
+    for number in range(30):
+        store.add(new(f"apple {number}", vectors=(vector(1, number, 0, 0),)), MODEL)
+    assert len(store.candidates("zzz", vector(1, 0, 0, 0), Filters(), 7)) == 7
+    assert len(store.candidates("apple", vector(-1, -1, 0, 0), Filters(), 7)) == 7
+    assert 7 <= len(store.candidates("apple", vector(1, 0, 0, 0), Filters(), 7)) <= 14
+
+
+def test_filters_choose(store: Store) -> None:
+    store.add(new("apple one", tags=("a", "b"), source="chat"), MODEL)
+    store.add(new("apple two", tags=("a",), now=NOW + timedelta(days=1)), MODEL)
+    assert search(store, "apple", tags=("a", "b")) == ["apple one"]
+    assert sorted(search(store, "apple", tags=("a",))) == ["apple one", "apple two"]
+    assert search(store, "apple", source="chat") == ["apple one"]
+    assert search(store, "apple", date_from=NOW + timedelta(hours=1)) == ["apple two"]
+    assert search(store, "apple", date_to=NOW) == ["apple one"]
+    assert search(store, "apple", tags=("a",), source="chat", date_from=NOW, date_to=NOW) == ["apple one"]
+    assert search(store, "apple", tags=("c",)) == []
+    newest = store.newest(Filters(tags=("a",)), 10)
+    assert [store.passages([item.key])[item.key].text for item in newest] == ["apple two", "apple one"]
+
+
+def test_the_newest_come_last_added_first(store: Store) -> None:
+    for number in range(5):
+        store.add(new(f"note {number}"), MODEL)
+    newest = store.newest(Filters(), 3)
+    assert [store.passages([item.key])[item.key].text for item in newest] == ["note 4", "note 3", "note 2"]
+
+
+def test_turns_of_a_thread_stand_next_to_each_other(store: Store) -> None:
+    for turn in ("one", "two", "three"):
+        store.add(new(turn, thread_id="talk"), MODEL)
+        store.add(new(f"{turn} elsewhere", thread_id="other"), MODEL)
+    (middle,) = [item for item in _candidates(store, "two") if store.passages([item.key])[item.key].text == "two"]
+    assert middle.place is not None
+    stream, position = middle.place
+    around = store.at_places([Place(stream, position + step) for step in (-2, -1, 1, 2)], Filters())
+    texts = {place.position - position: store.passages([key])[key].text for place, key in around.items()}
+    assert texts == {-1: "one", 1: "three"}
+
+
+def test_a_long_memory_is_an_order_of_its_own_and_a_short_one_is_none(store: Store) -> None:
+    store.add(new("one two ten", vectors=(bytes(4),) * 3), MODEL)
+    store.add(new("short"), MODEL)
+    found = {store.passages([item.key])[item.key].text: item.place for item in _candidates(store, "one two ten short")}
+    assert found.pop("short") is None
+    places = [found[part] for part in ("one ", "two ", "ten")]
+    assert [place.position for place in places if place] == [0, 1, 2]
+    assert len({place.stream for place in places if place}) == 1
+
+
+def test_places_respect_the_filters(store: Store) -> None:
+    store.add(new("one", thread_id="t", tags=("a",)), MODEL)
+    store.add(new("two", thread_id="t"), MODEL)
+    (first,) = [item for item in _candidates(store, "one") if item.words > 0]
+    assert first.place is not None
+    beside = [Place(first.place.stream, first.place.position + 1)]
+    assert len(store.at_places(beside, Filters())) == 1
+    assert store.at_places(beside, Filters(tags=("a",))) == {}
+
+
+def _candidates(store: Store, query: str) -> list[Candidate]:
+    return store.candidates(query, vector(-1, -1, -1, -1), Filters(), 50)
+
+
+def test_a_passage_says_where_it_stands(store: Store) -> None:
+    written = new("first\nsecond", vectors=(bytes(4), bytes(4)), tags=("a",), source="s", thread_id="t", pinned=True)
+    store.add(written, MODEL)
+    keys = [item.key for item in store.newest(Filters(), 10)]
+    passages = store.passages(keys)
+    assert {passage.chunk_id for passage in passages.values()} == {chunk.id for chunk in written.chunks}
+    for passage in passages.values():
+        assert (passage.memory_id, passage.tags, passage.source) == (written.id, ("a",), "s")
+        assert (passage.thread_id, passage.pinned, passage.stale, passage.created_at) == ("t", True, False, NOW)
+    assert store.passages([10**9]) == {}
+    assert store.passages([]) == {}
+
+
+def test_matched_words_are_those_of_the_query(store: Store) -> None:
+    found = store.matched_words("The Watering of gardens 東京", ["gardens watered", "東京都", "nothing", ""])
+    assert found == [("watering", "gardens"), ("東京",), (), ()]
+
+
+# re-embedding
+
+
+def no_embedder(texts: Sequence[str]) -> list[bytes]:
+    raise AssertionError("nothing should be embedded")
+
+
+def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) -> None:
+    for number in range(5):
+        store.add(new(f"note {number}"), MODEL)
+    assert store.switch_model(OTHER, no_embedder, 0) == 5
+    assert store.model() == MODEL
+    first = store.unstaged(OTHER, 3)
+    assert [text for _, text in first] == ["note 0", "note 1", "note 2"]
+    store.stage_vectors([(key, bytes(6)) for key, _ in first], OTHER)
+    assert store.switch_model(OTHER, no_embedder, 1) == 2
+    store.add(new("came meanwhile"), MODEL)
+    rest = store.unstaged(OTHER, 100)
+    assert [text for _, text in rest] == ["note 3", "note 4", "came meanwhile"]
+    store.stage_vectors([(key, vector(1, 0, 0, 0, 0, 0)) for key, _ in rest], OTHER)
+    assert store.switch_model(OTHER, no_embedder, 0) == 0
+    assert store.model() == OTHER
+    found = store.candidates("zzz", vector(1, 0, 0, 0, 0, 0), Filters(), 10)
+    texts = {store.passages([item.key])[item.key].text for item in found}
+    assert texts == {"note 3", "note 4", "came meanwhile"}
+    with pytest.raises(ModelMismatch):
+        store.add(new("late"), MODEL)
+
+
+def test_the_last_few_are_embedded_by_the_switch(store: Store) -> None:
+    for number in range(5):
+        store.add(new(f"note {number}"), MODEL)
+    first = store.unstaged(OTHER, 3)
+    store.stage_vectors([(key, bytes(6)) for key, _ in first], OTHER)
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> list[bytes]:
+        asked.extend(texts)
+        return [bytes(6) for _ in texts]
+
+    assert store.switch_model(OTHER, embed, 2) == 0
+    assert asked == ["note 3", "note 4"]
+    assert store.model() == OTHER
+
+
+def test_a_switch_whose_embedder_fails_changes_nothing(store: Store) -> None:
+    store.add(new("note"), MODEL)
+
+    def embed(texts: Sequence[str]) -> list[bytes]:
+        raise EmbedderError("down")
+
+    with pytest.raises(EmbedderError):
+        store.switch_model(OTHER, embed, 1)
+    assert store.model() == MODEL
+    assert search(store, "note") == ["note"]
+
+
+def test_a_query_of_another_dimension_is_refused(store: Store) -> None:
+    store.add(new("note"), MODEL)
+    with pytest.raises(ModelMismatch):
+        store.candidates("note", bytes(6), Filters(), 10)
+
+
+def test_a_stage_of_another_model_is_thrown_away(store: Store) -> None:
+    store.add(new("note"), MODEL)
+    ((key, _),) = store.unstaged(OTHER, 10)
+    store.stage_vectors([(key, bytes(6))], OTHER)
+    third = EmbeddingModel("third", 8)
+    assert store.switch_model(third, no_embedder, 0) == 1
+    assert store.switch_model(OTHER, no_embedder, 0) == 1
+
+
+def test_an_empty_workspace_takes_any_model_at_once(store: Store) -> None:
+    assert store.switch_model(OTHER, no_embedder, 0) == 0
+    assert store.model() == OTHER

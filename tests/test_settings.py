@@ -1,0 +1,233 @@
+"""The environment over memsweep.toml over the defaults."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.errors import BadInput, BadSetting
+from memsweep.settings import EXAMPLE, Settings, config_file, load_settings
+from tests.support.commands import memsweep
+
+
+@pytest.fixture
+def toml(home: Path) -> Any:
+    """Write memsweep.toml and load it, with the environment over it."""
+
+    def load(text: str, **variables: str) -> Settings:
+        home.mkdir(exist_ok=True)
+        (home / "memsweep.toml").write_text(text, "utf-8")
+        return load_settings({"MEMSWEEP_HOME": str(home), **variables})
+
+    return load
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    settings = load_settings({"MEMSWEEP_HOME": str(tmp_path)})
+    assert settings.home == tmp_path
+    assert settings.workspace == "default"
+    assert (settings.embedding.provider, settings.embedding.timeout_seconds) == ("local", 30.0)
+    assert (settings.chunking.size, settings.chunking.overlap) == (512, 50)
+
+
+def test_the_platform_decides_where_memories_live_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    home = load_settings({}).home
+    assert home.is_relative_to(tmp_path)
+    assert "memsweep" in home.parts
+    assert config_file({}).is_relative_to(tmp_path)
+
+
+def test_the_environment_wins_over_the_file_and_the_file_over_the_defaults(toml: Any) -> None:
+    text = 'workspace = "from-file"\n[chunking]\nsize = 100\noverlap = 10\n'
+    settings = toml(text, MEMSWEEP_CHUNKING_SIZE="200")
+    assert settings.workspace == "from-file"
+    assert (settings.chunking.size, settings.chunking.overlap) == (200, 10)
+    assert toml(text, MEMSWEEP_WORKSPACE="from-environment").workspace == "from-environment"
+
+
+def test_an_empty_variable_is_no_setting(toml: Any) -> None:
+    assert toml('workspace = "from-file"', MEMSWEEP_WORKSPACE="").workspace == "from-file"
+
+
+def test_every_setting_can_be_set_in_the_environment(tmp_path: Path) -> None:
+    settings = load_settings(
+        {
+            "MEMSWEEP_HOME": str(tmp_path / "x"),
+            "MEMSWEEP_WORKSPACE": "w",
+            "MEMSWEEP_LOG_LEVEL": "debug",
+            "MEMSWEEP_EMBEDDING_PROVIDER": "openai",
+            "MEMSWEEP_EMBEDDING_URL": "https://example.org/v1",
+            "MEMSWEEP_EMBEDDING_MODEL": "m",
+            "MEMSWEEP_EMBEDDING_API_KEY_ENV": "MY_KEY",
+            "MEMSWEEP_EMBEDDING_TIMEOUT_SECONDS": "1.5",
+            "MEMSWEEP_CHUNKING_SIZE": "64",
+            "MEMSWEEP_CHUNKING_OVERLAP": "32",
+            "MY_KEY": "secret",
+        }
+    )
+    assert (settings.home, settings.workspace, settings.log_level) == (tmp_path / "x", "w", "DEBUG")
+    assert (settings.embedding.url, settings.embedding.model) == ("https://example.org/v1", "m")
+    assert (settings.embedding.timeout_seconds, settings.chunking.size) == (1.5, 64)
+    assert settings.api_key == "secret"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("worspace = 'x'", "worspace is unknown"),
+        ("[embeding]\nmodel = 'x'", "embeding is unknown"),
+        ("[embedding]\nmodell = 'x'", "embedding.modell is unknown"),
+        ("api_key = 'sk-1'", "api_key is unknown"),
+        ("[embedding]\napi_key = 'sk-1'", "embedding.api_key is unknown"),
+        ("workspace = 5", "workspace must be str"),
+        ("workspace = ['a']", "workspace must be str"),
+        ("workspace = 'Not/Valid'", "the workspace in the settings"),
+        ("workspace = ''", "the workspace in the settings"),
+        ("log_level = 5", "log_level must be str"),
+        ("log_level = 'LOUD'", "log_level 'LOUD' is unknown"),
+        ("embedding = 'local'", "embedding must be a table"),
+        ("chunking = 5", "chunking must be a table"),
+        ("[embedding]\nprovider = 'magic'", "embedding.provider 'magic' is unknown"),
+        ("[embedding]\nurl = 'ftp://x'", "embedding.url 'ftp://x' is not an http address"),
+        ("[embedding]\ntimeout_seconds = 0", "timeout_seconds"),
+        ("[embedding]\ntimeout_seconds = -1", "timeout_seconds"),
+        ("[embedding]\ntimeout_seconds = nan", "timeout_seconds"),
+        ("[embedding]\ntimeout_seconds = inf", "timeout_seconds"),
+        ("[embedding]\ntimeout_seconds = true", "timeout_seconds must be float"),
+        ("[embedding]\ntimeout_seconds = 'soon'", "timeout_seconds must be float"),
+        ("[chunking]\nsize = 'big'", "chunking.size must be int"),
+        ("[chunking]\nsize = 512.7", "chunking.size must be int"),
+        ("[chunking]\nsize = true", "chunking.size must be int"),
+        ("[chunking]\nsize = 15", "chunking.size 15"),
+        ("[chunking]\nsize = 8193", "chunking.size 8193"),
+        ("[chunking]\noverlap = 257", "chunking.overlap 257"),
+        ("[chunking]\noverlap = -1", "chunking.overlap -1"),
+        ("[chunking]\nsize = 2026-01-01", "chunking.size must be int"),
+    ],
+)
+def test_what_is_unknown_or_impossible_is_refused_by_name(toml: Any, text: str, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        toml(text)
+    assert said in str(caught.value)
+    assert caught.value.exit_status == 2
+    assert "sk-1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MEMSWEEP_CHUNKING_SIZE", "many"),
+        ("MEMSWEEP_CHUNKING_SIZE", "5.5"),
+        ("MEMSWEEP_EMBEDDING_TIMEOUT_SECONDS", "soon"),
+        ("MEMSWEEP_EMBEDDING_PROVIDER", "magic"),
+        ("MEMSWEEP_WORKSPACE", "../../escape"),
+        ("MEMSWEEP_LOG_LEVEL", "loud"),
+        ("MEMSWEEP_HOME", "~nobody-of-this-name/x"),
+        ("MEMSWEEP_CONFIG", "~nobody-of-this-name/x"),
+    ],
+)
+def test_a_bad_variable_is_refused(home: Path, name: str, value: str) -> None:
+    with pytest.raises(BadInput):
+        load_settings({"MEMSWEEP_HOME": str(home), name: value})
+
+
+@pytest.mark.parametrize("broken", [b"workspace = ", b"= x", b"[a\n", b"\xff\xfe", b"a = 1\na = 2", b"\0"])
+def test_a_broken_file_is_named(home: Path, broken: bytes) -> None:
+    home.mkdir()
+    (home / "memsweep.toml").write_bytes(broken)
+    with pytest.raises(BadSetting, match=r"memsweep\.toml cannot be read"):
+        load_settings({"MEMSWEEP_HOME": str(home)})
+
+
+def test_a_folder_in_the_place_of_the_file_is_named(home: Path) -> None:
+    (home / "memsweep.toml").mkdir(parents=True)
+    with pytest.raises(BadSetting, match=r"memsweep\.toml cannot be read"):
+        load_settings({"MEMSWEEP_HOME": str(home)})
+
+
+def test_a_file_that_cannot_be_read_is_named(home: Path) -> None:
+    home.mkdir()
+    file = home / "memsweep.toml"
+    file.write_text("workspace = 'x'")
+    file.chmod(0)
+    ran = memsweep("config", "show", home=home, as_ordinary_user=True)
+    assert ran.status == 2
+    assert str(file) in ran.err
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(toml: Any) -> None:
+    assert toml('\ufeffworkspace = "windows"').workspace == "windows"
+
+
+def test_the_file_may_be_somewhere_else(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    file.write_text('workspace = "elsewhere"')
+    assert load_settings({"MEMSWEEP_CONFIG": str(file), "MEMSWEEP_HOME": str(tmp_path)}).workspace == "elsewhere"
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=r"absent\.toml"):
+        load_settings({"MEMSWEEP_CONFIG": str(tmp_path / "absent.toml"), "MEMSWEEP_HOME": str(tmp_path)})
+
+
+def test_a_file_in_the_current_folder_is_not_read(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "memsweep.toml").write_text("workspace = 'stolen'\nhome = '/tmp/stolen'")
+    ran = memsweep("config", "show", "--json", home=home, cwd=tmp_path)
+    assert ran.json["workspace"] == "default"
+    assert ran.json["home"] == str(home)
+
+
+def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_settings({"MEMSWEEP_HOME": "here"}).home == tmp_path / "here"
+
+
+def test_no_secret_is_shown(home: Path) -> None:
+    secrets = {"OPENAI_API_KEY": "sk-secret-1", "MEMSWEEP_EMBEDDING_PROVIDER": "openai"}
+    for arguments in (["config", "show"], ["config", "show", "--json"]):
+        ran = memsweep(*arguments, home=home, **secrets)
+        assert ran.status == 0
+        assert "sk-secret-1" not in ran.out + ran.err
+    settings = load_settings({"MEMSWEEP_HOME": str(home), **secrets})
+    assert settings.api_key == "sk-secret-1"
+    assert "sk-secret-1" not in f"{settings} {settings!r} {settings.shown()}"
+
+
+def test_a_password_in_the_address_is_not_shown(home: Path) -> None:
+    url = "http://user:hunter2@127.0.0.1:1/x"
+    ran = memsweep("config", "show", home=home, MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_PROVIDER="ollama")
+    assert "hunter2" not in ran.out
+    ran = memsweep("remember", "x", home=home, MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_PROVIDER="ollama")
+    assert ran.status == 6
+    assert "hunter2" not in ran.err
+
+
+def test_the_example_names_every_setting_with_its_default(toml: Any) -> None:
+    assert toml(EXAMPLE) == toml("")
+    lines = [line.removeprefix("# ") if " = " in line else line for line in EXAMPLE.splitlines()[1:]]
+    values = tomllib.loads("\n".join(lines))
+    for one in fields(Settings):
+        if one.name != "api_key":
+            inner = getattr(Settings(), one.name)
+            named = {sub.name for sub in fields(inner)} if is_dataclass(inner) else None
+            assert one.name in values
+            assert named is None or named == set(values[one.name])
+    assert toml("\n".join(lines)) == toml("")
+
+
+@given(st.dictionaries(st.sampled_from(["workspace", "home", "log_level", "embedding", "chunking", "x"]), st.text()))
+def test_any_environment_gives_settings_or_a_clear_refusal(values: dict[str, str]) -> None:
+    variables = {f"MEMSWEEP_{name.upper()}": text for name, text in values.items() if "\0" not in text}
+    with suppress(BadInput):
+        load_settings({"MEMSWEEP_CONFIG": os.devnull, **variables})
