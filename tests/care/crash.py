@@ -1,7 +1,7 @@
 """Kill an operation at each of its steps: `python -m tests.care.crash OPERATION TEMPLATE FOLDER`.
 
-A step is an SQL statement that may write, or something that Python does to a file. For every step a child gets a copy of
-the template, does the operation, and dies by SIGKILL when it comes to that step; the copies stay in FOLDER
+A step is an SQL statement that may write, or something that Python does to a file. For every step a child gets a copy
+of the template, does the operation, and dies by SIGKILL when it comes to that step; the copies stay in FOLDER
 for the test to look at. The last copy is of the child that came to the end.
 """
 

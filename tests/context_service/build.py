@@ -43,5 +43,6 @@ _EMPTY = {
     "link without source": "select source from segment_link where source not in (select id from segment)",
     "words of what is not live": """
         select id from segment_fts_docsize where id not in (select id from segment where trash is null)""",
-    "live without words": "select id from segment where trash is null and id not in (select id from segment_fts_docsize)",
+    "live without words": """
+        select id from segment where trash is null and id not in (select id from segment_fts_docsize)""",
 }

@@ -98,11 +98,7 @@ def _still_doomed(rows: Rows, planned: dict[tuple[str, int], int]) -> tuple[set[
     """What of a plan may go, now: unchanged, not pinned, and (entities) with no way to anything that lives."""
 
     def unchanged(kind: str, table: dict[int, dict[str, object]]) -> set[int]:
-        return {
-            key
-            for key, row in table.items()
-            if planned.get((kind, key)) == row["version"] and not row["pinned"]
-        }
+        return {key for key, row in table.items() if planned.get((kind, key)) == row["version"] and not row["pinned"]}
 
     memories = unchanged("memory", rows.memories)
     candidates = unchanged("entity", rows.entities)

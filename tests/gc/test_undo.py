@@ -114,7 +114,9 @@ def test_the_same_text_in_another_thread_is_no_conflict() -> None:
 
 
 def test_a_file_that_was_indexed_again_keeps_its_new_memory() -> None:
-    plot = Plot(notes=(Note("def old(): pass", path="a.py", stale=True), Note("def b(): pass", path="b.py", stale=True)))
+    plot = Plot(
+        notes=(Note("def old(): pass", path="a.py", stale=True), Note("def b(): pass", path="b.py", stale=True))
+    )
     with planted(plot) as place:
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         plant(place.file, Plot(notes=(Note("def new(): pass", path="a.py"),)))
@@ -177,7 +179,9 @@ def test_a_relation_that_was_made_again_stays_as_it_is_now() -> None:
 
 def test_a_relation_waits_for_an_end_that_a_later_receipt_holds() -> None:
     """Between two people whom nothing mentions; first the fact goes by a clear, then they come and go again."""
-    plot = Plot(notes=(Note("Ada met Bob"),), things=(Thing("Ada"), Thing("Bob")), links=(Link(0, 1),), mentions=((0, 0, 0),))
+    plot = Plot(
+        notes=(Note("Ada met Bob"),), things=(Thing("Ada"), Thing("Bob")), links=(Link(0, 1),), mentions=((0, 0, 0),)
+    )
     with planted(plot) as place:
         before = dump(place.file)
         first = collect.delete(place.tools(), "mem_000000000001", confirm=True)

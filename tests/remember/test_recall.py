@@ -85,7 +85,9 @@ def test_search_finds(library: Memory, query: str, found: int) -> None:
     assert texts(library.search(query))[0] == LIBRARY[found]
 
 
-@pytest.mark.parametrize(("query", "found"), [("water the garden", 0), ("nin\u0303o", 2), ("北京", 3), ("0x80070005", 11)])
+@pytest.mark.parametrize(
+    ("query", "found"), [("water the garden", 0), ("nin\u0303o", 2), ("北京", 3), ("0x80070005", 11)]
+)
 def test_a_large_workspace_is_searched_by_the_rarest_words(
     library: Memory, monkeypatch: pytest.MonkeyPatch, query: str, found: int
 ) -> None:

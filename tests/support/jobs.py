@@ -101,18 +101,25 @@ def threads(app: App, say: Say, *, count: int, rounds: int, workspace: str = "")
 
 
 def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> None:
-    """Fork with the workspace open, as `multiprocessing` does, and write and read on both sides; say the child's status."""
+    """Fork with the workspace open, as `multiprocessing` does; write and read on both sides; the parent closes first."""
     memory = app.memory(workspace)
     memory.add("before the fork")
     memory.search("fork")
+    closed, close = os.pipe()
     child = os.fork()
     side = "parent" if child else "child"
     for number in range(count):
         memory.add(f"{side} note {number}")
         assert memory.search(f"{side} note {number}").hits
-    if child == 0:
+    if child:
+        app.close()
+        os.write(close, b".")
+        say(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    else:
+        os.read(closed, 1)
+        for number in range(count):
+            memory.add(f"late note {number}")
         os._exit(0)
-    say(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 def _outcome(app: App, workspace: str, name: str, arguments: dict[str, Any]) -> Any:

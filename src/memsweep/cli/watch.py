@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from contextlib import suppress
+from functools import partial
 
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, with_app
@@ -12,21 +14,42 @@ from memsweep.cli.index import Folder, Language
 from memsweep.errors import MemsweepError
 from memsweep.model.code import IndexResult
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class _Stopped(Exception):
+    """Somebody wants it to end."""
+
 
 def watch(path: Folder = ".", language: Language = None, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Keep the index of a folder current until you stop it: one line for every refresh that changed something."""
+    """Keep the index of a folder current: one line for every refresh that changed something.
+
+    Ctrl-C (or SIGTERM) ends it with status 0, also in the middle of a refresh.
+    """
     stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+
+    def leave(*_: object) -> None:
+        stop.set()
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)  # who asks twice does not want to wait
+
+    for number in _SIGNALS:
+        signal.signal(number, leave)
+
+    def progress(done: int, total: int) -> None:
+        if stop.is_set():
+            raise _Stopped
 
     def run(app: App) -> None:
         from memsweep.code.watch import watch as refreshes
 
         memory = app.memory(workspace)
         first = True
-        for outcome in refreshes(path, lambda: memory.index(path, languages=language), stop):
-            _tell(outcome, as_json, always=first)
-            first = False
+        refresh = partial(memory.index, path, languages=language, progress=progress)
+        with suppress(_Stopped):
+            for outcome in refreshes(path, refresh, stop, app.settings.home):
+                _tell(outcome, as_json, always=first)
+                first = False
 
     with_app(run)
 

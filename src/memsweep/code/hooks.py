@@ -1,22 +1,25 @@
 """Git hooks that refresh the index in the background, beside whatever hooks were there.
 
 A hook that was there keeps working: it is set aside under another name and called by ours with the same
-arguments, and its exit status is git's. Ours never makes git wait or fail.
+arguments, and its exit status is git's. Ours never makes git wait or fail. The work trees of a repository
+share its hooks: each of them is refreshed only if it was installed there.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from memsweep.code.gitrepo import run_git
-from memsweep.errors import BadInput, Conflict
+from memsweep.errors import BadInput, Conflict, StoreReadOnly
 
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
 HookState = Literal["absent", "installed", "installed beside another", "another"]
@@ -26,50 +29,59 @@ _KEPT = ".before-memsweep"
 _SCRIPT = """#!/bin/sh
 {mark}
 log=$(git rev-parse --git-path memsweep.log 2>/dev/null) || log=/dev/null
-( {command} >"$log" 2>&1 </dev/null & ) >/dev/null 2>&1 </dev/null
-kept="$0{kept}"
-[ -x "$kept" ] && exec "$kept" "$@"
-exit 0
+refresh() {{ ( "$@" >"$log" 2>&1 </dev/null & ) >/dev/null 2>&1 </dev/null; }}
+case "$(git rev-parse --show-toplevel 2>/dev/null)" in
+{trees}esac
+[ -x "$0{kept}" ] || exit 0
+{call}
 """
+_TREES = re.compile(r'^case "\$\(git [^\n]*\n(.*)^esac$', re.DOTALL | re.MULTILINE)
+_END = " ;;\n"
+_CALL = f'exec "$0{_KEPT}" "$@"'
+# A hook may ask its own name what it is; a shell can be told it, other interpreters cannot.
+_SHELL = re.compile(rb"#! *((?:/\S*/)(?:env +)?(?:sh|ash|dash|bash|ksh)(?: +-[befhmnpuvx]+)?) *\n")
+_CALL_SHELL = f"""exec %s -c '. "$0{_KEPT}"' "$0" "$@\""""
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The hooks of one repository."""
+    """The hooks of one work tree."""
 
     root: Path
     folder: Path
 
     def install(self, workspace_id: str) -> list[str]:
         """Write the hooks; returns those that are new."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        return [name for name in HOOKS if self._install(name, workspace_id)]
+        with self._writing():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for name in HOOKS:
+                self._refuse_two(name)
+            return [name for name in HOOKS if self._install(name, workspace_id)]
 
     def remove(self) -> list[str]:
         """Take ours away and put back what was there; returns those that were ours."""
-        return [name for name in HOOKS if self._remove(name)]
+        with self._writing():
+            return [name for name in HOOKS if self._remove(name)]
 
     def status(self) -> dict[str, HookState]:
         return {name: self._state(name) for name in HOOKS}
 
     def _install(self, name: str, workspace_id: str) -> bool:
         hook, kept = self.folder / name, self.folder / f"{name}{_KEPT}"
-        ours = _is_ours(hook)
-        if not ours and os.path.lexists(hook):
-            if os.path.lexists(kept):
-                raise Conflict(f"both {hook} and {kept} exist.", hint="Move one of them away.")
-            hook.rename(kept)
-        draft = self.folder / f"{name}.memsweep-draft"
-        draft.write_text(_script(self.root, workspace_id), "utf-8")
-        draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-        draft.replace(hook)
-        return not ours
+        trees = _trees(hook)
+        if trees is None and os.path.lexists(hook):
+            hook.replace(kept)
+        self._write(hook, {**_standing(trees or {}), str(self.root): _refresh(self.root, workspace_id)})
+        return str(self.root) not in (trees or {})
 
     def _remove(self, name: str) -> bool:
         hook, kept = self.folder / name, self.folder / f"{name}{_KEPT}"
-        if not _is_ours(hook):
+        trees = _trees(hook)
+        if trees is None or trees.pop(str(self.root), None) is None:
             return False
-        if os.path.lexists(kept):
+        if _standing(trees):
+            self._write(hook, _standing(trees))
+        elif os.path.lexists(kept):
             kept.replace(hook)
         else:
             hook.unlink()
@@ -77,9 +89,37 @@ class Hooks:
 
     def _state(self, name: str) -> HookState:
         hook = self.folder / name
-        if not _is_ours(hook):
+        trees = _trees(hook)
+        if trees is None:
             return "another" if os.path.lexists(hook) else "absent"
+        if str(self.root) not in trees:
+            return "absent"
         return "installed beside another" if os.path.lexists(f"{hook}{_KEPT}") else "installed"
+
+    def _refuse_two(self, name: str) -> None:
+        """A hook manager may have written a hook anew that is set aside already; two different ones are too many."""
+        hook, kept = self.folder / name, self.folder / f"{name}{_KEPT}"
+        if _trees(hook) is None and os.path.lexists(hook) and os.path.lexists(kept):
+            if hook.is_file() and kept.is_file() and hook.read_bytes() == kept.read_bytes():
+                return
+            raise Conflict(f"both {hook} and {kept} exist.", hint="Move one of them away.")
+
+    def _write(self, hook: Path, trees: dict[str, str]) -> None:
+        lines = "".join(f"{_before(root)}{command}{_END}" for root, command in trees.items())
+        call = _call(Path(f"{hook}{_KEPT}"))
+        draft = self.folder / f"{hook.name}.memsweep-draft"
+        draft.write_bytes(os.fsencode(_SCRIPT.format(mark=_MARK, trees=lines, kept=_KEPT, call=call)))
+        draft.chmod(draft.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        draft.replace(hook)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreReadOnly(
+                f"the hooks folder {self.folder} cannot be written ({error.strerror}).", hint="Check core.hooksPath."
+            ) from None
 
 
 def find_hooks(path: str) -> Hooks:
@@ -92,18 +132,44 @@ def find_hooks(path: str) -> Hooks:
 def _ask(path: str, arguments: Sequence[str]) -> str:
     answer = run_git(path, arguments)
     if answer is None:
-        raise BadInput(f"{path} is not in a git repository.", hint="Give the path of one.")
+        raise BadInput(f"{path} is not in a git work tree.", hint="Give the path of one.")
     return os.fsdecode(answer).rstrip("\n")
 
 
-def _script(root: Path, workspace_id: str) -> str:
-    command = [sys.executable, "-m", "memsweep", "index", str(root), "--join"]
+def _refresh(root: Path, workspace_id: str) -> str:
+    # -P: what lies in the repository is not to be imported.
+    command = [sys.executable, "-P", "-m", "memsweep", "index", str(root), "--join"]
     command += ["--workspace", workspace_id] if workspace_id else []
-    return _SCRIPT.format(mark=_MARK, command=shlex.join(command), kept=_KEPT)
+    return shlex.join(command)
 
 
-def _is_ours(hook: Path) -> bool:
+def _before(root: str) -> str:
+    return f"{shlex.quote(root)}) refresh "
+
+
+def _trees(hook: Path) -> dict[str, str] | None:
+    """The work trees that a hook of ours refreshes, and how; None if it is not ours."""
     try:
-        return _MARK in hook.read_text("utf-8", errors="replace")
+        script = os.fsdecode(hook.read_bytes())
     except OSError:
-        return False
+        return None
+    if _MARK not in script:
+        return None
+    found = _TREES.search(script)
+    entries = found[1].split(_END)[:-1] if found else []
+    roots = [shlex.split(entry)[0].removesuffix(")") for entry in entries]
+    return {root: entry.removeprefix(_before(root)) for root, entry in zip(roots, entries, strict=True)}
+
+
+def _standing(trees: dict[str, str]) -> dict[str, str]:
+    return {root: command for root, command in trees.items() if os.path.isdir(root)}
+
+
+def _call(kept: Path) -> str:
+    """How the hook that is set aside is called, so that it finds itself under its own name where that can be."""
+    try:
+        with kept.open("rb") as file:
+            found = _SHELL.match(file.readline(200))
+    except OSError:
+        found = None
+    return _CALL_SHELL % os.fsdecode(found[1]) if found else _CALL

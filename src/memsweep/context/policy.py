@@ -83,13 +83,14 @@ def tell(known: Mapping[str, Any], task_id: str | None, descriptors: Mapping[str
 
 def weights_with(changed: Mapping[str, float]) -> Weights:
     """The default weights but for those that the settings change."""
-    known = [field.name for field in fields(Weights) if isinstance(getattr(Weights(), field.name), int | float)]
+    weights = Weights()
+    known = [field.name for field in fields(Weights) if isinstance(getattr(weights, field.name), int | float)]
     for name, value in changed.items():
         if name not in known:
             raise BadSetting(f"the setting context.weights.{name} is unknown.", hint=f"Known: {', '.join(known)}.")
         if not -1e6 < value < 1e6:
             raise BadSetting(f"context.weights.{name} {value} is not a weight.")
-    return replace(Weights(), **changed)  # type: ignore[arg-type]  # only numbers, as checked
+    return replace(weights, **changed)  # type: ignore[arg-type]  # only numbers, as checked
 
 
 def check_storable(segment: ContextSegment) -> ContextSegment:

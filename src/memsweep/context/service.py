@@ -70,6 +70,7 @@ class ContextWindow:
     def __init__(self, tools: Sweeping, project_id: str) -> None:
         self.project_id = check_name(project_id, "project id")
         self._tools = tools
+        self._engine = GCEngine(weights_with(tools.weights))
 
     def add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool = False) -> Added:
         """Take segments in; ids are made where none is given. One that is here already is refused, or skipped."""
@@ -238,7 +239,7 @@ class ContextWindow:
             policy = self._policy(state)
             if query is not None:
                 room = max(0, policy.limits.soft_tokens - state.tokens) if budget is None else budget
-                back, refused = recalling.select(window, query, room, self._engine()), dict[str, str]()
+                back, refused = recalling.select(window, query, room, self._engine), dict[str, str]()
             else:
                 back, refused = recalling.by_id(window, segment_ids or (), budget)
             window.restore(back)
@@ -318,10 +319,7 @@ class ContextWindow:
         return check_storable(segment_from_dict(data, now=acting.now, count=counter.count))
 
     def _acting(self) -> Acting:
-        return Acting(self._engine(), self._tools.actor, self._tools.clock(), self._tools.new_id)
-
-    def _engine(self) -> GCEngine:
-        return GCEngine(weights_with(self._tools.weights))
+        return Acting(self._engine, self._tools.actor, self._tools.clock(), self._tools.new_id)
 
     def _policy(self, state: WindowState) -> Policy:
         return policy_of({**self._tools.defaults, **state.config}, state.focus)

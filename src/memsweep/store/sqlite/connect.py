@@ -11,10 +11,11 @@ import errno
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty, LifoQueue
 from typing import Any
+from weakref import WeakSet
 
 import apsw
 
@@ -220,6 +221,7 @@ class Pool:
         self.path = path
         self._migrations, self._fill = migrations, fill
         self._idle: LifoQueue[apsw.Connection] = LifoQueue()
+        _pools.add(self)
 
     @contextmanager
     def connection(self) -> Iterator[apsw.Connection]:
@@ -243,6 +245,17 @@ class Pool:
         with self.connection() as db, immediate(db):
             yield db
 
+    def leave_to_parent(self) -> None:
+        """In a forked child: SQLite's locks did not come along, so what is open here must not be used.
+
+        Closing is safe, for nothing is under way on an idle connection. The queue is left aside with
+        its lock, which a thread of the parent may have held.
+        """
+        inherited, self._idle = list(self._idle.queue), LifoQueue()
+        for db in inherited:
+            with suppress(apsw.Error):
+                db.close()
+
     def close(self) -> None:
         with plain_errors(self.path):
             while True:
@@ -250,6 +263,18 @@ class Pool:
                     self._idle.get_nowait().close()
                 except Empty:
                     return
+
+
+_pools: WeakSet[Pool] = WeakSet()
+
+
+def _after_fork() -> None:
+    for pool in list(_pools):
+        pool.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def row(db: apsw.Connection, statement: str, values: Sequence[Any] | dict[str, Any] = ()) -> Any:
