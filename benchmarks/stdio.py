@@ -45,7 +45,7 @@ SMALL, LARGE = 1_000, 10_000
 ADD_ABOVE_ECHO_MS, SEARCH_ABOVE_ECHO_MS = 2.0, 8.0
 ADD_GROWTH, SEARCH_GROWTH, START_CPU = 2.0, 3.0, 1.3
 SHARES = (0.1, 0.5, 0.95)  # the first shows what is left when nobody else works on the machine
-WARMING = 10  # calls that are not timed
+BLOCK = 10  # calls in a row to the same server
 REFERENCE = "@modelcontextprotocol/server-memory"
 ECHO = """
 from mcp.server.mcpserver import MCPServer
@@ -80,7 +80,7 @@ def main() -> None:
     options = parser.parse_args()
     conversations, what = conversations_from(options.data)
     questions = [question.text for conversation in conversations for question in conversation.questions]
-    turns = list(blend(conversations, LARGE + 2 * (options.calls + WARMING)))
+    turns = list(blend(conversations, LARGE + 2 * (options.calls + BLOCK)))
     print(f"{what}; {options.calls} calls and {options.starts} starts of each; protocol: {options.mode}", flush=True)
     with tempfile.TemporaryDirectory(prefix="memsweep-stdio-") as folder:
         bench = Bench(Path(folder), turns, questions, options.calls, options.mode)
@@ -141,7 +141,7 @@ class Bench:
 
     def __init__(self, folder: Path, turns: Sequence[Turn], questions: Sequence[str], calls: int, mode: Mode) -> None:
         self.folder, self.turns, self.calls, self.mode = folder, turns, calls, mode
-        self.questions = list(itertools.islice(itertools.cycle(questions), calls + WARMING))
+        self.questions = list(itertools.islice(itertools.cycle(questions), calls + BLOCK))
         home = {"MEMSWEEP_HOME": str(folder / "home")}
         self.memsweep = StdioServerParameters(command=sys.executable, args=["-m", "memsweep", "serve"], env=home)
         self.echo = StdioServerParameters(command=sys.executable, args=["-c", ECHO])
@@ -183,7 +183,7 @@ class Bench:
             search = [self._search(ours, echo, question, await _length(ours, question)) for question in self.questions]
             measured = await _in_turns(search)
             fresh = iter(self.turns[LARGE:])
-            adding = [self._add(ours, echo, turn) for turn in itertools.islice(fresh, self.calls + WARMING)]
+            adding = [self._add(ours, echo, turn) for turn in itertools.islice(fresh, self.calls + BLOCK)]
             measured |= await _in_turns(adding)
             between = [self._search_after_add(ours, turn, q) for turn, q in zip(fresh, self.questions, strict=False)]
             return measured | await _in_turns(between)
@@ -240,22 +240,23 @@ class Bench:
             ]
             adding = [
                 {f"reference add, {size:,}": _later(_create, client, [turn]) for size, client in clients.items()}
-                for turn in self.turns[LARGE : LARGE + self.calls + WARMING]
+                for turn in self.turns[LARGE : LARGE + self.calls + BLOCK]
             ]
             return await _in_turns(search) | await _in_turns(adding)
 
 
 async def _in_turns(rounds: Sequence[dict[str, Call]]) -> dict[str, list[float]]:
-    """Milliseconds of every call, by its name; the calls of a round come in any order, the first rounds do not count.
+    """Milliseconds of every call, by its name; ten calls of a kind, then ten of another; the first ten do not count.
 
-    A process that has just answered is quicker than one that was asleep, so no call may always follow the same other.
+    Noise that lasts longer than that falls on all alike, and each server is as warm as one that is in use. Which
+    kind comes after which is left to chance.
     """
     chance = random.Random(3)
     measured: dict[str, list[float]] = {name: [] for name in rounds[0]}
-    for number, calls in enumerate(rounds):
-        for name in chance.sample(list(calls), len(calls)):
-            milliseconds = await _timed(calls[name])
-            measured[name] += [milliseconds] if number >= WARMING else []
+    for start in range(0, len(rounds), BLOCK):
+        for name in chance.sample(list(measured), len(measured)):
+            times = [await _timed(calls[name]) for calls in rounds[start : start + BLOCK]]
+            measured[name] += times if start else []
     return measured
 
 

@@ -18,6 +18,7 @@ from memsweep.model.code import IndexResult
 from memsweep.model.graph import Entity, Reinforced, Related
 from memsweep.model.memory import EmbeddingModel, Remembered, Stats
 from memsweep.model.memory import Memory as StoredMemory
+from memsweep.model.paging import page_size
 from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
 from memsweep.model.search import Filters, Page
 from memsweep.model.window import DEFAULT_PROJECT
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.code.index import Progress as IndexProgress
     from memsweep.context.service import ContextWindow
-    from memsweep.gc.collect import Collecting
+    from memsweep.gc.collect import Collecting, Safety
     from memsweep.graph.facts import Graphing, Neighbourhood
     from memsweep.remember.reembed import Progress
     from memsweep.store.protocol import Segments, Store
@@ -169,7 +170,7 @@ class Memory:
 
     def plan_items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
         """What a saved plan would remove, and why."""
-        return self._store.collector.plan_items(plan_id, offset, limit)
+        return self._store.collector.plan_items(plan_id, offset, page_size(limit))
 
     def plan(self, plan_id: str) -> Plan:
         return self._store.collector.load_plan(plan_id)
@@ -209,7 +210,7 @@ class Memory:
 
     def trash(self, *, offset: int = 0, limit: int = 20) -> tuple[list[Trashed], int]:
         """What waits in the trash, newest first, and how much there is."""
-        return self._store.collector.trashed(limit, offset)
+        return self._store.collector.trashed(page_size(limit), offset)
 
     def purge(self, older_than_days: float = 30.0, *, confirm: bool = False) -> Purged:
         """Free what has been in the trash for so long; this cannot be undone."""
@@ -222,6 +223,16 @@ class Memory:
         from memsweep.gc import collect
 
         return collect.delete(self._collecting, memory_id, confirm=confirm, forever=forever)
+
+    def validate_deletion_safety(self, memory_ids: Iterable[str]) -> Safety:
+        """Whether all of these are here to be deleted, and what to think of first."""
+        from memsweep.gc import collect
+
+        ids = list(memory_ids)
+        try:
+            return collect.validate_deletion_safety(self._collecting, ids)
+        except UnknownWorkspace:
+            return collect.Safety(False, (f"Workspace {self.workspace_id!r} does not exist",), tuple(ids))
 
     def clear(self, confirm_phrase: str) -> Receipt:
         """Everything that is not pinned to the trash."""
@@ -241,7 +252,7 @@ class Memory:
 
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
         """Who did what, when and why, newest first."""
-        return self._store.collector.audit(limit, subject)
+        return self._store.collector.audit(page_size(limit), subject)
 
     def tombstones(self) -> list[Tombstone]:
         """What was forgotten for good and may not be learned again."""

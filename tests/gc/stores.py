@@ -242,8 +242,8 @@ def _plant_thing(db: apsw.Connection, thing: Thing, at: int) -> int:
 def _plant_link(db: apsw.Connection, link: Link, things: Sequence[int], notes: Sequence[int], at: int) -> None:
     (number,) = db.execute("select coalesce(max(id), 0) + 1 from relation").fetchone()
     db.execute(
-        "insert or ignore into relation (id, uid, subject, object, relation, relation_key, weight, handed_in, created_at,"
-        " last_seen, valid_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert or ignore into relation (id, uid, subject, object, relation, relation_key, weight, handed_in,"
+        " created_at, last_seen, valid_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number, f"rel_{number:012}", things[link.subject], things[link.object], link.relation, link.relation,
             link.weight, link.handed_in, at, at, at,
@@ -312,10 +312,13 @@ _BROKEN = {
         select chunk.uid from chunk join memory on memory.id = chunk.memory where chunk.trash is not memory.trash""",
     "chunk without vector": "select uid from chunk where id not in (select chunk from vector)",
     "vector without chunk": "select chunk from vector where chunk not in (select id from chunk)",
-    "words of what is not live": "select id from chunk_fts_docsize where id not in (select id from chunk where trash is null)",
-    "live chunk without words": "select uid from chunk where trash is null and id not in (select id from chunk_fts_docsize)",
+    "words of what is not live": """
+        select id from chunk_fts_docsize where id not in (select id from chunk where trash is null)""",
+    "live chunk without words": """
+        select uid from chunk where trash is null and id not in (select id from chunk_fts_docsize)""",
     "mention without ends": """
-        select chunk, entity from mention where chunk not in (select id from chunk) or entity not in (select id from entity)""",
+        select chunk, entity from mention
+        where chunk not in (select id from chunk) or entity not in (select id from entity)""",
     "mention out of step with its ends": """
         select chunk.uid, entity.uid, mention.trash, chunk.trash, entity.trash from mention
         join chunk on chunk.id = mention.chunk join entity on entity.id = mention.entity
@@ -323,7 +326,8 @@ _BROKEN = {
               else mention.trash is null or not (mention.trash is chunk.trash or mention.trash is entity.trash) end""",
     "live memory that mentions what is in the trash": """
         select chunk.uid, entity.uid from mention join chunk on chunk.id = mention.chunk and chunk.trash is null
-        join memory on memory.id = chunk.memory join entity on entity.id = mention.entity and entity.trash is not null""",
+        join memory on memory.id = chunk.memory
+        join entity on entity.id = mention.entity and entity.trash is not null""",
     "relation without ends": """
         select uid from relation
         where subject not in (select id from entity) or object not in (select id from entity)""",
@@ -349,7 +353,8 @@ _BROKEN = {
     "name seen in no chunk": """
         select name_key from name_seen, json_each(chunks) where value not in (select id from chunk)""",
     "item of no plan": "select plan from plan_item where plan not in (select id from plan)",
-    "thread of nobody's memory": "select uid from memory where thread is not null and thread not in (select id from thread)",
+    "memory of no thread": """
+        select uid from memory where thread is not null and thread not in (select id from thread)""",
 }
 
 

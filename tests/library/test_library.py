@@ -15,8 +15,6 @@ from memsweep import AsyncMemory, Memory, MemsweepError, open_memory, open_memor
 from memsweep.errors import BadInput
 from tests.support.commands import run
 
-SHOWN = ["AsyncMemory", "ContextHeap", "Memory", "MemsweepError", "__version__", "open_memory", "open_memory_async"]
-
 
 def test_opening_costs_nothing_and_makes_nothing(home: Path) -> None:
     open_memory(home=home).close()
@@ -81,7 +79,7 @@ def test_the_asynchronous_door_has_every_operation_with_the_same_signature() -> 
     assert public(AsyncMemory) == public(Memory)
     for name in public(Memory):
         twin, original = getattr(AsyncMemory, name), getattr(Memory, name)
-        assert inspect.signature(twin) == inspect.signature(original)
+        assert inspect.signature(twin).parameters == inspect.signature(original).parameters
         assert twin.__doc__ == original.__doc__
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.embed.local import LocalEmbedder
@@ -84,6 +84,7 @@ def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list
     return pieces
 
 
+@settings(max_examples=300)
 @given(TEXTS | PROSE, TOKENISERS, SIZES)
 def test_pieces_lose_nothing_repeat_only_the_overlap_and_respect_the_size(
     text: str, tokeniser: TokenEnds, sizes: tuple[int, int]

@@ -101,7 +101,7 @@ def threads(app: App, say: Say, *, count: int, rounds: int, workspace: str = "")
 
 
 def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> None:
-    """Fork with the workspace open, as `multiprocessing` does; write and read on both sides; the parent closes first."""
+    """Fork with the workspace open, as `multiprocessing` does; both sides write and read; the parent closes first."""
     memory = app.memory(workspace)
     memory.add("before the fork")
     memory.search("fork")

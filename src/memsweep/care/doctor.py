@@ -30,14 +30,14 @@ class Caring:
 
 def doctor(tools: Caring, *, repair: bool) -> Checkup:
     found = _examine(tools)
-    seen = {finding.invariant: finding for finding in found}
+    seen = _by_invariant(found)
     notes: dict[str, None] = {}
     for _ in range(_ROUNDS if repair else 0):
         before = found
         for cure in CURES:
             notes |= dict.fromkeys(_cure(tools, cure, [finding for finding in found if cure_of(finding) == cure]))
         found = _examine(tools)
-        seen = {finding.invariant: finding for finding in found} | seen
+        seen |= {name: finding for name, finding in _by_invariant(found).items() if name not in seen}
         if not found or found == before:
             break
     return Checkup(tools.workspace_id, _told(seen.values(), found), tuple(notes))
@@ -83,5 +83,9 @@ def _embed(tools: Caring, found: Sequence[Finding]) -> None:
 
 def _told(seen: Iterable[Finding], left: Sequence[Finding]) -> tuple[Finding, ...]:
     """Everything that was seen on the way, as it is now."""
-    now = {finding.invariant: finding for finding in left}
+    now = _by_invariant(left)
     return tuple(now.get(finding.invariant) or replace(finding, repaired=True) for finding in seen)
+
+
+def _by_invariant(found: Iterable[Finding]) -> dict[str, Finding]:
+    return {finding.invariant: finding for finding in found}

@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.errors import Unconfirmed
 from memsweep.gc.explain import why
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
@@ -88,10 +89,8 @@ def delete(
 
     def run(app: App) -> report.DeletedAnswer:
         memory = app.memory(workspace)
-        sure = yes
-        if not yes and sys.stdin.isatty() and not as_json:
-            print(memory.get(memory_id).text[:200])
-            sure = typer.confirm("Delete it for good?" if forever else "Move it to the trash?")
+        text = harmless(" ".join(memory.get(memory_id).text[:200].split()))
+        sure = _agreed(f"{text}\n{'Delete it for good?' if forever else 'Move it to the trash?'}", yes, as_json)
         return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
 
     answer = with_app(run)
@@ -121,10 +120,8 @@ def purge(
 
     def run(app: App) -> report.PurgeAnswer:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        sure = yes
-        if not yes and sys.stdin.isatty() and not as_json:
-            sure = typer.confirm(f"Free everything that has been in the trash for {days:g} days, for good?")
-        purged = app.memory(workspace).purge(days, confirm=sure)
+        question = f"Free everything that has been in the trash for {days:g} days, for good?"
+        purged = app.memory(workspace).purge(days, confirm=_agreed(question, yes, as_json))
         return report.purged(purged, app.purge_workspaces(days))
 
     answer = with_app(run)
@@ -156,7 +153,7 @@ def explain(
         for accusation in answer["garbage_for"]:
             console.print(f"  {accusation['strategy']} would take it: {accusation['why']}", markup=False)
         if len(answer["path"]) > 1:
-            console.print("  " + " → ".join(str(step["name"]) for step in answer["path"]), markup=False)
+            console.print("  " + " → ".join(harmless(str(step["name"])) for step in answer["path"]), markup=False)
         for event in answer["history"]:
             console.print(f"  {event['at'][:19]} {event['actor']}: {event['action']} {event['reason']}", markup=False)
 
@@ -200,6 +197,18 @@ def _sure(memories: int, entities: int, as_json: bool) -> bool:
     return typer.confirm(f"Move {memories:,} memories and {entities:,} entities to the trash?")
 
 
+def _agreed(question: str, yes: bool, as_json: bool) -> bool:
+    """A yes, by option or by a person; a no ends the command."""
+    if yes:
+        return True
+    if as_json or not sys.stdin.isatty():
+        raise Unconfirmed("this removes something and nobody can be asked; nothing was removed.", hint="Pass --yes.")
+    if typer.confirm(question):
+        return True
+    print("Nothing was removed.")
+    raise typer.Exit
+
+
 def _table(console: Console, preview: report.PruneAnswer) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -211,7 +220,7 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
     for name in ("what", "id", "name", "why"):
         table.add_column(name, overflow="fold", no_wrap=name == "id")
     for item in preview["preview"]:
-        name = " ".join((item["relative_path"] or item["name"] or "").split())
+        name = harmless(" ".join((item["relative_path"] or item["name"] or "").split()))
         table.add_row(item["type"].lower(), item["id"], escape(name), escape(item["why"]))
     console.print(table)
     more = " (more follow)" if preview["next_cursor"] else ""
@@ -242,7 +251,7 @@ def _undone(console: Console, answer: report.UndoAnswer) -> None:
 
 def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
     for item in answer["items"]:
-        name = " ".join(item["name"].split())[:60]
+        name = harmless(" ".join(item["name"].split())[:60])
         parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
         console.print("  ".join(parts), markup=False)
     console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")

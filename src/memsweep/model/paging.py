@@ -8,7 +8,15 @@ import binascii
 from memsweep.errors import BadInput
 from memsweep.model.text import content_hash
 
+MAX_LIMIT = 1000
 _TICKET_BYTES = 6
+
+
+def page_size(limit: object, most: int = MAX_LIMIT) -> int:
+    """How many a page may have."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
+        raise BadInput(f"limit must be from 1 to {most}, not {limit!r:.40}.")
+    return limit
 
 
 def cursor_at(offset: int, total: int, listing: str) -> str | None:

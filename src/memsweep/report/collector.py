@@ -119,7 +119,7 @@ def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str 
         "preview": [_item(item, why) for item in items],
         "protected": [dict(item) for item in plan.protected],
         "warnings": list(plan.warnings),
-        "message": _HOW_TO_APPLY if plan.item_count else "Dry run complete. Nothing to delete.",
+        "message": _HOW_TO_APPLY,
         "next_cursor": next_cursor,
     }
 

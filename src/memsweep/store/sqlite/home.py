@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.model.care import Finding, Restored
-from memsweep.store.sqlite import care_sql, sql
+from memsweep.store.sqlite import care_sql, mending, sql
 from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
-from memsweep.store.sqlite.keeper import note_repair
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
 _LOOK_MILLISECONDS = 5000
@@ -61,16 +60,16 @@ class SqliteHomeKeeper:
         if not exists(self._folder):
             return []
         entries = self._entries()
-        named = [(f"{entry.name} ({entry.file})", entry, self._folder / entry.file) for entry in entries]
-        live = [(label, path) for label, entry, path in named if entry.deleted_at is None]
-        strangers = list(self._strangers(entries))
-        return [
-            *finding("file_missing", [label for label, path in live if not exists(path)]),
-            *finding("file_unreadable", [label for label, path in live if exists(path) and not _look(path)]),
-            *finding("file_disagrees", [label for label, entry, path in named if _disagrees(entry, path)]),
-            *finding("workspace_lost", [f"{it.name} ({file.name})" for file, it in strangers if it and it.is_lost]),
-            *finding("stranger", [file.name for file, it in strangers if it is None or it.sealed]),
-        ]
+        found: dict[str, list[str]] = {}
+        for entry in entries:
+            if wrong := _what_is_wrong(entry, self._folder / entry.file):
+                found.setdefault(wrong, []).append(f"{entry.name} ({entry.file})")
+        for file, facts in self._strangers(entries):
+            if facts is None or facts.sealed:
+                found.setdefault("stranger", []).append(file.name)
+            elif facts.is_lost:
+                found.setdefault("workspace_lost", []).append(f"{facts.name} ({file.name})")
+        return [each for invariant, places in found.items() for each in finding(invariant, places)]
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
         entries = self._entries()
@@ -81,10 +80,10 @@ class SqliteHomeKeeper:
             return
         for entry in entries:
             path = self._folder / entry.file
-            if _disagrees(entry, path):
+            if _what_is_wrong(entry, path) == "file_disagrees":
                 with _writing(path) as db:
                     db.executemany(sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
-                    note_repair(db, cure, found, actor, now)
+                    mending.note(db, cure, found, actor, now)
 
     def install(
         self, source: Path, workspace_id: str, *, replace: bool, receipt_id: str, actor: str, now: datetime
@@ -120,7 +119,7 @@ class SqliteHomeKeeper:
             db.execute(sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
         with _writing(file) as db:
             db.execute(sql.SET_META, ("workspace", name))
-            note_repair(db, "adopt", found, actor, now)
+            mending.note(db, "adopt", found, actor, now)
 
 
 @contextlib.contextmanager
@@ -129,9 +128,14 @@ def _writing(path: Path) -> Iterator[apsw.Connection]:
         yield db
 
 
-def _disagrees(entry: _Entry, path: Path) -> bool:
-    facts = _look(path) if exists(path) else None
-    return facts is not None and not facts.agrees(entry)
+def _what_is_wrong(entry: _Entry, path: Path) -> str:
+    """Which invariant an entry of the registry breaks; of a deleted one, the file may be gone."""
+    if not exists(path):
+        return "" if entry.deleted_at else "file_missing"
+    facts = _look(path)
+    if facts is None:
+        return "" if entry.deleted_at else "file_unreadable"
+    return "" if facts.agrees(entry) else "file_disagrees"
 
 
 def _look(path: Path) -> _Facts | None:

@@ -53,9 +53,14 @@ def install(
     except BaseException:
         remove(target)
         raise
+    with contextlib.suppress(StoreError):  # it is done already; the doctor can take the mark off as well
+        _unmark(target)
+    return Restored(workspace_id, seal, receipt_id if old else None)
+
+
+def _unmark(target: Path) -> None:
     with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
         db.execute(care_sql.UNMARK)
-    return Restored(workspace_id, seal, receipt_id if old else None)
 
 
 def _prepare(draft: Path, source: Path, workspace_id: str, actor: str, now: datetime) -> Seal:

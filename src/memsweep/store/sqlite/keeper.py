@@ -13,15 +13,13 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
-from memsweep.model.times import to_micros
-from memsweep.store.sqlite import care_sql, copying, gc_sql, health
+from memsweep.store.sqlite import care_sql, copying, health, mending
 from memsweep.store.sqlite.connect import Pool, connect, plain_errors
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import claim_model, read_model, to_json
+from memsweep.store.sqlite.writing import claim_model, read_model
 
 _CHANGES_VECTORS = {"vectors", "vector_files"}
-_CHANGES_STRUCTURE = {"structure", "twins"}
 _PATIENCE_MILLISECONDS = 2000
 
 
@@ -42,21 +40,7 @@ class SqliteKeeper:
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
         with self._pool.writing() as db:
-            for statement in care_sql.CURES[cure]:
-                values = {"actor": actor, "now": to_micros(now)}
-                db.execute(statement, values if ":now" in statement else ())
-            if cure in _CHANGES_STRUCTURE:
-                _mend_structure(db)
-            if cure == "words":
-                for table in health.full_texts():
-                    db.execute(care_sql.rebuild_words(table))
-            if cure == "plans":
-                for key, _ in list(health.changed_plans(db)):
-                    for statement in care_sql.DROP_PLAN:
-                        db.execute(statement, (key,))
-            if cure in _CHANGES_VECTORS:
-                db.execute(care_sql.NEXT_GENERATION)
-            note_repair(db, cure, found, actor, now)
+            mending.mend(db, cure, found, actor, now)
         if cure in _CHANGES_VECTORS:
             self._vectors.forget()
 
@@ -77,8 +61,8 @@ class SqliteKeeper:
         with self._pool.writing() as db:
             claim_model(db, model)
             db.executemany(care_sql.FIT_VECTOR, [(data, key) for key, data in vectors])
-            db.execute(care_sql.NEXT_GENERATION)
-            note_repair(db, "embed", found, actor, now)
+            mending.next_generation(db)
+            mending.note(db, "embed", found, actor, now)
         self._vectors.forget()
 
     def compact(self) -> Compaction:
@@ -92,7 +76,8 @@ class SqliteKeeper:
             db.execute("vacuum")
             finished = _gave_back(db)
             if (model := read_model(db)) is not None:
-                self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
+                with contextlib.suppress(ValueError):  # vectors that do not fit together are the doctor's
+                    self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
         return Compaction(before, self._size_bytes(), finished)
 
     def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
@@ -125,18 +110,3 @@ def _gave_back(db: apsw.Connection) -> bool:
     except apsw.BusyError:
         return False
     return True
-
-
-def _mend_structure(db: apsw.Connection) -> None:
-    there = health.structure(db)
-    for (kind, name), thing in health.expected_structure().items():
-        if thing.can_be_made_again(kind) and there.get((kind, name)) != thing:
-            db.execute(care_sql.drop_thing(kind, name))
-            db.execute(thing.definition)
-    for table in set(health.full_texts()) - {name for _, name in there}:
-        db.execute(care_sql.rebuild_words(table))
-
-
-def note_repair(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
-    counts = to_json({finding.invariant: finding.count for finding in found})
-    db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))

@@ -184,6 +184,13 @@ CODE_TOTALS = """
     select language, count(*), sum(lines), sum(functions), sum(classes)
     from code_file join memory on memory.id = code_file.memory
     where root = ? and memory.trash is null and memory.stale = 0 group by language order by language"""
+# A file, all that is in a folder, or what a pattern matches; below any root, or with the path of its root.
+CODE_AT_PATH = """
+    select memory from (select memory, {path} as place from code_file join code_root on code_root.id = root)
+    join (select ? as wanted) where place = wanted or substr(place, 1, length(wanted) + 1) = wanted || '/'
+      or place glob wanted"""
+_RELATIVE = "code_file.path"
+_WHOLE = "rtrim(code_root.path, '/') || '/' || code_file.path"
 COUNT_STALE = "select count(*) from live_memory where stale"
 CHUNKS_OF_MEMORY = """
     select id, hash, text, words, symbol, symbol_kind, first_line, last_line, position from chunk
@@ -252,8 +259,9 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
             parts.append(f"memory.created_at {sign} ?")
             values.append(to_micros(bound))
     if filters.path is not None:
-        parts.append("memory.id in (select memory from code_file where path = ? or path glob ?)")
-        values += [filters.path, filters.path if set(filters.path) & set("*?[") else f"{filters.path.rstrip('/')}/*"]
+        place = _WHOLE if filters.path.startswith("/") else _RELATIVE
+        parts.append(f"memory.id in ({CODE_AT_PATH.format(path=place)})")
+        values.append(filters.path.rstrip("/"))
     if filters.language is not None:
         parts.append("memory.id in (select memory from code_file where language = ?)")
         values.append(filters.language)
