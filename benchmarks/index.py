@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 from common import Figure, at_least, at_most, show_figures, write_json
-
 from memsweep.code.exclude import MACHINE_MADE_FOLDERS
 from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE
 
@@ -42,7 +41,8 @@ MEGA = 1_000_000
 def default_tree() -> Path:
     """A large package that is installed wherever memsweep is."""
     spec = find_spec("numpy")
-    assert spec and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     return Path(spec.submodule_search_locations[0])
 
 

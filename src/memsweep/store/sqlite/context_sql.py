@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 FIND_PROJECT = """
-    select id, tokens, segments, stashed, changes, full_from, counted_by, config, focus, places, turns from project where uid = ?"""
+    select id, tokens, segments, stashed, changes, full_from, counted_by, config, focus, places, turns
+    from project where uid = ?"""
 ADD_PROJECT = "insert into project (uid, created_at) values (?, ?) on conflict (uid) do nothing"
 PROJECTS = "select uid from project order by uid"
 SAVE_PROJECT = """
     update project set tokens = :tokens, segments = :segments, stashed = :stashed, changes = :changes,
-        full_from = :full_from, counted_by = :counted_by, config = :config, focus = :focus, places = :places, turns = :turns where id = :id"""
+        full_from = :full_from, counted_by = :counted_by, config = :config, focus = :focus, places = :places,
+        turns = :turns where id = :id"""
 
 _FIELDS = """
     segment.id, version, place, stash is not null, uid, type, created_at, last_touched_at, pinned, generation,

@@ -221,8 +221,8 @@ PICK_ENTITIES = """
     insert or ignore into temp.picked_entity
     select id from entity where trash = :receipt
     union all
-    select entity.id from temp.picked_chunk join mention on mention.chunk = temp.picked_chunk.key
-    join entity on entity.id = mention.entity and entity.trash is not null
+    select entity.id from temp.picked_memory join chunk on chunk.memory = temp.picked_memory.key
+    join mention on mention.chunk = chunk.id join entity on entity.id = mention.entity and entity.trash is not null
     union all
     select entity.id from temp.picked_relation join relation on relation.id = temp.picked_relation.key
     join entity on entity.id in (relation.subject, relation.object) and entity.trash is not null"""
@@ -253,10 +253,11 @@ RESTORE_ENTITIES = "update entity set trash = null where id in (select key from 
 _BETWEEN_LIVE_ENDS = """
       and exists (select 1 from chunk where id = mention.chunk and chunk.trash is null)
       and exists (select 1 from entity where id = mention.entity and entity.trash is null)"""
-# A chunk that another receipt holds keeps its mention there.
+# An end that another receipt holds keeps the mention there.
 _HAND_ON_MENTIONS = """
-    update mention set trash = chunk.trash from chunk
-    where chunk.id = mention.chunk and mention.trash = :receipt and chunk.trash <> :receipt"""
+    update mention set trash = coalesce(chunk.trash, entity.trash) from chunk, entity
+    where chunk.id = mention.chunk and entity.id = mention.entity and mention.trash = :receipt
+      and coalesce(chunk.trash, entity.trash) <> :receipt"""
 RESTORE_MENTIONS = (
     "update mention set trash = null where trash = :receipt" + _BETWEEN_LIVE_ENDS,
     "update mention set trash = null where trash is not null and chunk in (select key from temp.picked_chunk)"
