@@ -150,7 +150,7 @@ def test_a_symlink_to_a_folder_is_that_folder(server: ServerClient, indexed: Pat
         ({"repo_path": ""}, "The path of the folder to index is empty or not a path."),
         ({"repo_path": "  "}, "The path of the folder to index is empty or not a path."),
         ({"repo_path": "/etc/hostname"}, "/etc/hostname is not a folder."),
-        ({"repo_path": "/work/x/.git/hooks"}, "/work/x/.git/hooks is inside a .git folder, which is never indexed."),
+        ({"repo_path": "/srv/x/.git/hooks"}, "/srv/x/.git/hooks is inside a .git folder, which is never indexed."),
         ({"repo_path": "/etc", "languages": ["python", "klingon"]}, "Unknown language: klingon."),
         ({"repo_path": "/etc", "max_file_size": 0}, "max_file_size must be at least 1 byte, not 0."),
         ({"repo_path": "/etc", "language": "go"}, "unknown argument 'language'; index_codebase takes repo_path, "),
@@ -230,7 +230,6 @@ def test_the_words_inside_a_name_find_it(server: ServerClient, indexed: Path) ->
         ({"symbol_kind": "method", "language": "go"}, set()),
         ({"source": "code_indexer", "path": "main.go"}, {"main.go"}),
     ],
-    ids=str,
 )
 def test_code_is_found_by_path_language_and_kind(
     server: ServerClient, indexed: Path, filters: dict[str, Any], found: set[str]
