@@ -13,6 +13,8 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from window import sweep_the_window
+
 NOTES = (
     "Deploys go out on Tuesdays after the smoke test; Priya signs them off.",
     "The payments service talks to Postgres through PgBouncer, never directly.",
@@ -104,6 +106,7 @@ async def tour(home: Path) -> None:
         await keep_apart(client)
         (home / "shop").mkdir()
         await index_and_sweep(client, home / "shop")
+        await sweep_the_window(client)
         stats = await call(client, "get_stats", workspace_id="work")
         say(f"    {stats['total_memories']} memories, {stats['total_chunks']} chunks, engine {stats['engine']}")
     say(f"\nDone in {time.perf_counter() - started:.1f} s; the data of this tour is gone with its folder.")

@@ -104,6 +104,7 @@ class AsyncMemory(_Behind[Memory]):
     doctor = _awaitable(Memory.doctor)
     compact = _awaitable(Memory.compact)
     backup = _awaitable(Memory.backup)
+    validate_deletion_safety = _awaitable(Memory.validate_deletion_safety)
     close = _awaitable(Memory.close)
 
     def window(self, project_id: str = DEFAULT_PROJECT) -> AsyncWindow:

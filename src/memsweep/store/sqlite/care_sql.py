@@ -302,6 +302,7 @@ IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_sea
 COUNT_LIVE = "select count(*) from memory where trash is null"
 IS_OCCUPIED = (
     "select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)"
+    " or exists (select 1 from segment where trash is null)"
 )
 
 # registry

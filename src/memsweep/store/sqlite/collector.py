@@ -17,7 +17,7 @@ from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check, Decide
-from memsweep.store.sqlite import gc_sql, plans, surveying, trash
+from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
@@ -113,7 +113,7 @@ class SqliteCollector:
             plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
             receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now)
             if tombstone is not None:
-                db.execute(gc_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
+                db.execute(trash_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
                 self._purge(db, now, actor, now, receipt_id)
         if tombstone is not None:
             self._wipe()
@@ -147,12 +147,12 @@ class SqliteCollector:
     def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone:
         """Bring one memory back: it is split off into a receipt of its own, which is then undone."""
         with self._pool.writing() as db:
-            found = row(db, gc_sql.TRASHED_MEMORY, (findable(memory_id),))
+            found = row(db, trash_sql.TRASHED_MEMORY, (findable(memory_id),))
             if found is None:
                 raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
             key, old, _ = found
             new = one(db, gc_sql.ADD_RECEIPT, (receipt_id, None, "recover", "recover", actor, to_micros(now)))
-            for statement in gc_sql.SPLIT_OFF:
+            for statement in trash_sql.SPLIT_OFF:
                 db.execute(statement, {"memory": key, "old": old, "new": new})
             undone = trash.undo(db, receipt_id, now)
             if undone.totals.memories == 0:
@@ -162,8 +162,8 @@ class SqliteCollector:
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(gc_sql.TRASH_LIST, (limit, offset)).fetchall()
-            return [_trashed(db, item) for item in rows], one(db, gc_sql.TRASH_COUNT)
+            rows: list[Any] = db.execute(trash_sql.TRASH_LIST, (limit, offset)).fetchall()
+            return [_trashed(db, item) for item in rows], one(db, trash_sql.TRASH_COUNT)
 
     def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged:
         """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
@@ -197,7 +197,7 @@ class SqliteCollector:
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
         """Pin or unpin a memory or an entity; which of them it was."""
         with self._pool.writing() as db:
-            for kind, statement in (("memory", gc_sql.PIN_MEMORY), ("entity", gc_sql.PIN_ENTITY)):
+            for kind, statement in (("memory", trash_sql.PIN_MEMORY), ("entity", trash_sql.PIN_ENTITY)):
                 db.execute(statement, (pinned, findable(item_id)))
                 if db.changes():
                     _audit(db, now, actor, "pin" if pinned else "unpin", item_id, None, "")
@@ -207,7 +207,7 @@ class SqliteCollector:
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
         with self._pool.reading() as db:
             about = None if subject is None else findable(subject)
-            rows: list[Any] = db.execute(gc_sql.AUDIT, {"subject": about, "limit": limit}).fetchall()
+            rows: list[Any] = db.execute(trash_sql.AUDIT, {"subject": about, "limit": limit}).fetchall()
         return [
             AuditEvent(from_micros(at), actor, action, item, json.loads(counts), reason)
             for at, actor, action, item, counts, reason in rows
@@ -215,21 +215,21 @@ class SqliteCollector:
 
     def tombstones(self) -> list[Tombstone]:
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(gc_sql.TOMBSTONES).fetchall()
+            rows: list[Any] = db.execute(trash_sql.TOMBSTONES).fetchall()
         return [Tombstone(memory, from_micros(at), reason) for memory, at, reason in rows]
 
     def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool:
         with self._pool.writing() as db:
-            found = one(db, gc_sql.DROP_TOMBSTONE, (findable(memory_id),)) is not None
+            found = one(db, trash_sql.DROP_TOMBSTONE, (findable(memory_id),)) is not None
             if found:
-                db.execute(gc_sql.DROP_SKIPS)
+                db.execute(trash_sql.DROP_SKIPS)
                 _audit(db, now, actor, "remove tombstone", memory_id, None, "")
             return found
 
 
 def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
     """Which of these contents have a tombstone."""
-    rows: list[Any] = db.execute(gc_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
+    rows: list[Any] = db.execute(trash_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
     return {digest for (digest,) in rows}
 
 
@@ -240,12 +240,12 @@ def _audit(
     if totals is not None:
         named = ("memories", "chunks", "entities", "relations", "segments")
         counts = to_json({name: getattr(totals, name) for name in named})
-    db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
+    db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
 
 
 def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
     kind, uid, name, receipt, strategy, at, plan, key = item
-    reason = one(db, gc_sql.REASON_OF, (plan, kind, key)) or strategy
+    reason = one(db, trash_sql.REASON_OF, (plan, kind, key)) or strategy
     return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at))
 
 

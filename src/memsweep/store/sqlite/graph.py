@@ -24,7 +24,7 @@ from memsweep.model.graph import (
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import gc_sql, graph_sql
+from memsweep.store.sqlite import graph_sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 
 NewId = Callable[[str], str]
@@ -70,7 +70,7 @@ class SqliteGraph:
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
             db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), key))
-            db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
+            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
             after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
             return Reinforced(uid, faded(base, rates.edge, days), after)
 

@@ -20,7 +20,7 @@ from memsweep.errors import AlreadyExists, Conflict, StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
 from memsweep.store.drafts import draft_of, plain_refusals, remove
-from memsweep.store.sqlite import care_sql, copying, gc_sql, sql
+from memsweep.store.sqlite import care_sql, copying, sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, connect, immediate, one, plain_errors
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.writing import to_json
@@ -71,7 +71,7 @@ def _prepare(draft: Path, source: Path, workspace_id: str, actor: str, now: date
             db.execute("reindex")  # the digest speaks of the rows alone
             db.executemany(sql.SET_META, [("workspace", workspace_id), ("deleted_at", to_micros(now))])
             counts = to_json({"memories": seal.memories})
-            db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
+            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
         return seal
 
 

@@ -9,7 +9,7 @@ import apsw
 
 from memsweep.model.care import Finding
 from memsweep.model.times import to_micros
-from memsweep.store.sqlite import care_sql, gc_sql, health
+from memsweep.store.sqlite import care_sql, health, trash_sql
 from memsweep.store.sqlite.writing import to_json
 
 
@@ -30,7 +30,7 @@ def next_generation(db: apsw.Connection) -> None:
 
 def note(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
     counts = to_json({finding.invariant: finding.count for finding in found})
-    db.execute(gc_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))
+    db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))
 
 
 def _structure(db: apsw.Connection) -> None:

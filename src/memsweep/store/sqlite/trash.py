@@ -19,7 +19,7 @@ from memsweep.model.plan import Receipt, Totals, Undone
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check
-from memsweep.store.sqlite import gc_sql, segments, sql
+from memsweep.store.sqlite import gc_sql, segments, sql, trash_sql
 from memsweep.store.sqlite.connect import one, row
 from memsweep.store.sqlite.writing import to_json
 
@@ -128,11 +128,11 @@ def undo(db: apsw.Connection, uid: str, now: datetime) -> Undone:
     db.execute(gc_sql.MAKE_LISTS)
     memories, clashes = _restore_memories(db, receipt)
     chunks = _restore_chunks(db, receipt)
-    db.execute(gc_sql.PICK_STATED_RELATIONS, {"receipt": receipt})
+    db.execute(trash_sql.PICK_STATED_RELATIONS, {"receipt": receipt})
     entities, twins = _restore_entities(db, receipt)
     relations, left = _restore_relations(db, receipt)
     back, taken = segments.put_back(db, receipt)
-    db.execute(gc_sql.SET_UNDONE, (to_micros(now), receipt))
+    db.execute(trash_sql.SET_UNDONE, (to_micros(now), receipt))
     return Undone(Totals(memories, chunks, entities, relations, back), (*clashes, *twins, *left, *taken))
 
 
@@ -150,71 +150,71 @@ def _usable_receipt(db: apsw.Connection, uid: str) -> int:
 
 
 def _restore_memories(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    files: list[Any] = db.execute(gc_sql.CLASHING_FILES, (receipt,)).fetchall()
-    texts: list[Any] = db.execute(gc_sql.CLASHING_TEXTS, (receipt,)).fetchall()
+    files: list[Any] = db.execute(trash_sql.CLASHING_FILES, (receipt,)).fetchall()
+    texts: list[Any] = db.execute(trash_sql.CLASHING_TEXTS, (receipt,)).fetchall()
     conflicts = {mine: f"its file was indexed again as {theirs}" for _, mine, theirs in files}
     conflicts |= {mine: f"the same text was added again as {theirs}" for _, mine, theirs in texts}
-    db.execute(gc_sql.PICK_MEMORIES, (receipt, json.dumps([key for key, *_ in (*files, *texts)])))
-    return _changed(db, gc_sql.RESTORE_MEMORIES, ()), list(conflicts.items())
+    db.execute(trash_sql.PICK_MEMORIES, (receipt, json.dumps([key for key, *_ in (*files, *texts)])))
+    return _changed(db, trash_sql.RESTORE_MEMORIES, ()), list(conflicts.items())
 
 
 def _restore_chunks(db: apsw.Connection, receipt: int) -> int:
-    db.execute(gc_sql.PICK_CHUNKS, (receipt,))
-    db.execute(gc_sql.REINDEX_CHUNKS)
-    return _changed(db, gc_sql.RESTORE_CHUNKS, ())
+    db.execute(trash_sql.PICK_CHUNKS, (receipt,))
+    db.execute(trash_sql.REINDEX_CHUNKS)
+    return _changed(db, trash_sql.RESTORE_CHUNKS, ())
 
 
 def _restore_entities(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
     """Entities and mentions; where an entity exists again under the same name, that one takes over."""
-    db.execute(gc_sql.PICK_ENTITIES, {"receipt": receipt})
+    db.execute(trash_sql.PICK_ENTITIES, {"receipt": receipt})
     conflicts = []
-    for twins in (gc_sql.LIVE_TWINS, gc_sql.PICKED_TWINS):
+    for twins in (trash_sql.LIVE_TWINS, trash_sql.PICKED_TWINS):
         found: list[Any] = db.execute(twins).fetchall()
         for key, mine, twin, theirs in found:
-            for statement in gc_sql.TAKE_OVER:
+            for statement in trash_sql.TAKE_OVER:
                 db.execute(statement, {"entity": key, "twin": twin})
             conflicts.append((mine, f"it exists again as {theirs}, which has its mentions and relations now"))
-    restored = _changed(db, gc_sql.RESTORE_ENTITIES, ())
-    for statement in gc_sql.RESTORE_MENTIONS:
+    restored = _changed(db, trash_sql.RESTORE_ENTITIES, ())
+    for statement in trash_sql.RESTORE_MENTIONS:
         db.execute(statement, {"receipt": receipt})
     return restored, conflicts
 
 
 def _restore_relations(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    db.execute(gc_sql.PICK_RELATIONS, {"receipt": receipt})
-    db.execute(gc_sql.UNPICK_RELATIONS)
+    db.execute(trash_sql.PICK_RELATIONS, {"receipt": receipt})
+    db.execute(trash_sql.UNPICK_RELATIONS)
     conflicts = []
-    clashing: list[Any] = db.execute(gc_sql.CLASHING_RELATIONS, {"receipt": receipt}).fetchall()
+    clashing: list[Any] = db.execute(trash_sql.CLASHING_RELATIONS, {"receipt": receipt}).fetchall()
     for key, uid, is_ours in clashing:
-        db.execute(gc_sql.UNPICK_RELATION, (key,))
+        db.execute(trash_sql.UNPICK_RELATION, (key,))
         if is_ours:
             conflicts.append((uid, "the same relation exists again"))
-    restored = _changed(db, gc_sql.RESTORE_RELATIONS, ())
-    waiting: list[Any] = db.execute(gc_sql.ENDS_IN_TRASH, (receipt,)).fetchall()
+    restored = _changed(db, trash_sql.RESTORE_RELATIONS, ())
+    waiting: list[Any] = db.execute(trash_sql.ENDS_IN_TRASH, (receipt,)).fetchall()
     conflicts += [(uid, f"an end of it is in the trash; undoing {other} brings both back") for uid, other in waiting]
-    db.execute(gc_sql.HAND_ON_RELATIONS, {"receipt": receipt})
+    db.execute(trash_sql.HAND_ON_RELATIONS, {"receipt": receipt})
     return restored, conflicts
 
 
 def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None = None) -> tuple[list[str], Totals]:
     """Free what receipts up to a moment hold (or one receipt); the ids of those receipts, and the counts."""
-    receipts: list[Any] = db.execute(gc_sql.OLD_RECEIPTS, {"before": to_micros(before), "only": only}).fetchall()
-    freed = dict.fromkeys((*gc_sql.PURGE_COUNTED, "segments"), 0)
-    db.executemany(gc_sql.SET_PURGED, [(to_micros(now), receipt) for receipt, *_ in receipts])
+    receipts: list[Any] = db.execute(trash_sql.OLD_RECEIPTS, {"before": to_micros(before), "only": only}).fetchall()
+    freed = dict.fromkeys((*trash_sql.PURGE_COUNTED, "segments"), 0)
+    db.executemany(trash_sql.SET_PURGED, [(to_micros(now), receipt) for receipt, *_ in receipts])
     for receipt, _, plan in receipts:
-        for statement in gc_sql.PURGE_STEPS:
+        for statement in trash_sql.PURGE_STEPS:
             db.execute(statement, {"receipt": receipt})
-        for name, step in gc_sql.PURGE_COUNTED.items():
+        for name, step in trash_sql.PURGE_COUNTED.items():
             freed[name] += _changed(db, step, (receipt,) * step.count("?"))
         freed["segments"] += segments.free(db, receipt)
-        db.execute(gc_sql.DROP_PLAN_ITEMS, (plan,))
+        db.execute(trash_sql.DROP_PLAN_ITEMS, (plan,))
     if any(freed.values()):
-        for statement in gc_sql.PURGE_LEFTOVERS:
+        for statement in trash_sql.PURGE_LEFTOVERS:
             db.execute(statement)
     if freed["segments"]:
         segments.forget_words(db)
     if freed["chunks"]:
-        db.execute(gc_sql.MERGE_WORDS)
+        db.execute(trash_sql.MERGE_WORDS)
         generation = one(db, sql.GET_META, ("vector_generation",)) or 0
         db.execute(sql.SET_META, ("vector_generation", generation + 1))
     return [uid for _, uid, _ in receipts], Totals(**freed)
