@@ -19,8 +19,6 @@ from memsweep.model.care import Checkup
 from tests.care import stores
 from tests.support import looking
 
-RESTORED = ("audit", "sqlite_sequence")
-
 
 @pytest.fixture
 def copy(filled: Path, app: App, tmp_path: Path) -> Path:
@@ -72,6 +70,13 @@ def test_a_backup_is_the_state_of_one_moment(app: App, copy: Path) -> None:
     app.memory().add("after the backup")
     app.restore(copy, "other")
     assert app.memory("other").stats().total_memories == app.memory().stats().total_memories - 1
+
+
+def test_text_that_is_none_is_backed_up_as_it_is(filled: Path, app: App, home: Path, tmp_path: Path) -> None:
+    edit(filled, "update chunk set text = cast(x'ff80' as text) where id = 1")
+    app.memory().backup(tmp_path / "b")
+    app.restore(tmp_path / "b", "other")
+    assert stores.dump(looking.file_of(home, "other"))["chunk"] == stores.dump(filled)["chunk"]
 
 
 def test_description_and_age_come_back(app: App, tmp_path: Path) -> None:
@@ -273,10 +278,19 @@ def test_a_workspace_that_is_replaced_can_come_back(filled: Path, app: App, home
     assert app.memory().doctor() == Checkup("default", ())
 
 
-def test_an_emptied_workspace_makes_way(filled: Path, app: App, copy: Path) -> None:
+def test_an_emptied_workspace_makes_way(app: App, copy: Path) -> None:
+    app.memory("other").add("soon gone", entities=["Ada"])
+    with pytest.raises(AlreadyExists):
+        app.restore(copy, "other")
+    app.memory("other").clear("DELETE ALL MEMORIES")
+    restored = app.restore(copy, "other")
+    assert app.memory("other").stats().total_memories == restored.seal.memories
+
+
+def test_a_workspace_with_nothing_but_a_context_window_is_not_empty(filled: Path, app: App, copy: Path) -> None:
     app.memory().clear("DELETE ALL MEMORIES")
-    restored = app.restore(copy)
-    assert app.memory().stats().total_memories == restored.seal.memories
+    with pytest.raises(AlreadyExists):
+        app.restore(copy)
 
 
 @pytest.mark.parametrize("loss", ["missing", "damaged"])

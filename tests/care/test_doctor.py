@@ -107,6 +107,20 @@ DAMAGES = {
     "a text that is no text": Damage(
         f"update memory set text = cast(x'ff80' as text) where id = {_A_NOTE}", {"text_changed"}, {"text_changed"}
     ),
+    "a chunk that is no text": Damage(
+        f"update chunk set text = cast(x'ff80' as text) where id = {_A_CHUNK}",
+        {"text_changed", "words_differ"},
+        {"text_changed", "words_differ"},
+    ),
+    "a chunk that is no text and has no vector": Damage(
+        f"update chunk set text = cast(x'ff80' as text) where id = {_A_CHUNK};"
+        f"delete from vector where chunk = {_A_CHUNK}",
+        {"text_changed", "words_differ", "chunk_without_vector"},
+        {"text_changed", "words_differ"},
+    ),
+    "a tag that is no text": Damage(
+        "insert into memory_tag (tag, memory) values (cast(x'ff80' as text), 999)", {"tag_without_memory"}
+    ),
     "metadata that is no JSON": Damage(
         f"update memory set metadata = '{{' where id = {_A_NOTE}", {"metadata_unreadable"}, {"metadata_unreadable"}
     ),

@@ -82,7 +82,7 @@ def _change(place: Place, what: str, first: int, second: int) -> None:
         case "remember":
             _write(
                 place,
-                "insert into memory (uid, text, created_at, updated_at, content_hash) values (?, ?, 1, 1, ?)",
+                "insert or ignore into memory (uid, text, created_at, updated_at, content_hash) values (?, ?, 1, 1, ?)",
                 f"mem_new_{first}_{second}", f"new {first} {second}", content_hash(f"new {first} {second}"),
             )  # fmt: skip
         case "delete" if not memory["pinned"]:

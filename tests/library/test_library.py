@@ -80,7 +80,6 @@ def test_the_asynchronous_door_has_every_operation_with_the_same_signature() -> 
     for name in public(Memory):
         twin, original = getattr(AsyncMemory, name), getattr(Memory, name)
         assert inspect.signature(twin).parameters == inspect.signature(original).parameters
-        assert twin.__doc__ == original.__doc__
 
 
 def test_the_asynchronous_door_does_the_same(home: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
-_BATCH = 1024
+_BATCH = 64  # the tokeniser takes a hundred times the size of a text while it works
 _FEW = 32  # more texts than this are worth 32 MB for weights that need no conversion
 _WINDOW = 1 << 16  # characters that are tokenised together; a token cut at its edge is counted twice
 
@@ -77,6 +77,9 @@ class LocalEmbedder:
             tokenizer = Tokenizer.from_file(str(self._folder / _TOKENIZER))
         tokenizer.no_padding()
         tokenizer.no_truncation()
+        if hasattr(tokenizer.model, "_resize_cache"):
+            # To this model a whole text is one word: it would keep every short text, up to 120 MB, to no use.
+            tokenizer.model._resize_cache(0)
         return tokenizer
 
     @cached_property

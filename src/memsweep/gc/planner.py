@@ -14,7 +14,7 @@ from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Pr
 YOUNG_DAYS = 1.0
 CAP_SHARE = 0.5
 CAP_FROM = 20
-Rows = dict[tuple[str, int], MemoryRow | EntityRow]
+Rows = dict[str, dict[int, MemoryRow] | dict[int, EntityRow]]
 _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 
@@ -45,15 +45,17 @@ def plan_of(
     survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, at_most: int | None = None
 ) -> Draft:
     """A plan for exactly these things and what depends on them."""
-    rows: Rows = {("memory", row.key): row for row in survey.memories}
-    rows.update({("entity", row.key): row for row in survey.entities})
+    rows: Rows = {
+        "memory": {row.key: row for row in survey.memories},
+        "entity": {row.key: row for row in survey.entities},
+    }
     chosen, protected = _sorted_out(found, rows, options)
     chosen = _step(chosen, at_most)
     fallen = _left_without_root(survey, chosen, options)
     known = {(item.kind, item.key) for item in chosen} | {(item.kind, item.key) for item in protected}
     more, spared = _sorted_out((item for item in fallen if (item.kind, item.key) not in known), rows, options)
     chosen, protected = chosen + more, protected + spared
-    items = tuple(_item(item, rows.get((item.kind, item.key))) for item in chosen)
+    items = tuple(_item(item, _row(rows, item)) for item in chosen)
     removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
     return Draft(
         items=items,
@@ -95,7 +97,7 @@ def _sorted_out(found: Iterable[Found], rows: Rows, options: Options) -> tuple[l
     """What may be taken, and what may not."""
     chosen, protected = [], []
     for item in found:
-        row = rows.get((item.kind, item.key))
+        row = _row(rows, item)
         reason = "" if item.kind == "chunk" else "gone" if row is None else protection(row, options)
         if reason:
             protected.append(Protected(item.kind, item.key, reason))
@@ -125,6 +127,10 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 
+def _row(rows: Rows, item: Found | PlanItem) -> MemoryRow | EntityRow | None:
+    return rows[item.kind].get(item.key) if item.kind in rows else None
+
+
 def _item(found: Found, row: MemoryRow | EntityRow | None) -> PlanItem:
     return PlanItem(found.kind, found.key, 0 if row is None else row.version, found.reason, found.evidence)
 
@@ -132,7 +138,7 @@ def _item(found: Found, row: MemoryRow | EntityRow | None) -> PlanItem:
 def _warnings(rows: Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
     warnings = []
     young = options.micros_ago(YOUNG_DAYS)
-    taken = (rows.get((item.kind, item.key)) for item in items)
+    taken = (_row(rows, item) for item in items)
     recent = sum(row is not None and row.created_at > young for row in taken)
     if recent:
         warnings.append(f"{recent} nodes are less than 24h old")

@@ -8,12 +8,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
 
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class MemoryRow(NamedTuple):
@@ -63,29 +67,26 @@ class Survey:
         return chain(self.edges, stated)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One thing that a strategy calls garbage, and why."""
 
     kind: Kind
     key: int
     reason: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class PlanItem:
+class PlanItem(NamedTuple):
     """Found, with the version it had then."""
 
     kind: Kind
     key: int
     version: int
     reason: str
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Mapping[str, Any] = _NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Protected:
+class Protected(NamedTuple):
     kind: Kind
     key: int
     reason: str

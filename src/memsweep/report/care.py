@@ -112,12 +112,10 @@ def restored(result: Restored) -> RestoredAnswer:
 
 def size(count: int) -> str:
     """Bytes as people say them."""
-    amount = float(count)
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if amount < 1000 or unit == "GB":
-            return f"{count} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
-        amount /= 1000
-    raise AssertionError  # the loop ends with the largest unit
+    for power, unit in ((9, "GB"), (6, "MB"), (3, "KB")):
+        if count >= 10**power:
+            return f"{count / 10**power:.1f} {unit}"
+    return f"{count} bytes"
 
 
 def _verdict(found: int, left: int) -> str:

@@ -56,12 +56,14 @@ DANGLING = {
 
 _DIMENSION = "(select value ->> 'dimension' from meta where key = 'model')"
 _TAGS_ARE_A_LIST = "case when json_valid(memory.tags) then json_type(memory.tags) end is 'array'"
-_TAGS_DIFFER = f"""
-    {_TAGS_ARE_A_LIST} and (
-        exists (select value from json_each(memory.tags)
-                except select tag from memory_tag where memory_tag.memory = memory.id)
-        or exists (select tag from memory_tag where memory_tag.memory = memory.id
-                   except select value from json_each(memory.tags)))"""
+_TAGS_SAID = f"""
+    select memory.id as memory, cast(said.value as text) as tag
+    from memory, json_each(case when {_TAGS_ARE_A_LIST} then memory.tags else '[]' end) as said"""
+_TAGS_KEPT = f"""
+    select memory.id as memory, tag from memory_tag join memory on memory.id = memory_tag.memory
+    where {_TAGS_ARE_A_LIST}"""
+_TAGS_MISSING = f"{_TAGS_SAID} except {_TAGS_KEPT}"
+_TAGS_TOO_MANY = f"{_TAGS_KEPT} except {_TAGS_SAID}"
 # A mention is in the trash with one of its ends, and only then.
 _MENTION_OUT_OF_STEP = """
     case when chunk.trash is null and entity.trash is null then mention.trash is not null
@@ -109,7 +111,9 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "metadata_unreadable": """
         select uid from memory where case when json_valid(metadata) then json_type(metadata) end is not 'object'""",
     "tags_unreadable": f"select uid from memory where not ({_TAGS_ARE_A_LIST})",
-    "tags_differ": f"select uid from memory where {_TAGS_DIFFER}",
+    "tags_differ": f"""
+        select uid from memory where id in (select memory from ({_TAGS_MISSING}))
+           or id in (select memory from ({_TAGS_TOO_MANY}))""",
     "chunk_without_vector": """
         select uid from chunk where not exists (select 1 from vector where vector.chunk = chunk.id)""",
     "vector_misfit": f"""
@@ -151,7 +155,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
 
 def sampled(check: str) -> str:
     """A few of the rows that a check finds, each with the number of all of them."""
-    return f"with found (sample) as ({check}) select sample, count(*) over () from found limit ?"
+    return f"with found (sample) as ({check}) select cast(sample as blob), count(*) over () from found limit ?"
 
 
 # Equal things become the oldest of them. The lists are of keys; the statements after them go by those alone.
@@ -221,12 +225,8 @@ CURES: dict[str, tuple[str, ...]] = {
     "tags": (
         f"""update memory set tags = (select json_group_array(tag) from memory_tag where memory_tag.memory = memory.id)
             where not ({_TAGS_ARE_A_LIST})""",
-        f"""insert into memory_tag (tag, memory) select distinct value, memory.id from memory, json_each(memory.tags)
-            where {_TAGS_DIFFER} on conflict do nothing""",
-        f"""delete from memory_tag where (tag, memory) in
-                (select memory_tag.tag, memory.id from memory join memory_tag on memory_tag.memory = memory.id
-                 where {_TAGS_DIFFER}
-                   and memory_tag.tag not in (select value from json_each(memory.tags)))""",
+        f"insert into memory_tag (tag, memory) select tag, memory from ({_TAGS_MISSING})",
+        f"delete from memory_tag where (tag, memory) in (select tag, memory from ({_TAGS_TOO_MANY}))",
     ),
     "places": (
         f"""update chunk set position = counted.place from
@@ -277,7 +277,7 @@ TEXTS = """
 UNUSED_PLANS = "select id, uid, digest from plan where receipt is null order by id"
 DROP_PLAN = ("delete from plan_item where plan = ?", "delete from plan where id = ?")
 UNFIT_CHUNKS = f"""
-    select chunk.id, chunk.text from chunk left join vector on vector.chunk = chunk.id
+    select chunk.id, cast(chunk.text as blob) from chunk left join vector on vector.chunk = chunk.id
     where vector.chunk is null or length(data) <> {_DIMENSION} order by chunk.id"""
 FIT_VECTOR = """
     insert into vector (chunk, data) select id, ? from chunk where id = ?
@@ -300,10 +300,9 @@ GET_SEAL = "select key, value from backup_seal"
 DROP_SEAL = "drop table backup_seal"
 IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_seal')"
 COUNT_LIVE = "select count(*) from memory where trash is null"
-IS_OCCUPIED = (
-    "select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)"
-    " or exists (select 1 from segment where trash is null)"
-)
+IS_OCCUPIED = """
+    select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)
+        or exists (select 1 from segment where trash is null)"""
 
 # registry
 UNMARK = "delete from meta where key = 'deleted_at'"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -72,7 +73,8 @@ def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
     plans: list[Any] = db.execute(care_sql.UNUSED_PLANS).fetchall()
     for key, uid, digest in plans:
         rows: Iterable[Any] = db.execute(gc_sql.PLAN_ITEMS, (key,))
-        if digest_of([PlanItem(kind, item, version, reason) for kind, item, version, reason, _ in rows]) != digest:
+        items = [PlanItem(kind, item, version, reason, json.loads(said)) for kind, item, version, reason, said in rows]
+        if digest_of(items) != digest:
             yield key, uid
 
 
@@ -126,7 +128,7 @@ def _rows(db: apsw.Connection, skip: set[str]) -> Iterator[Finding]:
         if invariant not in skip:
             rows: list[Any] = db.execute(care_sql.sampled(check), (SAMPLES,)).fetchall()
             if rows:
-                yield Finding(invariant, rows[0][1], tuple(str(sample) for sample, _ in rows))
+                yield Finding(invariant, rows[0][1], tuple(sample.decode(errors="replace") for sample, _ in rows))
 
 
 def _texts(db: apsw.Connection) -> list[Finding]:
@@ -141,6 +143,6 @@ def _differing_words(db: apsw.Connection) -> list[str]:
     for table in full_texts():
         try:
             db.execute(care_sql.compare_words(table))
-        except apsw.CorruptError:
+        except (apsw.CorruptError, UnicodeDecodeError):
             differing.append(table)
     return differing

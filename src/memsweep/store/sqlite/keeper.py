@@ -39,15 +39,18 @@ class SqliteKeeper:
             return [Finding("file_damaged", 1, (str(error.__cause__ or error.message),))]
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
-        with self._pool.writing() as db:
-            mending.mend(db, cure, found, actor, now)
+        try:
+            with self._pool.writing() as db:
+                mending.mend(db, cure, found, actor, now)
+        except UnicodeDecodeError as error:
+            raise StoreCorrupt(f"{self._path} holds text that cannot be read ({error.reason}).") from error
         if cure in _CHANGES_VECTORS:
             self._vectors.forget()
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(care_sql.UNFIT_CHUNKS).fetchall()
-            return rows
+            rows: Iterable[Any] = db.execute(care_sql.UNFIT_CHUNKS)
+            return [(key, text.decode(errors="replace")) for key, text in rows]
 
     def fit_vectors(
         self,
