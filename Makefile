@@ -1,6 +1,8 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
+GATE := tests/house tests/code tests/context tests/graph tests/model tests/remember tests/report tests/embed \
+	tests/library tests/test_settings.py
 .PHONY: help install install-dev demo test test-all check bench soak clean
 
 help:            ## show the targets
@@ -16,7 +18,7 @@ demo: install    ## a tour of a few seconds through the real server
 	@$(PY) demo/tour.py
 
 test: install-dev ## the tests that gate a change
-	$(PY) -m pytest -n 2 --dist worksteal tests/house tests/code tests/context tests/graph
+	$(PY) -m pytest -n 2 --dist worksteal $(GATE)
 
 test-all: install-dev ## every test, with the long ones of the store, the doors and the collector
 	$(PY) -m pytest -n 2 --dist worksteal
