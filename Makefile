@@ -1,9 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-GATE := tests/house tests/code tests/context tests/graph tests/model tests/remember tests/report tests/embed \
-	tests/library tests/test_settings.py
-.PHONY: help install install-dev demo test test-all check bench soak clean
+.PHONY: help install install-dev demo test check bench soak clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -17,10 +15,7 @@ install-dev:
 demo: install    ## a tour of a few seconds through the real server
 	@$(PY) demo/tour.py
 
-test: install-dev ## the tests that gate a change
-	$(PY) -m pytest -n 2 --dist worksteal $(GATE)
-
-test-all: install-dev ## every test, with the long ones of the store, the doors and the collector
+test: install-dev ## every test
 	$(PY) -m pytest -n 2 --dist worksteal
 
 check: install-dev ## lint, types, layers, house rules

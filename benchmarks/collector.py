@@ -13,7 +13,6 @@ import os
 import random
 import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -46,7 +45,7 @@ MENTION = "insert into mention (chunk, entity) values (?, ?) on conflict do noth
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--memories", type=int, default=100_000, help="how many (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=3, help="of each measurement; medians count (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=3, help="of each measurement; the best counts (%(default)s)")
     parser.add_argument("--side", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
@@ -99,7 +98,7 @@ class Bench:
         print(f"  store {name!r} of {size:,.0f} MB made in {time.perf_counter() - began:.0f} s", flush=True)
 
     def run(self, store: str, sides: Sequence[str]) -> dict[str, dict[str, float]]:
-        """Every side in turn, each on a fresh copy in a fresh process; medians over the rounds."""
+        """Every side in turn, each on a fresh copy in a fresh process; the best round, which noise spoiled least."""
         measured: dict[str, list[dict[str, float]]] = {side: [] for side in sides}
         for _ in range(self._rounds):
             for side in sides:
@@ -112,10 +111,7 @@ class Bench:
         for side, runs in measured.items():
             for what in runs[0]:
                 self.seconds.setdefault(f"{store}: {side}", {})[what] = [run[what] for run in runs]
-        return {
-            side: {what: statistics.median(run[what] for run in runs) for what in runs[0]}
-            for side, runs in measured.items()
-        }
+        return {side: {what: min(run[what] for run in runs) for what in runs[0]} for side, runs in measured.items()}
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -155,6 +156,22 @@ def test_a_memory_that_was_open_when_its_process_forked_serves_both(nursery: Nur
     file = looking.file_of(home)
     assert looking.count(file) == 1 + 3 * 30
     assert looking.problems(file) == []
+
+
+def test_opening_a_home_twice_in_one_process_does_not_let_go_of_its_locks(
+    nursery: Nursery, home: Path, make: Callable[..., App]
+) -> None:
+    """The system drops all locks of a process on a file when it closes any descriptor of it, whoever opened that."""
+    first = make()
+    first.memory("alpha").add("before")
+    make().memory("alpha").stats()
+    (listed, _) = nursery.fork("attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]).report()
+    assert [item["id"] for item in listed["result"]] == ["alpha"]
+    first.create_workspace("beta")
+    first.memory("alpha").add("after")
+    listed, stats = nursery.fork("attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]).report()
+    assert [item["id"] for item in listed["result"]] == ["alpha", "beta"]
+    assert stats["result"]["total_memories"] == 2
 
 
 def test_readers_do_not_wait_for_a_writer(app: App, home: Path) -> None:

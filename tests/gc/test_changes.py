@@ -12,25 +12,9 @@ from hypothesis import strategies as st
 from memsweep.gc import collect
 from memsweep.model.memory import Draft
 from memsweep.model.text import content_hash
+from tests.gc.oracle import Rows, held_by, reached_now, relations_left, rows_of, spread
 from tests.gc.plots import plots
-from tests.gc.stores import (
-    NOW,
-    Link,
-    Note,
-    Place,
-    Plot,
-    Rows,
-    Thing,
-    broken,
-    dump,
-    held_by,
-    planted,
-    reached_now,
-    relations_left,
-    rows_of,
-    spread,
-    trash_of,
-)
+from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted, trash_of
 from tests.support import looking
 
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))

@@ -14,22 +14,9 @@ from memsweep.errors import Conflict
 from memsweep.gc import collect
 from memsweep.gc.explain import why
 from memsweep.model.plan import Plan, Totals
+from tests.gc.oracle import expected, held_by, protected_now, rows_of
 from tests.gc.plots import plots
-from tests.gc.stores import (
-    KINDS,
-    NOW,
-    Place,
-    Plot,
-    broken,
-    dump,
-    expected,
-    held_by,
-    live,
-    planted,
-    protected_now,
-    rows_of,
-    trash_of,
-)
+from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted, trash_of
 
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 many = settings(max_examples=60 * TIMES)

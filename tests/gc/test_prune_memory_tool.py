@@ -5,17 +5,23 @@ Names, defaults, fields, messages and error texts are those of S1, sections 3 an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import ElicitRequestParams, ElicitResult
 
 from memsweep import clock
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant
 from tests.support import looking
 from tests.support.client import ServerClient, ToolFailed, connected
+from tests.support.commands import MEMSWEEP, environment
 
 DRY_RUN = "Dry run complete. Set dry_run=false and confirm=true to delete."
 UNCONFIRMED = (
@@ -426,6 +432,41 @@ def test_gc_completes_in_under_5_seconds_for_under_1000_nodes(tmp_path: Path) ->
         server.plant(Plot(notes=tuple(Note(f"n {n}", path=f"{n}.py", stale=True, chunks=3) for n in range(999))))
         answer = server.prune(dry_run=False, confirm=True, allow_large=True)
         assert answer["deleted_memories"] == 999
+
+
+# A person who can be asked
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(tmp_path: Path, agree: bool) -> None:
+    asked: list[str] = []
+
+    async def answer(context: Any, params: ElicitRequestParams) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"approve": agree})
+
+    home = tmp_path / "home"
+    parameters = StdioServerParameters(
+        command=MEMSWEEP[0], args=[*MEMSWEEP[1:], "serve", "--profile", "full"], env=environment(home)
+    )
+    with start_blocking_portal() as portal, Path(os.devnull).open("w") as log:
+        client = Client(stdio_client(parameters, errlog=log), mode="legacy", elicitation_callback=answer)
+        with portal.wrap_async_context_manager(client):
+            server = make_workspace(ServerClient(portal, client), home)
+            server.plant(STALE)
+            before = dump(server.file)
+            plan_id = server.prune()["plan_id"]
+            assert asked == [], "not for a preview"
+            assert server.refusal("prune_memory", dry_run=False, plan_id=plan_id) == UNCONFIRMED
+            apply = {"dry_run": False, "confirm": True, "plan_id": plan_id}
+            if agree:
+                assert server.prune(**apply)["deleted_memories"] == 1
+            else:
+                assert "the person who was asked did not agree" in server.refusal("prune_memory", **apply)
+                assert dump(server.file) == before
+    (question,) = asked
+    for part in (f"Move 1 memories (33% of workspace '{server.workspace}')", plan_id, "src/gone.py", "can be undone"):
+        assert part in question
 
 
 # The other tools of the collector

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from memsweep.errors import Conflict
 from memsweep.gc import collect
 from memsweep.model.plan import Totals
+from tests.gc.oracle import Rows, rows_of
 from tests.gc.plots import plots
-from tests.gc.stores import Link, Note, Plot, Rows, Thing, broken, dump, plant, planted, rows_of, trash_of
+from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant, planted, trash_of
 from tests.support import looking
 
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))

@@ -21,7 +21,7 @@ FILES = {
 }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def unsynced() -> Iterator[None]:
     """Nothing here ends in a power cut, and a process loses nothing that it did not sync: the tests need not wait."""
     with pytest.MonkeyPatch.context() as patch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
+from memsweep.code.fingerprint import FINE_TICK_NS, SECOND_NS
 from memsweep.errors import BadInput, EmbedderError
 from tests.code.trees import git, grow, repository
 from tests.index.conftest import FILES
@@ -280,8 +282,8 @@ def test_flaw_5_equal_pieces_are_told_apart_by_their_place(desk: Desk, repo: Pat
 
 def test_flaw_6_a_run_without_a_change_writes_no_content_and_embeds_nothing(desk: Desk, repo: Path) -> None:
     grow(repo, {"empty.py": "", "blob.xyz": b"\0\1\2", "id_rsa": "-----BEGIN RSA PRIVATE KEY-----\n"})
-    desk.index(repo)
-    settled = desk.index(repo)  # files written a moment before they were read are looked at once more
+    time.sleep(2 * FINE_TICK_NS / SECOND_NS)  # files written a moment before they are read are looked at once more
+    settled = desk.index(repo)
     before = content_tables(desk.file)
     result = desk.index(repo)
     assert content_tables(desk.file) == before

@@ -273,7 +273,7 @@ def test_several_servers_share_a_workspace(home: Path) -> None:
         answers: dict[int, set[int]] = {id(first): set(), id(second): set()}
         for server, _ in numbers:
             message = json.loads(server.line())
-            assert message["result"]["isError"] is False
+            assert message["result"]["isError"] is False, message
             answers[id(server)].add(message["id"])
         assert [len(ids) for ids in answers.values()] == [30, 30]
         for server in (first, second):

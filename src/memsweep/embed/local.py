@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
-_BATCH = 64  # the tokeniser takes a hundred times the size of a text while it works
+_BATCH = 64  # what the tokeniser makes of a text while it works is many times its size
 _FEW = 32  # more texts than this are worth 32 MB for weights that need no conversion
 _WINDOW = 1 << 16  # characters that are tokenised together; a token cut at its edge is counted twice
 

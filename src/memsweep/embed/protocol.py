@@ -38,4 +38,4 @@ def quantise(rows: npt.NDArray[np.float32]) -> list[bytes]:
 
     peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     peak[peak == 0] = 1.0
-    return [row.tobytes() for row in np.rint(rows * (127.0 / peak)).astype(np.int8)]
+    return [row.tobytes() for row in np.rint(rows / peak * 127.0).astype(np.int8)]

@@ -166,7 +166,7 @@ def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], l
     if receipt_id is not None:
         said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
-    needs = frozenset(need for strategy in STRATEGIES.values() for need in strategy.needs)
+    needs = {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values()))
     survey = tools.store.survey(needs, missing_files(tools.store.code_paths()))
     verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(tools.store))
     return verdict, [tools.store.describe("entity", step) for step in verdict.path], history

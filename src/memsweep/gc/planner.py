@@ -51,10 +51,11 @@ def plan_of(
     }
     chosen, protected = _sorted_out(found, rows, options)
     chosen = _step(chosen, at_most)
-    fallen = _left_without_root(survey, chosen, options)
-    known = {(item.kind, item.key) for item in chosen} | {(item.kind, item.key) for item in protected}
-    more, spared = _sorted_out((item for item in fallen if (item.kind, item.key) not in known), rows, options)
-    chosen, protected = chosen + more, protected + spared
+    if fallen := _left_without_root(survey, chosen, options):
+        known = {item.key for item in chosen if item.kind == "entity"}
+        known |= {item.key for item in protected if item.kind == "entity"}
+        more, spared = _sorted_out((item for item in fallen if item.key not in known), rows, options)
+        chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, _row(rows, item)) for item in chosen)
     removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
     return Draft(

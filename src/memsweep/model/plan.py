@@ -53,7 +53,7 @@ class Survey:
     """Chunks and the memory they name, where that memory is not live."""
     entities: Sequence[EntityRow] = ()
     edges: Sequence[tuple[int, int]] = ()
-    """Relations that stand by themselves: the entities at their ends."""
+    """The ends of relations that stand by themselves: of all, or of as many as connect the same entities."""
     stated: Sequence[tuple[int, int, int]] = ()
     """Relations that stand as long as a memory states them: that memory, and the ends; once for each such memory."""
     mentions: Sequence[tuple[int, int]] = ()

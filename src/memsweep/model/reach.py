@@ -1,36 +1,69 @@
-"""Which entities hold on to life: reachability over a graph of any shape, cycles included. Pure."""
+"""Which entities hold on to life: reachability over a graph of any shape, cycles included. Pure.
+
+Nodes are numbers from 0 up, as a store counts its rows; edges to nodes that are not listed are ignored.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+Edge = tuple[int, int]
 _SPARSE = 8  # a list with so many places for each node is cheaper than to number the nodes first
 
 
-def components(nodes: Sequence[int], edges: Iterable[tuple[int, int]]) -> list[int]:
-    """For each node (by position) the one that stands for its component.
-
-    Edges to nodes that are not listed are ignored. Nodes are numbers from 0 up, as a store counts its rows.
-    """
-    if max(nodes, default=0) < _SPARSE * len(nodes):
-        return _united(nodes, edges)
+def components(nodes: Sequence[int], edges: Iterable[Edge]) -> list[int]:
+    """For each node (by position) the one that stands for its component."""
+    top = max(nodes, default=0)
+    if top < _SPARSE * len(nodes):
+        parent = _places(nodes, top + 1)
+        _unite_all(parent, edges)
+        return _flat(parent, nodes)
     place = {node: position for position, node in enumerate(nodes)}
     nowhere = len(nodes)
-    numbered = ((place.get(left, nowhere), place.get(right, nowhere)) for left, right in edges)
-    return [nodes[position] for position in _united(range(len(nodes)), numbered)]
+    parent = _places(range(nowhere), nowhere + 1)
+    _unite_all(parent, ((place.get(left, nowhere), place.get(right, nowhere)) for left, right in edges))
+    return [nodes[position] for position in _flat(parent, range(nowhere))]
 
 
-def _united(nodes: Sequence[int], edges: Iterable[tuple[int, int]]) -> list[int]:
-    """Union by number with path halving, in a list that has a place for every number up to the highest."""
-    top = max(nodes, default=-1)
-    parent = [-1] * (top + 1)
+def unreachable(nodes: Sequence[int], edges: Iterable[Edge], roots: set[int]) -> set[int]:
+    """The nodes in whose component there is no root."""
+    standing_for = components(nodes, edges)
+    alive = {part for node, part in zip(nodes, standing_for, strict=True) if node in roots}
+    return {node for node, part in zip(nodes, standing_for, strict=True) if part not in alive}
+
+
+def spanning(nodes: Sequence[int], edges: Iterable[Edge]) -> list[Edge]:
+    """Of many edges as few as connect the same nodes; and those that lead from a node to itself."""
+    return _unite_all(_places(nodes, max(nodes, default=0) + 1), edges)
+
+
+def _places(nodes: Iterable[int], size: int) -> list[int]:
+    """A list with a place for every number below `size`, in which each node is its own parent."""
+    parent = [-1] * size
     for node in nodes:
         parent[node] = node
-    for a, b in edges:
-        if a > top or b > top:
+    return parent
+
+
+def _unite_all(parent: list[int], edges: Iterable[Edge]) -> list[Edge]:
+    """Union by number with path halving; the edges that united something, or led from a node to itself."""
+    used: list[Edge] = []
+    waiting = iter(edges)
+    while True:
+        try:
+            _unite(parent, waiting, used)
+            return used
+        except IndexError:  # an end beyond the list: that edge is passed over, and the next one is up
             continue
+
+
+def _unite(parent: list[int], edges: Iterator[Edge], used: list[Edge]) -> None:
+    for edge in edges:
+        a, b = edge
         above_a, above_b = parent[a], parent[b]
         if above_a == above_b or above_a < 0 or above_b < 0:
+            if a == b:
+                used.append(edge)
             continue
         while above_a != a:
             parent[a] = a = parent[above_a]
@@ -38,18 +71,13 @@ def _united(nodes: Sequence[int], edges: Iterable[tuple[int, int]]) -> list[int]
         while above_b != b:
             parent[b] = b = parent[above_b]
             above_b = parent[b]
-        if a < b:
-            parent[b] = a
-        elif b < a:
-            parent[a] = b
+        if a != b:
+            parent[b if a < b else a] = a if a < b else b
+            used.append(edge)
+
+
+def _flat(parent: list[int], nodes: Iterable[int]) -> list[int]:
     for number, above in enumerate(parent):  # a parent has a smaller number, so one pass upwards flattens all
         if above >= 0:
             parent[number] = parent[above]
     return [parent[node] for node in nodes]
-
-
-def unreachable(nodes: Sequence[int], edges: Iterable[tuple[int, int]], roots: set[int]) -> set[int]:
-    """The nodes in whose component there is no root."""
-    standing_for = components(nodes, edges)
-    alive = {part for node, part in zip(nodes, standing_for, strict=True) if node in roots}
-    return {node for node, part in zip(nodes, standing_for, strict=True) if part not in alive}

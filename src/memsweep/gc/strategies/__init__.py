@@ -20,7 +20,7 @@ from memsweep.gc.strategies import (
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
 
-Need = Literal["graph", "statements", "lone chunks", "chunk counts", "texts", "files"]
+Need = Literal["graph", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -142,17 +142,19 @@ def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk])
     for row in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
         waiting[row.hash].append(row)
         twin_of[row.hash] = row.id
-    keys = []
+    keys: dict[int, int] = {}
+    new = []
     for position, chunk in enumerate(chunks):
         rows = waiting.get(chunk.hash)
         if rows:
-            keys.append(_keep_chunk(db, memory, rows.pop(0), chunk, position))
+            keys[position] = _keep_chunk(db, memory, rows.pop(0), chunk, position)
         else:
-            keys.append(_add_chunk(db, memory, chunk, position, twin_of.get(chunk.hash)))
+            new.append(position)
+    keys |= zip(new, _add_chunks(db, memory, [(at, chunks[at]) for at in new], twin_of), strict=True)
     for rows in waiting.values():
         for row in rows:
             _drop_chunk(db, row)
-    return keys
+    return [keys[position] for position in range(len(chunks))]
 
 
 def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, position: int) -> int:
@@ -166,20 +168,40 @@ def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, p
     return row.id
 
 
-def _add_chunk(db: apsw.Connection, memory: int, chunk: FileChunk, position: int, twin: int | None) -> int:
-    """A piece that the file did not have, or has once more: then it takes the vector of its twin."""
-    lines = (chunk.first_line, chunk.last_line, chunk.hash)
-    place = (-memory, position)
-    values = (chunk.id, memory, position, chunk.text, *lines, *place, chunk.symbol, chunk.kind, chunk.words)
-    key: int = one(db, sql.ADD_CODE_CHUNK, values)
-    if chunk.vector is not None:
-        db.execute(sql.ADD_VECTOR, (key, chunk.vector))
-    elif twin is not None:
-        db.execute(sql.COPY_VECTOR, (key, twin))
-    else:
-        raise _overtaken("a file")
-    db.execute(sql.ADD_WORDS, (key, chunk.text, chunk.words))
-    return key
+def _add_chunks(
+    db: apsw.Connection, memory: int, chunks: Sequence[tuple[int, FileChunk]], twin_of: Mapping[bytes, int]
+) -> list[int]:
+    """Pieces that the file did not have, or has once more: those take the vector of their twin."""
+    rows = [
+        (
+            new.id,
+            memory,
+            at,
+            new.text,
+            new.first_line,
+            new.last_line,
+            new.hash,
+            -memory,
+            at,
+            new.symbol,
+            new.kind,
+            new.words,
+        )
+        for at, new in chunks
+    ]
+    keys = [key for (key,) in db.executemany(sql.ADD_CODE_CHUNK, rows)]
+    vectors, copies = [], []
+    for key, (_, new) in zip(keys, chunks, strict=True):
+        if new.vector is not None:
+            vectors.append((key, new.vector))
+        elif new.hash in twin_of:
+            copies.append((key, twin_of[new.hash]))
+        else:
+            raise _overtaken("a file")
+    db.executemany(sql.ADD_VECTOR, vectors)
+    db.executemany(sql.COPY_VECTOR, copies)
+    db.executemany(sql.ADD_WORDS, [(key, new.text, new.words) for key, (_, new) in zip(keys, chunks, strict=True)])
+    return keys
 
 
 def _drop_chunk(db: apsw.Connection, row: _Row) -> None:
@@ -213,17 +235,11 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
 
 def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> None:
     """What the file states now; what only it stated before, and states no more, is gone."""
-    wanted = set()
-    for link in links:
-        values = {
-            "uid": names.new_id("rel"),
-            "subject": names.key(link.subject),
-            "object": names.key(link.object),
-            "relation": link.relation,
-            "key": name_key(link.relation),
-            "now": now,
-        }
-        wanted.add(one(db, sql.SEE_RELATION, values))
+    values = [
+        (names.new_id("rel"), names.key(link.subject), names.key(link.object), link.relation, name_key(link.relation))
+        for link in links
+    ]
+    wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, [(*value, now, now, now) for value in values])}
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
     for key in sorted(have - wanted):

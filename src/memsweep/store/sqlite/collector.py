@@ -67,7 +67,8 @@ class SqliteCollector:
         lifetime: timedelta,
     ) -> Plan:
         """Survey in a snapshot, decide, save. What changes in between is found out by the apply."""
-        draft = decide(self.survey(needs, missing_files))
+        with surveying.no_search_for_cycles():
+            draft = decide(self.survey(needs, missing_files))
         with self._pool.writing() as db:
             plan = plans.save(db, draft, plan_id, strategy, now, lifetime)
             _audit(db, now, actor, "plan", plan_id, plan.totals, strategy)
@@ -109,7 +110,8 @@ class SqliteCollector:
     ) -> Receipt:
         """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
         with self._pool.writing() as db, _within(db, seconds):
-            draft = decide(surveying.survey(db, needs, missing_files))
+            with surveying.no_search_for_cycles():
+                draft = decide(surveying.survey(db, needs, missing_files))
             plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
             receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now)
             if tombstone is not None:

@@ -80,14 +80,15 @@ CASCADE_CHUNKS = """
 CASCADE_RELATIONS = """
     with entities as materialized (select key from plan_item where plan = :plan and kind = 'entity'),
          memories as materialized (select key from plan_item where plan = :plan and kind = 'memory')
-    select count(*) from (
-        select id from relation where trash is null and subject in entities
-        union select id from relation where trash is null and object in entities
-        union select relation.id from relation_source join relation on relation.id = relation_source.relation
-        where relation_source.memory in memories and relation.trash is null and relation.handed_in = 0
-          and not exists (select 1 from relation_source as other join memory on memory.id = other.memory
-                          where other.relation = relation.id and memory.trash is null
-                            and memory.id not in memories))"""
+    select (select count(*) from relation where trash is null and subject in entities)
+         + (select count(*) from relation where trash is null and object in entities and subject not in entities)
+         + (select count(distinct relation.id) from relation_source
+            join relation on relation.id = relation_source.relation
+            where relation_source.memory in memories and relation.trash is null and relation.handed_in = 0
+              and subject not in entities and object not in entities
+              and not exists (select 1 from relation_source as other join memory on memory.id = other.memory
+                              where other.relation = relation.id and memory.trash is null
+                                and memory.id not in memories))"""
 
 # applying
 MAKE_LISTS = """

@@ -216,7 +216,7 @@ SEE_ENTITY = """
     returning id"""
 SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)
-    values (:uid, :subject, :object, :relation, :key, 1.0, :now, :now, :now)
+    values (?, ?, ?, ?, ?, 1.0, ?, ?, ?)
     on conflict (subject, relation_key, object) where trash is null and invalid_at is null
     do update set last_seen = max(last_seen, excluded.last_seen) returning id"""
 RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"

@@ -7,10 +7,12 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import apsw
 
 from memsweep.model.plan import EntityRow, MemoryRow, Survey
+from memsweep.model.reach import spanning
 from memsweep.store.sqlite import gc_sql
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
@@ -18,25 +20,29 @@ _entity_row = partial(tuple.__new__, EntityRow)
 
 
 def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-    graph = "graph" in needs
-    statements = "statements" in needs
-    with _no_search_for_cycles():
-        return Survey(
-            memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES))),
-            chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS)) if "chunk counts" in needs else {},
-            lone_chunks=list(db.execute(gc_sql.LONE_CHUNKS)) if "lone chunks" in needs else (),
-            entities=list(map(_entity_row, db.execute(gc_sql.ENTITIES))) if graph else (),
-            edges=list(db.execute(gc_sql.STANDING_EDGES if statements else gc_sql.EDGES)) if graph else (),
-            stated=list(db.execute(gc_sql.STATED_EDGES)) if graph and statements else (),
-            mentions=list(db.execute(gc_sql.MENTIONS)) if graph else (),
-            texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
-            missing_files=frozenset(missing_files),
-        )
+    entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES))) if "graph" in needs else []
+    return Survey(
+        memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES))),
+        chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS)) if "chunk counts" in needs else {},
+        lone_chunks=list(db.execute(gc_sql.LONE_CHUNKS)) if "lone chunks" in needs else (),
+        entities=entities,
+        edges=_edges(db, needs, entities) if "graph" in needs else (),
+        stated=list(db.execute(gc_sql.STATED_EDGES)) if "statements" in needs else (),
+        mentions=list(db.execute(gc_sql.MENTIONS)) if "graph" in needs else (),
+        texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
+        missing_files=frozenset(missing_files),
+    )
+
+
+def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[EntityRow]) -> list[tuple[int, int]]:
+    """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
+    rows: Iterator[Any] = db.execute(gc_sql.STANDING_EDGES if "statements" in needs else gc_sql.EDGES)
+    return list(rows) if "ways" in needs else spanning([entity.key for entity in entities], rows)
 
 
 @contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
-    """A million tuples of numbers hold no cycle, and Python would look through them again and again while they grow."""
+def no_search_for_cycles() -> Iterator[None]:
+    """While a survey lives: a million rows hold no cycle, and Python would look for one again and again."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -1,0 +1,92 @@
+"""Who did what, when and why: every plan, apply, skip, undo, recovery, purge, pin and tombstone is written down."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from memsweep.errors import MemsweepError
+from memsweep.gc import collect
+from tests.gc.stores import NOW, Link, Note, Plot, Thing, planted
+
+PLOT = Plot(
+    notes=(Note("a", path="a.py", stale=True, chunks=2), Note("b", path="b.py", stale=True), Note("c")),
+    things=(Thing("A"), Thing("B")),
+    links=(Link(0, 1),),
+    mentions=((0, 0, 0),),
+)
+A, B, C = (f"mem_{n:012}" for n in (1, 2, 3))
+
+
+def test_every_act_is_in_the_log_with_actor_time_subject_counts_and_reason() -> None:
+    with planted(PLOT) as place:
+        moments = iter(NOW + timedelta(minutes=n) for n in range(20))
+        tools = place.tools(next(moments))
+        plan = collect.plan(tools, "stale_code")
+        tools.store.pin(B, True, actor="somebody", now=next(moments))
+        receipt = collect.apply(place.tools(next(moments)), plan.id, confirm=True)
+        collect.undo(place.tools(next(moments)), receipt.id)
+        tools.store.pin(B, False, actor="somebody", now=next(moments))
+        deleted = collect.delete(place.tools(next(moments)), C, confirm=True)
+        collect.recover(place.tools(next(moments)), C)
+        forever = collect.delete(place.tools(next(moments)), C, confirm=True, forever=True)
+        tools.store.remove_tombstone(C, actor="somebody", now=next(moments))
+        cleared = collect.clear(place.tools(next(moments)), collect.CLEAR_PHRASE)
+        collect.purge(place.tools(next(moments)), 0, confirm=True)
+        events = place.memory.audit(limit=100)[::-1]
+        shown = [(event.action, event.subject, event.reason) for event in events]
+        assert [each for each in shown if each[0] != "purge"] == [
+            ("plan", plan.id, "stale_code"),
+            ("pin", B, ""),
+            ("prune", receipt.id, "stale_code"),
+            ("skip", B, "pinned since the plan was made"),
+            ("undo", receipt.id, ""),
+            ("unpin", B, ""),
+            ("delete", deleted.id, "delete"),
+            ("recover", C, ""),
+            ("delete", forever.id, "delete"),
+            ("remove tombstone", C, ""),
+            ("clear", cleared.id, "clear"),
+        ]
+        purged = [subject for action, subject, _ in shown if action == "purge"]
+        assert purged[0] == forever.id
+        assert {receipt.id, deleted.id, cleared.id} <= set(purged)
+        assert [event.at for event in events] == sorted(event.at for event in events)
+        assert {event.actor for event in events} == {"tester", "somebody"}
+        counted = {event.action: event.counts for event in events if event.counts}
+        assert (counted["plan"]["memories"], counted["plan"]["chunks"]) == (2, 3)
+        assert (counted["prune"]["memories"], counted["prune"]["chunks"]) == (1, 2), "what really went"
+        assert (counted["prune"]["entities"], counted["prune"]["relations"]) == (2, 1)
+        assert counted["undo"] == counted["prune"]
+
+
+def test_the_log_of_one_thing() -> None:
+    with planted(PLOT) as place:
+        place.memory.pin(A)
+        place.memory.pin(A, pinned=False)
+        assert [event.action for event in place.memory.audit(subject=A)] == ["unpin", "pin"]
+        assert place.memory.audit(subject="mem_unknown") == []
+        assert place.memory.audit(subject="\ud800") == []
+
+
+def test_nothing_that_was_refused_is_in_the_log() -> None:
+    with planted(PLOT) as place:
+        for attempt in (
+            lambda: collect.plan_and_apply(place.tools(), "stale_code", confirm=False),
+            lambda: collect.plan_and_apply(place.tools(apply_seconds=0), "stale_code", confirm=True),
+            lambda: collect.undo(place.tools(), "rcpt_unknown"),
+            lambda: place.memory.pin("mem_unknown"),
+        ):
+            with pytest.raises(MemsweepError):
+                attempt()
+        assert place.memory.audit() == []
+
+
+def test_the_log_holds_no_content() -> None:
+    note = Note("secretword", path="secretword.py", stale=True)
+    with planted(Plot(notes=(note,), things=(Thing("secretword"),))) as place:
+        receipt = collect.plan_and_apply(place.tools(), "all", confirm=True)
+        collect.undo(place.tools(), receipt.id)
+        for table in ("audit", "receipt", "plan", "plan_item"):
+            assert "secretword" not in repr(place.query(f"select * from {table}"))
