@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +17,7 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.errors import MemsweepError, StoreCorrupt, StoreTooNew
 from memsweep.library import open_memory
-from memsweep.store.sqlite.connect import connect
+from memsweep.store.sqlite.connect import connect, make_file
 from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from tests.support import looking
 from tests.support.nursery import Nursery
@@ -225,3 +228,15 @@ def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path, make: Callable[...,
     make().memory().add("x")
     assert stat.S_IMODE(home.stat().st_mode) == 0o755
     assert stat.S_IMODE((home / "workspaces").stat().st_mode) == 0o700
+
+
+def test_making_a_file_that_is_there_drops_no_lock_on_it(tmp_path: Path) -> None:
+    """Whoever closes a file drops its process's locks on it; SQLite holds one for as long as the file is open."""
+    file = tmp_path / "new.db"
+    make_file(file)
+    with contextlib.closing(connect(file, STEPS, no_fill)):
+        make_file(file)
+        first_shared_byte, many = 0x40000002, 510
+        take = f"lockf(open({str(file)!r}, 'r+'), LOCK_EX | LOCK_NB, {many}, {first_shared_byte})"
+        taken = subprocess.run([sys.executable, "-c", f"from fcntl import *; {take}"], capture_output=True, text=True)
+    assert "BlockingIOError" in taken.stderr

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -99,9 +100,15 @@ def make_folder(folder: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """An empty file that only its owner can read; SQLite gives its side files the same mode."""
+    """An empty file that only its owner can read, if there is none; SQLite gives its side files the same mode.
+
+    A file that is there is not opened: closing it would drop every lock that this process has on it.
+    """
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        with _making:
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        return
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise errors.StoreFull(f"no space left for {path}.", hint="Free some space.") from None
@@ -110,6 +117,7 @@ def make_file(path: Path) -> None:
         ) from None
 
 
+_making = threading.Lock()  # no other thread may lock the file before it is closed
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 

@@ -28,14 +28,15 @@ def candidates(
     query: str,
     vector: bytes,
     filters: Filters,
-    depth: int,
+    by_words: int,
+    by_meaning: int,
 ) -> list[Candidate]:
-    by_words = _by_words(db, words.expression(db, query), filters, depth)
+    worded = _by_words(db, words.expression(db, query), filters, by_words)
     keys, cosines = vectors.similarities(db, vector)
-    found = set(by_words) | _nearest(db, keys, cosines, filters, depth)
+    found = set(worded) | _nearest(db, keys, cosines, filters, by_meaning)
     similarity = _similarity_of(keys, cosines, found)
     places = _places(db, found)
-    return [Candidate(key, by_words.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
+    return [Candidate(key, worded.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
