@@ -90,7 +90,7 @@ def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:
 
     def search(query: str) -> Collection[str]:
         (vector,) = quantise(embedder.embed([query]))
-        ranked = fuse(store.candidates(query, vector, Filters(), by_words=3 * DEPTH, by_meaning=DEPTH), weights)
+        ranked = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
         keys = [item.key for item in ranked[:LIMIT] if item.score > 0]
         return {passage.memory_id for passage in store.passages(keys).values()}
 

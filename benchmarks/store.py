@@ -127,7 +127,7 @@ def compare(memory: Memory, questions: Sequence[Question], turn_of: dict[str, st
     ways = {
         "search()": _shortcuts(),
         "with every word": _shortcuts(small=10**9),
-        "with every word, 2,000 candidates": _shortcuts(small=10**9, by_words=2000, by_meaning=2000, spread_from=2000),
+        "with every word, 2,000 candidates": _shortcuts(small=10**9, depth=2000, spread_from=2000),
     }
     return {name: _measure(memory, questions, turn_of, way) for name, way in ways.items()}
 
@@ -150,12 +150,7 @@ def _measure(
 @contextmanager
 def _shortcuts(**changed: int) -> Iterator[None]:
     """The product with other limits, for as long as the `with` lasts."""
-    places = {
-        "small": (words, "_SMALL"),
-        "by_words": (recall, "_BY_WORDS"),
-        "by_meaning": (recall, "DEPTH"),
-        "spread_from": (recall, "_SPREAD_FROM"),
-    }
+    places = {"small": (words, "_SMALL"), "depth": (recall, "DEPTH"), "spread_from": (recall, "_SPREAD_FROM")}
     usual = {name: getattr(*places[name]) for name in changed}
     try:
         for name, value in changed.items():

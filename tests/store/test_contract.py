@@ -95,14 +95,14 @@ def new(
 
 def search(store: Store, query: str, data: bytes = vector(1, 2, 3, 4), **filters: object) -> list[str]:
     """The texts of what words or meaning find, best words first."""
-    found = store.candidates(query, data, Filters(**filters), by_words=50, by_meaning=50)  # type: ignore[arg-type]
+    found = store.candidates(query, data, Filters(**filters), 50)  # type: ignore[arg-type]
     passages = store.passages([item.key for item in found])
     ranked = sorted(found, key=lambda item: (-item.words, -item.similarity))
     return [passages[item.key].text for item in ranked]
 
 
 def by_words(store: Store, query: str) -> list[str]:
-    found = store.candidates(query, vector(-1, -1, -1, -1), Filters(), by_words=50, by_meaning=50)
+    found = store.candidates(query, vector(-1, -1, -1, -1), Filters(), 50)
     return [store.passages([item.key])[item.key].text for item in found if item.words > 0]
 
 
@@ -318,7 +318,7 @@ def test_more_and_rarer_words_score_higher(store: Store) -> None:
     for number in range(20):
         store.add(new(f"the apple number {number}"), MODEL)
     store.add(new("the apple and the pear"), MODEL)
-    found = store.candidates("apple pear", vector(-1, -1, -1, -1), Filters(), by_words=50, by_meaning=50)
+    found = store.candidates("apple pear", vector(-1, -1, -1, -1), Filters(), 50)
     best = max(found, key=lambda item: item.words)
     assert store.passages([best.key])[best.key].text == "the apple and the pear"
     assert all(item.words > 0 for item in found)
@@ -329,7 +329,7 @@ def test_meaning_is_the_cosine_of_the_vectors(store: Store) -> None:
     store.add(new("longer", vectors=(vector(120, 0, 0, 0),)), MODEL)
     store.add(new("across", vectors=(vector(0, 10, 0, 0),)), MODEL)
     store.add(new("half", vectors=(vector(10, 10, 0, 0),)), MODEL)
-    found = store.candidates("zzz", vector(50, 0, 0, 0), Filters(), by_words=10, by_meaning=10)
+    found = store.candidates("zzz", vector(50, 0, 0, 0), Filters(), 10)
     texts = {store.passages([item.key])[item.key].text: round(item.similarity, 3) for item in found}
     assert texts == {"along": 1.0, "longer": 1.0, "half": 0.707}
 
@@ -337,9 +337,9 @@ def test_meaning_is_the_cosine_of_the_vectors(store: Store) -> None:
 def test_not_more_than_the_depth_of_each_kind(store: Store) -> None:
     for number in range(30):
         store.add(new(f"apple {number}", vectors=(vector(1, number, 0, 0),)), MODEL)
-    assert len(store.candidates("zzz", vector(1, 0, 0, 0), Filters(), by_words=7, by_meaning=7)) == 7
-    assert len(store.candidates("apple", vector(-1, -1, 0, 0), Filters(), by_words=7, by_meaning=7)) == 7
-    assert 7 <= len(store.candidates("apple", vector(1, 0, 0, 0), Filters(), by_words=7, by_meaning=7)) <= 14
+    assert len(store.candidates("zzz", vector(1, 0, 0, 0), Filters(), 7)) == 7
+    assert len(store.candidates("apple", vector(-1, -1, 0, 0), Filters(), 7)) == 7
+    assert 7 <= len(store.candidates("apple", vector(1, 0, 0, 0), Filters(), 7)) <= 14
 
 
 def test_filters_choose(store: Store) -> None:
@@ -396,7 +396,7 @@ def test_places_respect_the_filters(store: Store) -> None:
 
 
 def _candidates(store: Store, query: str) -> list[Candidate]:
-    return store.candidates(query, vector(-1, -1, -1, -1), Filters(), by_words=50, by_meaning=50)
+    return store.candidates(query, vector(-1, -1, -1, -1), Filters(), 50)
 
 
 def test_a_passage_says_where_it_stands(store: Store) -> None:
@@ -439,7 +439,7 @@ def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) ->
     store.stage_vectors([(key, vector(1, 0, 0, 0, 0, 0)) for key, _ in rest], OTHER)
     assert store.switch_model(OTHER, no_embedder, 0) == 0
     assert store.model() == OTHER
-    found = store.candidates("zzz", vector(1, 0, 0, 0, 0, 0), Filters(), by_words=10, by_meaning=10)
+    found = store.candidates("zzz", vector(1, 0, 0, 0, 0, 0), Filters(), 10)
     texts = {store.passages([item.key])[item.key].text for item in found}
     assert texts == {"note 3", "note 4", "came meanwhile"}
     with pytest.raises(ModelMismatch):
@@ -477,7 +477,7 @@ def test_a_switch_whose_embedder_fails_changes_nothing(store: Store) -> None:
 def test_a_query_of_another_dimension_is_refused(store: Store) -> None:
     store.add(new("note"), MODEL)
     with pytest.raises(ModelMismatch):
-        store.candidates("note", bytes(6), Filters(), by_words=10, by_meaning=10)
+        store.candidates("note", bytes(6), Filters(), 10)
 
 
 def test_a_stage_of_another_model_is_thrown_away(store: Store) -> None:

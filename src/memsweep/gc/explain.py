@@ -14,6 +14,8 @@ _SENTENCES = {
     "orphaned_entity": "Nothing mentions it and nothing is related to it.",
     "unreachable_entity": "No mention, pin or fact handed in keeps it or anything it is connected to.",
     "left_without_root": "Only what this plan removes keeps it alive.",
+    "faded_entity": "It has faded away: nothing mentions it, nothing is related to it, and nobody confirmed it.",
+    "orphan_not_seen": "Nothing mentions it, nothing that lives is related to it, and it has not been seen for long.",
     "empty_memory": "It has no chunks, so no search can find it.",
     "deleted": "Its deletion was asked for.",
     "cleared": "The whole workspace was to be cleared.",
@@ -28,6 +30,10 @@ def why(reason: str, evidence: Mapping[str, Any]) -> str:
             return (
                 f"It was last seen at {_moment(evidence['last_seen_at'])}, more than {evidence['ttl_days']:g} days ago."
             )
+        case "faded_relation":
+            return f"It weighs {evidence['weight']:g} now: nobody has confirmed it for long."
+        case "superseded":
+            return f"Another fact has replaced it since {_moment(evidence['invalid_at'])}."
         case "duplicate":
             return f"It says the same as {evidence['kept']}, which is kept."
         case "near_duplicate":

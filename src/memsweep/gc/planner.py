@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from memsweep.errors import Conflict
 from memsweep.gc.roots import fate, protection
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Protected, Survey
+from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Protected, RelationRow, Survey
 
 YOUNG_DAYS = 1.0
 CAP_SHARE = 0.5
 CAP_FROM = 20
-Rows = dict[str, dict[int, MemoryRow] | dict[int, EntityRow]]
+
 _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 
@@ -45,10 +46,11 @@ def plan_of(
     survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, at_most: int | None = None
 ) -> Draft:
     """A plan for exactly these things and what depends on them."""
-    rows: Rows = {
-        "memory": {row.key: row for row in survey.memories},
-        "entity": {row.key: row for row in survey.entities},
-    }
+    rows = _Rows(
+        {row.key: row for row in survey.memories},
+        {row.key: row for row in survey.entities},
+        {row.key: row for row in survey.relations},
+    )
     chosen, protected = _sorted_out(found, rows, options)
     chosen = _step(chosen, at_most)
     if fallen := _left_without_root(survey, chosen, options):
@@ -56,7 +58,7 @@ def plan_of(
         known |= {item.key for item in protected if item.kind == "entity"}
         more, spared = _sorted_out((item for item in fallen if item.key not in known), rows, options)
         chosen, protected = chosen + more, protected + spared
-    items = tuple(_item(item, _row(rows, item)) for item in chosen)
+    items = tuple(_item(item, rows.of(item)) for item in chosen)
     removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
     return Draft(
         items=items,
@@ -94,17 +96,45 @@ def check_roots(survey: Survey, strategy: str, options: Options) -> None:
     )
 
 
-def _sorted_out(found: Iterable[Found], rows: Rows, options: Options) -> tuple[list[Found], list[Protected]]:
+class _Rows(NamedTuple):
+    """The rows of a survey by their keys."""
+
+    memories: Mapping[int, MemoryRow]
+    entities: Mapping[int, EntityRow]
+    relations: Mapping[int, RelationRow]
+
+    def of(self, item: Found | PlanItem) -> MemoryRow | EntityRow | RelationRow | None:
+        match item.kind:
+            case "memory":
+                return self.memories.get(item.key)
+            case "entity":
+                return self.entities.get(item.key)
+            case "relation":
+                return self.relations.get(item.key)
+        return None
+
+
+def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[list[Found], list[Protected]]:
     """What may be taken, and what may not."""
     chosen, protected = [], []
     for item in found:
-        row = _row(rows, item)
-        reason = "" if item.kind == "chunk" else "gone" if row is None else protection(row, options)
-        if reason:
+        if reason := _objection(item, rows, options):
             protected.append(Protected(item.kind, item.key, reason))
         else:
             chosen.append(item)
     return chosen, protected
+
+
+def _objection(item: Found, rows: _Rows, options: Options) -> str:
+    """Why an item may not be taken; a relation has the protection of its subject."""
+    row = rows.of(item)
+    if isinstance(row, RelationRow):
+        subject = rows.entities.get(row.subject)
+        reason = "" if subject is None else protection(subject, options)
+        return reason and f"its subject: {reason}"
+    if row is None:
+        return "" if item.kind == "chunk" else "gone"
+    return protection(row, options)
 
 
 def _step(chosen: list[Found], at_most: int | None) -> list[Found]:
@@ -128,19 +158,15 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 
-def _row(rows: Rows, item: Found | PlanItem) -> MemoryRow | EntityRow | None:
-    return rows[item.kind].get(item.key) if item.kind in rows else None
-
-
-def _item(found: Found, row: MemoryRow | EntityRow | None) -> PlanItem:
+def _item(found: Found, row: MemoryRow | EntityRow | RelationRow | None) -> PlanItem:
     return PlanItem(found.kind, found.key, 0 if row is None else row.version, found.reason, found.evidence)
 
 
-def _warnings(rows: Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
+def _warnings(rows: _Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
     warnings = []
     young = options.micros_ago(YOUNG_DAYS)
-    taken = (_row(rows, item) for item in items)
-    recent = sum(row is not None and row.created_at > young for row in taken)
+    taken = (rows.of(item) for item in items)
+    recent = sum(isinstance(row, MemoryRow | EntityRow) and row.created_at > young for row in taken)
     if recent:
         warnings.append(f"{recent} nodes are less than 24h old")
     if items and workspace_id == DEFAULT_WORKSPACE:

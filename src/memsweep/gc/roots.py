@@ -30,21 +30,38 @@ def protection(row: MemoryRow | EntityRow, options: Options) -> str:
     return ""
 
 
-def held(survey: Survey, without: Collection[int] = (), *, told: bool = True) -> set[int]:
-    """Entities that a live memory other than those in `without` mentions, or (`told`) that were handed in."""
+def held(survey: Survey, options: Options, without: Collection[int] = (), *, told: bool = True) -> set[int]:
+    """Entities that a live memory other than those in `without` mentions, or (`told`) that were handed in.
+
+    Having been handed in holds an entity until it has faded away.
+    """
     gone = set(without)
     roots = {entity for memory, entity in survey.mentions if memory not in gone}
     if told:
-        roots.update(entity.key for entity in survey.entities if entity.handed_in)
+        roots.update(
+            row.key
+            for row in survey.entities
+            if row.handed_in and not options.has_faded(row.confidence, row.type_key, row.last_seen)
+        )
     return roots
 
 
-def fate(survey: Survey, options: Options, without: Collection[int] = (), *, told: bool = True) -> Fate:
-    """What becomes of the entities once these memories are gone, with the relations that only they state."""
+def fate(
+    survey: Survey,
+    options: Options,
+    without: Collection[int] = (),
+    *,
+    told: bool = True,
+    links: Collection[tuple[int, int]] | None = None,
+) -> Fate:
+    """What becomes of the entities once these memories are gone, with the relations that only they state.
+
+    Or once no more than these `links` are left.
+    """
     gone = set(without)
     nodes = [entity.key for entity in survey.entities]
-    standing_for = components(nodes, survey.links(gone))
-    roots = held(survey, gone, told=told)
+    standing_for = components(nodes, survey.links(gone) if links is None else links)
+    roots = held(survey, options, gone, told=told)
     alive = {part for node, part in zip(nodes, standing_for, strict=True) if node in roots}
     protected = [
         (entity.key, part)

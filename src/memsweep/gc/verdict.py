@@ -74,7 +74,7 @@ def _reasons_of_entity(survey: Survey, path: tuple[int, ...], options: Options) 
 
 def _way_to_root(survey: Survey, key: int, options: Options) -> tuple[int, ...]:
     """The shortest way to an entity that is a root, the thing itself first."""
-    roots = held(survey) | {row.key for row in survey.entities if protection(row, options)}
+    roots = held(survey, options) | {row.key for row in survey.entities if protection(row, options)}
     ways: Mapping[int, list[int]] = defaultdict(list)
     for left, right in survey.links():
         ways[left].append(right)

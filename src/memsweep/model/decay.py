@@ -41,7 +41,11 @@ class Rates:
     edge: float = DEFAULT_EDGE_RATE
 
     def of(self, entity_type: str) -> float:
-        return self.by_type.get(name_key(entity_type), self.other)
+        return self.of_key(name_key(entity_type))
+
+    def of_key(self, type_key: str) -> float:
+        """By the folded name of a type."""
+        return self.by_type.get(type_key, self.other)
 
 
 def age_days(last_confirmed: datetime, now: datetime) -> float:

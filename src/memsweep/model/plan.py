@@ -41,6 +41,20 @@ class EntityRow(NamedTuple):
     pinned: bool
     handed_in: bool
     created_at: int
+    confidence: float
+    last_seen: int
+
+
+class RelationRow(NamedTuple):
+    key: int
+    version: int
+    subject: int
+    object: int
+    weight: float | None
+    last_seen: int
+    invalid_at: int | None
+    stated: bool
+    """Whether a live memory says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +72,7 @@ class Survey:
     """Relations that stand as long as a memory states them: that memory, and the ends; once for each such memory."""
     mentions: Sequence[tuple[int, int]] = ()
     """Which memory speaks of which entity."""
+    relations: Sequence[RelationRow] = ()
     texts: Mapping[int, str] = field(default_factory=dict)
     missing_files: frozenset[int] = frozenset()
 
@@ -144,6 +159,9 @@ class PlanView:
     created_at: datetime | None = None
     chunk_count: int = 0
     text_length: int = 0
+    relation: str | None = None
+    ends: tuple[str, str] | None = None
+    """Of a relation: the ids of the entities it is between."""
 
 
 @dataclass(frozen=True, slots=True)

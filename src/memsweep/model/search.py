@@ -30,8 +30,7 @@ class Place(NamedTuple):
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A chunk that the words or the meaning of a query found. Scores: higher is better, 0 is no match."""
 
     key: int
@@ -40,8 +39,7 @@ class Candidate:
     place: Place | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A candidate with its final score and the parts it is made of."""
 
     key: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 
 from memsweep.model.search import Candidate, Place, Ranked
 
@@ -23,6 +24,7 @@ class FusionWeights:
 
 
 DEFAULT_WEIGHTS = FusionWeights()
+_KEY, _SCORE = attrgetter("key"), attrgetter("score")
 
 
 def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Ranked]:
@@ -32,14 +34,13 @@ def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGH
     best_similarity = max((c.similarity for c in pool), default=0.0)
     floor = weights.floor * best_similarity
 
-    def score(candidate: Candidate) -> Ranked:
-        words = candidate.words / best_words if best_words > 0 else 0.0
-        above = candidate.similarity - floor
-        meaning = above / (best_similarity - floor) if above > 0 and best_similarity > floor else 0.0
-        total = (1 - weights.meaning) * words + weights.meaning * meaning
-        return Ranked(candidate.key, total, words, meaning, 0.0)
-
-    return _sorted(map(score, pool))
+    span = best_similarity - floor
+    ranked = []
+    for key, by_words, similarity, _ in pool:
+        words = by_words / best_words if best_words > 0 else 0.0
+        meaning = (similarity - floor) / span if similarity > floor and span > 0 else 0.0
+        ranked.append(Ranked(key, (1 - weights.meaning) * words + weights.meaning * meaning, words, meaning, 0.0))
+    return _sorted(ranked)
 
 
 def places_around(places: Iterable[Place], weights: FusionWeights = DEFAULT_WEIGHTS) -> set[Place]:
@@ -81,4 +82,6 @@ def _steps(weights: FusionWeights) -> list[tuple[int, float]]:
 
 
 def _sorted(items: Iterable[Ranked]) -> list[Ranked]:
-    return sorted(items, key=lambda item: (-item.score, item.key))
+    ordered = sorted(items, key=_KEY)
+    ordered.sort(key=_SCORE, reverse=True)  # which keeps the order of equal scores
+    return ordered

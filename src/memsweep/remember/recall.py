@@ -14,8 +14,7 @@ from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 50
-DEPTH = 100  # how many candidates meaning hands in; words hand in more, which cost less and speak for neighbours
-_BY_WORDS = 3 * DEPTH
+DEPTH = 100  # how many candidates words and meaning hand in each
 _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
 _EMBEDDED_CHARACTERS = 4000
 
@@ -53,7 +52,7 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
         return [Ranked(item.key, 0.0, 0.0, 0.0, 0.0) for item in store.newest(filters, DEPTH)]
     check_model(store.model(), embedder.model)
     (vector,) = quantise(embedder.embed([query[:_EMBEDDED_CHARACTERS]]))
-    candidates = store.candidates(query, vector, filters, by_words=_BY_WORDS, by_meaning=DEPTH)
+    candidates = store.candidates(query, vector, filters, DEPTH)
     ranked = fuse(candidates)
     return spread(ranked, _neighbourhood(store, candidates, ranked, filters))
 

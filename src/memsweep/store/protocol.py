@@ -54,10 +54,8 @@ class Store(Protocol):
 
     def stats(self) -> Stats: ...
 
-    def candidates(
-        self, query: str, vector: bytes, filters: Filters, *, by_words: int, by_meaning: int
-    ) -> list[Candidate]:
-        """So many of the best chunks by words and of the best by meaning, each with both scores."""
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
+        """The `depth` best chunks by words and by meaning, each with both scores; an engine may hand in more."""
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         """The newest chunks: the answer to a query without words."""

@@ -45,9 +45,7 @@ def by_meaning(memory: Memory, texts: list[str]) -> list[str]:
     store = memory._app.engine.open(memory.workspace_id)
     found = []
     for vector in quantise(memory._app.local_model.embed(texts)):
-        nearest = max(
-            store.candidates("", vector, Filters(), by_words=10, by_meaning=10), key=lambda item: item.similarity
-        )
+        nearest = max(store.candidates("", vector, Filters(), 10), key=lambda item: item.similarity)
         found.append(store.passages([nearest.key])[nearest.key].text)
     return found
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from memsweep.errors import BadInput
 from memsweep.gc.strategies import (
+    decayed,
     duplicates,
     empty_memories,
     expired,
@@ -15,12 +16,13 @@ from memsweep.gc.strategies import (
     orphaned_chunks,
     orphaned_entities,
     stale_code,
+    superseded,
     unreachable_entities,
 )
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
 
-Need = Literal["graph", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"]
+Need = Literal["graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
 
@@ -43,6 +45,8 @@ STRATEGIES: dict[str, Strategy] = {
     "expired": Strategy(expired.find, _CASCADE),
     "empty_memories": Strategy(empty_memories.find, _CASCADE | {"chunk counts"}),
     "duplicates": Strategy(duplicates.find, _CASCADE | {"texts"}),
+    "decayed": Strategy(decayed.find, frozenset({"relations"})),
+    "superseded": Strategy(superseded.find, frozenset({"relations"})),
 }
 ALIASES = {"stale_files": "stale_code"}
 ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")

@@ -10,7 +10,7 @@ from memsweep.model.plan import Found, Survey
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
-    kept = held(survey)
+    kept = held(survey, options)
     for left, right in survey.links():
         kept.add(left)
         kept.add(right)

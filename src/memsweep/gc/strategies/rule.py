@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from memsweep.model.decay import Rates, faded
 from memsweep.model.times import to_micros
 
 _MICROS_A_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """When a fact has faded away: how fast it does, below which value, and after how many days unseen at least."""
+
+    rates: Rates = field(default_factory=Rates)
+    node_threshold: float = 0.1
+    edge_threshold: float = 0.05
+    include_orphans: bool = True
+    max_age_days: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +29,16 @@ class Options:
     now: datetime
     ttl_days: float | None = None
     grace_days: float = 0.0
+    fading: Fading = field(default_factory=Fading)
 
     def micros_ago(self, days: float) -> int:
         """A moment as the rows have it; before the year 1, if it must be."""
         return to_micros(self.now) - round(days * _MICROS_A_DAY)
+
+    def days_since(self, micros: int) -> float:
+        return max(0.0, (to_micros(self.now) - micros) / _MICROS_A_DAY)
+
+    def has_faded(self, confidence: float, type_key: str, last_seen: int) -> bool:
+        """Whether an entity counts less now than the threshold."""
+        left = faded(confidence, self.fading.rates.of_key(type_key), self.days_since(last_seen))
+        return left < self.fading.node_threshold

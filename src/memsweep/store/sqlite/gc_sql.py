@@ -22,7 +22,13 @@ CHUNK_COUNTS = "select memory, count(*) from chunk where trash is null group by 
 LONE_CHUNKS = """
     select chunk.id, chunk.memory from chunk left join memory on memory.id = chunk.memory
     where chunk.trash is null and memory.id is null order by chunk.id"""
-ENTITIES = "select id, version, type_key, pinned, handed_in, created_at from live_entity order by id"
+ENTITIES = """
+    select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity order by id"""
+RELATIONS = """
+    select id, version, subject, object, weight, last_seen, invalid_at,
+           id in (select relation_source.relation from relation_source
+                  join memory on memory.id = relation_source.memory and memory.trash is null)
+    from live_relation order by id"""
 EDGES = "select subject, object from live_relation"
 STANDING_EDGES = """
     select subject, object from relation where trash is null
@@ -73,19 +79,25 @@ DESCRIBE_MEMORY = """
     left join code_root on code_root.id = code_file.root where memory.id = ?"""
 DESCRIBE_CHUNK = "select uid, substr(text, 1, 80), length(text) from chunk where id = ?"
 DESCRIBE_ENTITY = "select uid, name, type, created_at from entity where id = ?"
-DESCRIBE_RELATION = "select uid, relation from relation where id = ?"
+DESCRIBE_RELATION = """
+    select relation.uid, relation, subject.uid, subject.name, object.uid, object.name, relation.created_at
+    from relation left join entity as subject on subject.id = subject left join entity as object on object.id = object
+    where relation.id = ?"""
 CASCADE_CHUNKS = """
     select count(*) from chunk where trash is null and memory in
         (select key from plan_item where plan = ? and kind = 'memory')"""
 CASCADE_RELATIONS = """
     with entities as materialized (select key from plan_item where plan = :plan and kind = 'entity'),
-         memories as materialized (select key from plan_item where plan = :plan and kind = 'memory')
-    select (select count(*) from relation where trash is null and subject in entities)
+         memories as materialized (select key from plan_item where plan = :plan and kind = 'memory'),
+         relations as materialized (select key from plan_item where plan = :plan and kind = 'relation')
+    select (select count(*) from relations join relation on relation.id = relations.key
+            where subject not in entities and object not in entities)
+         + (select count(*) from relation where trash is null and subject in entities)
          + (select count(*) from relation where trash is null and object in entities and subject not in entities)
          + (select count(distinct relation.id) from relation_source
             join relation on relation.id = relation_source.relation
             where relation_source.memory in memories and relation.trash is null and relation.handed_in = 0
-              and subject not in entities and object not in entities
+              and subject not in entities and object not in entities and relation.id not in relations
               and not exists (select 1 from relation_source as other join memory on memory.id = other.memory
                               where other.relation = relation.id and memory.trash is null
                                 and memory.id not in memories))"""
@@ -131,6 +143,14 @@ EDGES_OF = """
     union all
     select subject, object from relation where trash is null and object in (select value from json_each(:keys))
       and id not in (select key from temp.picked_relation)"""
+# What a live memory states again has not faded.
+DOOM_PLANNED_RELATIONS = """
+    insert or ignore into temp.picked_relation select item.key from plan_item as item
+    join relation on relation.id = item.key
+    where item.plan = ? and item.kind = 'relation' and relation.version = item.version and relation.trash is null
+      and (item.reason <> 'faded_relation'
+           or not exists (select 1 from relation_source join memory on memory.id = relation_source.memory
+                          where relation_source.relation = relation.id and memory.trash is null))"""
 DOOM_ENTITY = "insert into temp.picked_entity (key) values (?)"
 DOOM_RELATIONS = """
     insert or ignore into temp.picked_relation
@@ -146,19 +166,23 @@ DOOM_UNSTATED_RELATIONS = """
                         and memory.id not in (select key from temp.picked_memory))"""
 SKIPPED_ITEMS = """
     select item.kind, item.key, item.version,
-           coalesce(memory.uid, chunk.uid, entity.uid), coalesce(memory.version, entity.version),
+           coalesce(memory.uid, chunk.uid, entity.uid, relation.uid),
+           coalesce(memory.version, entity.version, relation.version),
            coalesce(memory.pinned, entity.pinned, 0),
            case item.kind when 'memory' then memory.trash is null and memory.id is not null
                           when 'chunk' then chunk.trash is null and chunk.id is not null
+                          when 'relation' then relation.trash is null and relation.id is not null
                           else entity.trash is null and entity.id is not null end
     from plan_item as item
     left join memory on item.kind = 'memory' and memory.id = item.key
     left join chunk on item.kind = 'chunk' and chunk.id = item.key
     left join entity on item.kind = 'entity' and entity.id = item.key
+    left join relation on item.kind = 'relation' and relation.id = item.key
     where item.plan = ?
       and not (item.kind = 'memory' and item.key in (select key from temp.picked_memory))
       and not (item.kind = 'chunk' and item.key in (select key from temp.picked_chunk))
       and not (item.kind = 'entity' and item.key in (select key from temp.picked_entity))
+      and not (item.kind = 'relation' and item.key in (select key from temp.picked_relation))
     order by item.position"""
 # The words leave the full-text index before the rows leave the view, with their exact text, in ascending order.
 UNINDEX_CHUNKS = """

@@ -18,6 +18,7 @@ from memsweep.store.sqlite.connect import one, row
 from memsweep.store.sqlite.writing import to_json
 
 _SHOWN_PROTECTED = 50
+_PLANNED: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
 _HOW_TO_RENEW = "Make a new one with dry_run=true."
 CONTEXT = "context:"
 """How the strategy of a plan for a context window begins; its name follows."""
@@ -133,11 +134,23 @@ def describe(db: apsw.Connection, kind: Kind, key: int, reason: str, evidence: M
             made = None if created is None else from_micros(created)
             return PlanView("entity", uid, reason, evidence, name=name, entity_type=entity_type, created_at=made)
         case _:
-            uid, name = row(db, gc_sql.DESCRIBE_RELATION, (key,)) or ("", "")
-            return PlanView("relation", uid, reason, evidence, name=name)
+            uid, name, subject, subject_name, target, target_name, created = (
+                row(db, gc_sql.DESCRIBE_RELATION, (key,)) or _GONE_RELATION
+            )
+            return PlanView(
+                kind="relation",
+                id=uid,
+                reason=reason,
+                evidence=evidence,
+                name=f"{subject_name} {name} {target_name}",
+                relation=name,
+                ends=(subject, target),
+                created_at=None if created is None else from_micros(created),
+            )
 
 
 _GONE_MEMORY = ("", "", None, 0, None, None, 0)
+_GONE_RELATION = ("", "", "", "", "", "", None)
 
 
 def _readable(db: apsw.Connection, evidence: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,9 +163,9 @@ def _readable(db: apsw.Connection, evidence: Mapping[str, Any]) -> dict[str, Any
 
 
 def _totals(db: apsw.Connection, key: int, draft: Draft) -> Totals:
-    count = {kind: sum(item.kind == kind for item in draft.items) for kind in ("memory", "chunk", "entity")}
+    count = {kind: sum(item.kind == kind for item in draft.items) for kind in _PLANNED}
     cascade = one(db, gc_sql.CASCADE_CHUNKS, (key,)) if count["memory"] else 0
-    relations = one(db, gc_sql.CASCADE_RELATIONS, {"plan": key}) if count["entity"] or count["memory"] else 0
+    relations = one(db, gc_sql.CASCADE_RELATIONS, {"plan": key}) if any(count.values()) else 0
     return Totals(count["memory"], count["chunk"] + cascade, count["entity"], relations)
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+# In a large workspace a hit by words has more rivals, and those that it beats narrowly speak for their neighbours.
+_RIVALS = 250
+_DEEPEST = 4
+
 
 def candidates(
     db: apsw.Connection,
@@ -28,15 +32,15 @@ def candidates(
     query: str,
     vector: bytes,
     filters: Filters,
-    by_words: int,
-    by_meaning: int,
+    depth: int,
 ) -> list[Candidate]:
-    worded = _by_words(db, words.expression(db, query), filters, by_words)
+    deeper = min(_DEEPEST * depth, one(db, sql.LAST_CHUNK) // _RIVALS)
+    by_words = _by_words(db, words.expression(db, query), filters, max(depth, deeper))
     keys, cosines = vectors.similarities(db, vector)
-    found = set(worded) | _nearest(db, keys, cosines, filters, by_meaning)
+    found = set(by_words) | _nearest(db, keys, cosines, filters, depth)
     similarity = _similarity_of(keys, cosines, found)
     places = _places(db, found)
-    return [Candidate(key, worded.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
+    return [Candidate(key, by_words.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:

@@ -107,12 +107,10 @@ class SqliteStore:
             newest=None if newest is None else from_micros(newest),
         )
 
-    def candidates(
-        self, query: str, vector: bytes, filters: Filters, *, by_words: int, by_meaning: int
-    ) -> list[Candidate]:
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         with self._pool.reading() as db:
             writing.check_dimension(db, len(vector))
-            return searching.candidates(db, self._words, self._vectors, query, vector, filters, by_words, by_meaning)
+            return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         with self._pool.reading() as db:

@@ -11,16 +11,18 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.plan import EntityRow, MemoryRow, Survey
+from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
 from memsweep.store.sqlite import gc_sql
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
 _entity_row = partial(tuple.__new__, EntityRow)
+_relation_row = partial(tuple.__new__, RelationRow)
 
 
 def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-    entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES))) if "graph" in needs else []
+    knowledge = not {"graph", "relations"}.isdisjoint(needs)
+    entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES))) if knowledge else []
     return Survey(
         memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES))),
         chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS)) if "chunk counts" in needs else {},
@@ -28,7 +30,8 @@ def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collectio
         entities=entities,
         edges=_edges(db, needs, entities) if "graph" in needs else (),
         stated=list(db.execute(gc_sql.STATED_EDGES)) if "statements" in needs else (),
-        mentions=list(db.execute(gc_sql.MENTIONS)) if "graph" in needs else (),
+        mentions=list(db.execute(gc_sql.MENTIONS)) if knowledge else (),
+        relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS))) if "relations" in needs else (),
         texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
     )

@@ -43,7 +43,8 @@ def apply(
     check(*row(db, gc_sql.COUNT_DOOMED))
     db.execute(gc_sql.DOOM_LONE_CHUNKS, (plan,))
     db.execute(gc_sql.DOOM_CHUNKS)
-    db.execute(gc_sql.DOOM_UNSTATED_RELATIONS)  # before the entities: a relation that goes holds nothing
+    db.execute(gc_sql.DOOM_PLANNED_RELATIONS, (plan,))  # before the entities: a relation that goes holds nothing
+    db.execute(gc_sql.DOOM_UNSTATED_RELATIONS)
     _doom_entities(db, plan)
     db.execute(gc_sql.DOOM_RELATIONS)
     skipped = _skipped(db, plan)

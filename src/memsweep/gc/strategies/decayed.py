@@ -1,0 +1,69 @@
+"""Facts that have faded away: relations below a weight, and entities that nothing needs and nobody has seen for long.
+
+An entity goes if no live memory mentions it, it was not seen lately, and no relation is left to it: with the
+faded ones gone, it is alone. Faded itself, it goes at once; otherwise as an orphan, and so does a group of
+entities that nothing outside holds. A weight that is not known, and a live memory that states a relation,
+protect the relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memsweep.gc.roots import protection
+from memsweep.gc.strategies.rule import Options
+from memsweep.model.decay import faded
+from memsweep.model.plan import EntityRow, Found, RelationRow, Survey
+from memsweep.model.reach import components
+
+
+def find(survey: Survey, options: Options) -> Iterator[Found]:
+    kept_subjects = {row.key for row in survey.entities if protection(row, options)}
+    left: list[tuple[int, int]] = []
+    for row in survey.relations:
+        if not (weight := _faded_weight(row, options)):
+            left.append((row.subject, row.object))
+            continue
+        if row.subject in kept_subjects:  # named, so that the plan says what protects it
+            left.append((row.subject, row.object))
+        yield Found("relation", row.key, "faded_relation", weight)
+    yield from _entities(survey, left, options)
+
+
+def _faded_weight(row: RelationRow, options: Options) -> dict[str, float]:
+    if row.weight is None or row.stated:
+        return {}
+    weight = faded(row.weight, options.fading.rates.edge, options.days_since(row.last_seen))
+    return {"weight": round(weight, 4)} if weight < options.fading.edge_threshold else {}
+
+
+def _entities(survey: Survey, left: list[tuple[int, int]], options: Options) -> Iterator[Found]:
+    mentioned = {entity for _, entity in survey.mentions}
+    oldest = options.micros_ago(options.fading.max_age_days)
+    related = {end for ends in left for end in ends}
+    alone = [row for row in survey.entities if row.key not in related and row.key not in mentioned]
+    for row in alone:
+        if row.last_seen > oldest:
+            continue
+        if options.has_faded(row.confidence, row.type_key, row.last_seen):
+            yield Found("entity", row.key, "faded_entity")
+        elif options.fading.include_orphans:
+            yield Found("entity", row.key, "orphan_not_seen")
+    if options.fading.include_orphans:
+        grouped = [row for row in survey.entities if row.key in related]
+        yield from _dead_groups(grouped, left, mentioned, oldest, options)
+
+
+def _dead_groups(
+    grouped: list[EntityRow], left: list[tuple[int, int]], mentioned: set[int], oldest: int, options: Options
+) -> Iterator[Found]:
+    """Entities that are related only among themselves, all unseen for long, with no root among them."""
+    parts = components([row.key for row in grouped], left)
+    alive = {
+        part
+        for row, part in zip(grouped, parts, strict=True)
+        if row.key in mentioned or row.handed_in or row.last_seen > oldest or protection(row, options)
+    }
+    for row, part in zip(grouped, parts, strict=True):
+        if part not in alive:
+            yield Found("entity", row.key, "orphan_not_seen")
