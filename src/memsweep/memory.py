@@ -77,6 +77,7 @@ class Memory(GraphOverview):
             now=now(),
             new_id=new_id,
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
+            edge_rate=self._rates.edge,
         )
 
     def search(
