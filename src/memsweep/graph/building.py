@@ -113,9 +113,11 @@ def possible_names(text: str) -> set[str]:
 
 def read_facts(text: str, found: Iterable[Named], known: Mapping[str, str], options: BuildOptions) -> GraphBatch:
     """Entities and relations of a text. `known`: names of the graph, by the form under which they are compared."""
-    reader = _Reader(list(found), known, options)
-    for line in text.splitlines():
-        if (fact := _ARROW.fullmatch(line) or _TRIPLE.fullmatch(line)) is not None:
+    lines = [(line, _ARROW.fullmatch(line) or _TRIPLE.fullmatch(line)) for line in text.splitlines()]
+    told = {name_key(fact[end]): " ".join(fact[end].split()) for _, fact in lines if fact for end in ("a", "b")}
+    reader = _Reader(list(found), known, told, options)
+    for line, fact in lines:
+        if fact is not None:
             reader.notation(fact.groupdict())
         else:
             for sentence in sentences(line):
@@ -126,12 +128,14 @@ def read_facts(text: str, found: Iterable[Named], known: Mapping[str, str], opti
 class _Reader:
     """Collects what the sentences say."""
 
-    def __init__(self, found: Sequence[Named], known: Mapping[str, str], options: BuildOptions) -> None:
+    def __init__(
+        self, found: Sequence[Named], known: Mapping[str, str], told: Mapping[str, str], options: BuildOptions
+    ) -> None:
         self._known, self._options = known, options
-        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys()
+        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | told.keys()
         real = {each.name for each in found if each.sure or name_key(each.name).split()[0] not in _OPENING}
         names = sorted(real, key=lambda name: (-len(name), name))
-        folded = sorted(known, key=lambda name: (-len(name), name))
+        folded = sorted({*known, *told}, key=lambda name: (-len(name), name))
         parts = [re.escape(name) for name in names] + [f"(?i:{re.escape(name)})" for name in folded]
         self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)") if parts else None
         self._things: dict[str, NamedThing] = {}

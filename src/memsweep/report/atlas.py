@@ -135,10 +135,9 @@ def communities(result: Communities, limit: int, members: int) -> CommunitiesAns
 
 def context(result: Briefing) -> ContextAnswer:
     what = f"{result.entities:,} entities, {result.facts:,} current facts"
-    trouble = len(result.contradictory)
-    told = f"; {trouble} contradictions are shown" if trouble else "; no contradictions"
+    told = "contradictions below" if result.contradictory else "no contradictions"
     return {
-        "summary": f"{what}{told}.",
+        "summary": f"{what}, {told}.",
         "recent": [shown_edge(each, result.names) for each in result.recent],
         "central": [{**shown_entity(each), "strength": round(strength, 4)} for each, strength in result.central],
         "contradictory": [_doubt(each) for each in result.contradictory],

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.graph.exchange.plain import json_object, records
+from memsweep.graph.exchange.plain import json_object, lines, records
 from memsweep.graph.exchange.records import dump_of, entity_record, relation_record
 from memsweep.model.atlas import GraphDump
 
 
 def write(dump: GraphDump) -> str:
-    nodes = [{"data": {**entity_record(row), "label": row.name}} for row in dump.entities]
-    edges = [{"data": {**relation_record(row), "label": row.relation}} for row in dump.relations]
-    return json.dumps({"elements": {"nodes": nodes, "edges": edges}}, ensure_ascii=False, indent=1) + "\n"
+    nodes = ({"data": {**entity_record(row), "label": row.name}} for row in dump.entities)
+    edges = ({"data": {**relation_record(row), "label": row.relation}} for row in dump.relations)
+    return f'{{"elements": {{"nodes": {lines(nodes)}, "edges": {lines(edges)}}}}}\n'
 
 
 def read(text: str) -> GraphDump:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -14,13 +15,9 @@ VERSION = 1
 
 
 def write(dump: GraphDump) -> str:
-    graph = {
-        "format": FORMAT,
-        "version": VERSION,
-        "entities": [entity_record(row) for row in dump.entities],
-        "relations": [relation_record(row) for row in dump.relations],
-    }
-    return json.dumps(graph, ensure_ascii=False, indent=1) + "\n"
+    entities, relations = map(entity_record, dump.entities), map(relation_record, dump.relations)
+    head = f'"format": "{FORMAT}", "version": {VERSION}'
+    return f'{{{head}, "entities": {lines(entities)}, "relations": {lines(relations)}}}\n'
 
 
 def read(text: str) -> GraphDump:
@@ -29,6 +26,12 @@ def read(text: str) -> GraphDump:
         said = f"{graph.get('format')!r:.40}, version {graph.get('version')!r:.20}"
         raise BadInput(f"the file is of the format {said}; {FORMAT}, version {VERSION} is known.")
     return dump_of(records(graph, "entities"), records(graph, "relations"))
+
+
+def lines(records: Iterable[Any]) -> str:
+    """A JSON list with a line for each record, so that files can be compared."""
+    listed = ",\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    return f"[\n{listed}\n]" if listed else "[]"
 
 
 def json_object(text: str) -> dict[str, Any]:

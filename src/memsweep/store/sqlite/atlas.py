@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
 import apsw
 
 from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey
-from memsweep.model.decay import Rates
+from memsweep.model.decay import Rates, age_days, clamp, faded
+from memsweep.model.graph import Edge
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import atlas_sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.graph import as_edge, as_entity
+from memsweep.store.sqlite.graph import as_entity
 
 NewId = Callable[[str], str]
 
@@ -30,7 +31,7 @@ class SqliteAtlas:
     def survey(self, rates: Rates, now: datetime) -> Survey:
         with self._pool.reading() as db:
             entities = tuple(as_entity(item, rates, now) for item in db.execute(atlas_sql.SURVEY_ENTITIES))
-            return Survey(entities, tuple(as_edge(item, rates, now) for item in db.execute(atlas_sql.SURVEY_EDGES)))
+            return Survey(entities, tuple(_edges(db.execute(atlas_sql.SURVEY_EDGES), rates, now)))
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
         with self._pool.reading() as db:
@@ -117,6 +118,20 @@ class _Loader:
         """The id of the file where it is one of ours and free, trash included; else a new one."""
         free = is_own_id(wanted, prefix) and not one(self._db, taken, (wanted,))
         return wanted if free else self._new_id(prefix)
+
+
+def _edges(rows: Iterable[Any], rates: Rates, now: datetime) -> Iterator[Edge]:
+    """All relations at once: most moments occur often, and each is made only once."""
+    moments: dict[int | None, datetime | None] = {None: None}
+    shares: dict[int, float] = {}
+    for uid, subject, target, relation, base, seen, valid, invalid in rows:
+        for micros in (seen, valid, invalid):
+            if micros not in moments:
+                moments[micros] = from_micros(micros)
+        if seen not in shares:
+            shares[seen] = faded(1.0, rates.edge, age_days(from_micros(seen), now))
+        weight = clamp((1.0 if base is None else base) * shares[seen])
+        yield Edge(uid, subject, target, relation, weight, moments[seen], moments[valid], moments[invalid])  # type: ignore[arg-type]
 
 
 def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
