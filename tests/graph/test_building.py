@@ -35,6 +35,9 @@ def facts(text, names=("Ada", "Charles", "Engine", "London", "Redis", "Postgres"
         ("Someone new --knows--> Ada", [("Someone new", "knows", "Ada")]),
         ("(Ada, met, a stranger)", [("Ada", "met", "a stranger")]),
         ("Ada met Ada", []),
+        (" " * 900 + "->", []),
+        ("- " * 400 + "->", []),
+        ("a -[r]-> b -[r]-> c", []),
         (
             "Ada -[OWNS]-> checkout\nThe checkout depends on Redis.",
             [("Ada", "OWNS", "checkout"), ("checkout", "DEPENDS_ON", "Redis")],

@@ -8,15 +8,15 @@ nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from memsweep.errors import BadInput
 from memsweep.graph.batch import MAX_ITEMS, label, share
 from memsweep.model.graph import GraphBatch, Related, RelationDraft
-from memsweep.model.memory import NamedThing
+from memsweep.model.memory import Fact, NamedThing
 from memsweep.model.stating import negated, sentences
 from memsweep.model.text import check_text, name_key
 
@@ -24,9 +24,10 @@ MAX_TEXT_BYTES = 1_000_000
 _LONGEST_NAME = 4  # words
 _MOST_WORDS = 4  # of a relation
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
-_END = r"\s*(?P<{0}>[^\[\]()<>|,]+?)\s*(?:\((?P<{0}_type>[^()]+)\))?\s*"
-_ARROW = re.compile(_END.format("a") + r"(?:-+\[\s*(?P<r>[^\[\]]+?)\s*\]-+>|-+\s*(?P<s>\w+)\s*-+>)" + _END.format("b"))
-_TRIPLE = re.compile(r"\s*\(\s*(?P<a>[^(),]+?)\s*,\s*(?P<r>[^(),]+?)\s*,\s*(?P<b>[^(),]+?)\s*\)\s*")
+_LONGEST_LINE = 1000  # of a fact in notation
+_ARROW = re.compile(r"-+\[([^\[\]]+)\]-+>|-+ ?(\w+) ?-+>")
+_TYPED = re.compile(r"([^()]+)\(([^()]+)\)")
+_NOT_IN_NAME = re.compile(r"[\[\]()<>|,]")
 _DROPPED = frozenset(
     "the a an this that these those his her their our my your its who which also now then just only really mainly "
     "often always usually currently already still both has have had will would can could may might must should "
@@ -113,26 +114,47 @@ def possible_names(text: str) -> set[str]:
 
 def read_facts(text: str, found: Iterable[Named], known: Mapping[str, str], options: BuildOptions) -> GraphBatch:
     """Entities and relations of a text. `known`: names of the graph, by the form under which they are compared."""
-    lines = [(line, _ARROW.fullmatch(line) or _TRIPLE.fullmatch(line)) for line in text.splitlines()]
-    told = {name_key(fact[end]): " ".join(fact[end].split()) for _, fact in lines if fact for end in ("a", "b")}
+    lines = [(line, notation(line)) for line in text.splitlines()]
+    told = {name_key(end.name) for _, fact in lines if fact for end in (fact.subject, fact.object)}
     reader = _Reader(list(found), known, told, options)
     for line, fact in lines:
         if fact is not None:
-            reader.notation(fact.groupdict())
+            reader.told(fact)
         else:
             for sentence in sentences(line):
                 reader.sentence(sentence)
     return reader.batch()
 
 
+def notation(line: str) -> Fact | None:
+    """`A (Type) -[RELATION]-> B`, `A --relation--> B` or `(A, RELATION, B)`, if a line is nothing else."""
+    said = " ".join(line.split()) if len(line) <= _LONGEST_LINE else ""
+    arrow = _ARROW.search(said)
+    if arrow is not None:
+        parts = [said[: arrow.start()], arrow[1] or arrow[2], said[arrow.end() :]]
+    elif said.startswith("(") and said.endswith(")"):
+        parts = said[1:-1].split(",")
+    else:
+        return None
+    if len(parts) != 3 or not all(part.strip() for part in parts) or _NOT_IN_NAME.search(parts[1]):
+        return None
+    ends = [_typed(parts[0].strip()), _typed(parts[2].strip())]
+    if any(_NOT_IN_NAME.search(end.name) or not end.name for end in ends):
+        return None
+    return Fact(ends[0], parts[1].strip(), ends[1])
+
+
+def _typed(text: str) -> NamedThing:
+    found = _TYPED.fullmatch(text)
+    return NamedThing(text, "") if found is None else NamedThing(found[1].strip(), found[2].strip())
+
+
 class _Reader:
     """Collects what the sentences say."""
 
-    def __init__(
-        self, found: Sequence[Named], known: Mapping[str, str], told: Mapping[str, str], options: BuildOptions
-    ) -> None:
+    def __init__(self, found: Sequence[Named], known: Mapping[str, str], told: Set[str], options: BuildOptions) -> None:
         self._known, self._options = known, options
-        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | told.keys()
+        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | told
         real = {each.name for each in found if each.sure or name_key(each.name).split()[0] not in _OPENING}
         names = sorted(real, key=lambda name: (-len(name), name))
         folded = sorted({*known, *told}, key=lambda name: (-len(name), name))
@@ -141,10 +163,10 @@ class _Reader:
         self._things: dict[str, NamedThing] = {}
         self._facts: dict[tuple[str, str, str], RelationDraft] = {}
 
-    def notation(self, fact: Mapping[str, Any]) -> None:
-        """An explicit line: told, not only mentioned."""
-        ends = [self._thing(fact[end], fact.get(f"{end}_type") or "") for end in ("a", "b")]
-        self._relate(ends[0], fact["r"] or fact["s"], ends[1], 1.0, mention=False)
+    def told(self, fact: Fact) -> None:
+        """A line in notation: told, not only mentioned."""
+        ends = [self._thing(end.name, end.type) for end in (fact.subject, fact.object)]
+        self._relate(ends[0], fact.relation, ends[1], 1.0, mention=False)
 
     def sentence(self, sentence: str) -> None:
         if self._pattern is None:
