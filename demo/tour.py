@@ -13,6 +13,7 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
+from facts import state_and_doubt
 from window import sweep_the_window
 
 NOTES = (
@@ -97,7 +98,9 @@ def shown(answer: dict[str, Any]) -> None:
 async def tour(home: Path) -> None:
     started = time.perf_counter()
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "memsweep", "serve"], env={"MEMSWEEP_HOME": str(home / "data")}
+        command=sys.executable,
+        args=["-m", "memsweep", "serve", "--profile", "full"],
+        env={"MEMSWEEP_HOME": str(home / "data")},
     )
     async with Client(stdio_client(server)) as client:
         tools = (await client.list_tools()).tools
@@ -106,6 +109,7 @@ async def tour(home: Path) -> None:
         await keep_apart(client)
         (home / "shop").mkdir()
         await index_and_sweep(client, home / "shop")
+        await state_and_doubt(client)
         await sweep_the_window(client)
         stats = await call(client, "get_stats", workspace_id="work")
         say(f"    {stats['total_memories']} memories, {stats['total_chunks']} chunks, engine {stats['engine']}")

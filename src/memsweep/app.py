@@ -9,6 +9,7 @@ import os
 from contextvars import ContextVar
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
@@ -91,6 +92,14 @@ class App:
             actor=self.actor,
             now=now(),
         )
+
+    def export_folder(self) -> Path:
+        """Where agents may write files; made when it is first asked for."""
+        from memsweep.store.sqlite.connect import make_folder
+
+        folder = self.settings.home / "exports"
+        make_folder(folder)
+        return folder
 
     def purge_workspaces(self, older_than_days: float) -> int:
         """Free workspaces that were deleted so long ago; how many."""

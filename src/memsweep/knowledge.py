@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from memsweep.clock import new_id, now
+from memsweep.model.decay import Rates
 from memsweep.model.graph import Entity, Reinforced, Related
 
 if TYPE_CHECKING:
@@ -97,4 +98,9 @@ class GraphOperations:
 
         engine = self._app.engine
         store = engine.open_or_create(self.workspace_id, now()) if write else engine.open(self.workspace_id)
-        return Graphing(store.graph, self._app.actor, now, new_id)
+        return Graphing(store.graph, self._app.actor, now, new_id, self._rates)
+
+    @property
+    def _rates(self) -> Rates:
+        """How fast facts fade in this workspace."""
+        return Rates()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import new_id, now
 from memsweep.errors import NotFound, UnknownWorkspace
-from memsweep.knowledge import GraphOperations
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.care import Backup, Checkup, Compaction
 from memsweep.model.code import IndexResult
@@ -22,6 +21,7 @@ from memsweep.model.paging import page_size
 from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
 from memsweep.model.search import Filters, Page
 from memsweep.model.window import DEFAULT_PROJECT
+from memsweep.overview import GraphOverview
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Segments, Store
 
 
-class Memory(GraphOperations):
+class Memory(GraphOverview):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
     def __init__(self, app: App, workspace_id: str) -> None:
@@ -77,6 +77,7 @@ class Memory(GraphOperations):
             now=now(),
             new_id=new_id,
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
+            edge_rate=self._rates.edge,
         )
 
     def search(

@@ -19,7 +19,7 @@ MOST_FUNCTION_LINES = 60
 PURE = re.compile(
     r"(model|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
     r"|store/sqlite/(\w*sql|schema|script)\.py|server/schema\.py|gc/(planner|roots|explain|strategies/.*)\.py"
-    r"|graph/(batch|walk)\.py|context/(?!(service|moving|recalling|choosing|counting)\.py).*"
+    r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|moving|recalling|choosing|counting)\.py).*"
     r"|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
 )
 IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pathlib", "apsw", "httpx", "threading"}

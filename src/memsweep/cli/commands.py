@@ -6,6 +6,7 @@ from memsweep.cli import (
     care,
     config,
     context,
+    graph,
     hooks,
     index,
     prune,
@@ -42,6 +43,7 @@ for command in (
     care.restore,
 ):
     cli.command(command.__name__)(command)
+cli.add_typer(graph.cli, name="graph")
 cli.add_typer(context.cli, name="context")
 cli.add_typer(tombstone.cli, name="tombstone")
 cli.add_typer(schedule.cli, name="schedule")

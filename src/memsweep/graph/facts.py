@@ -75,7 +75,7 @@ def entities(
     share(min_confidence, "min_confidence")
     found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
     kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
-    return kept[: _within(limit, MAX_LIMIT, "limit")], len(kept)
+    return kept[: within(limit, MAX_LIMIT, "limit")], len(kept)
 
 
 def related(
@@ -93,10 +93,10 @@ def related(
     now = tools.clock()
     start = tools.store.find(entity)
     found = walk(
-        start,
+        [start],
         lambda keys: tools.store.edges_at(keys, relation_types or None, tools.rates, now),
-        depth=_within(depth, MAX_DEPTH, "depth"),
-        limit=_within(limit, MAX_LIMIT, "limit"),
+        depth=within(depth, MAX_DEPTH, "depth"),
+        limit=within(limit, MAX_LIMIT, "limit"),
         min_weight=min_weight,
         as_of=as_of or now,
     )
@@ -105,7 +105,8 @@ def related(
     return Neighbourhood(reached[start], tuple(reached[key] for key in others), found)
 
 
-def _within(value: int, most: int, what: str) -> int:
+def within(value: int, most: int, what: str) -> int:
+    """A whole number from 1 to `most`."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise BadInput(f"{what} must be from 1 to {most}, not {value!r:.40}.")
     return value

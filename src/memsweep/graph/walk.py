@@ -19,17 +19,28 @@ class Walk:
     edges: tuple[Edge, ...]
 
 
-def walk(start: int, edges_at: EdgesAt, *, depth: int, limit: int, min_weight: float, as_of: datetime) -> Walk:
-    """Entities within `depth` steps over relations that hold at a moment and weigh enough, `limit` at most."""
-    distance = {start: 0}
+def walk(
+    starts: Collection[int],
+    edges_at: EdgesAt,
+    *,
+    depth: int,
+    limit: int,
+    min_weight: float,
+    as_of: datetime | None,
+) -> Walk:
+    """Entities within `depth` steps over relations that weigh enough and hold at a moment (or ever held), and no more
+    than `limit` of them beside the starts."""
+    distance = dict.fromkeys(starts, 0)
+    most = len(distance) + limit
     taken: dict[str, Edge] = {}
-    border = [start]
+    border = list(distance)
     for step in range(1, depth + 1):
-        found = [edge for edge in edges_at(border) if edge.weight >= min_weight and holds(edge, as_of)]
+        met = (edge for edge in edges_at(border) if edge.weight >= min_weight)
+        found = [edge for edge in met if as_of is None or holds(edge, as_of)]
         following: list[int] = []
         for edge in sorted(found, key=lambda edge: (-edge.weight, edge.id)):
             for here, there in ((edge.subject, edge.object), (edge.object, edge.subject)):
-                if here in distance and there not in distance and len(distance) <= limit:
+                if here in distance and there not in distance and len(distance) < most:
                     distance[there] = step
                     following.append(there)
             if edge.subject in distance and edge.object in distance:

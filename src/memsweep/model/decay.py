@@ -63,6 +63,11 @@ def confirmed(base: float, rate: float, days: float, gain: float = CONFIRM_GAIN)
     return clamp(faded(base, rate, days) + gain)
 
 
+def restated(base: float, rate: float, days: float, weight: float | None = None) -> float:
+    """The new base when a fact is stated again: the larger weight, or a little more if it is only mentioned."""
+    return confirmed(base, rate, days, MENTION_GAIN) if weight is None else max(faded(base, rate, days), clamp(weight))
+
+
 def corrected(base: float, rate: float, days: float, loss: float = CORRECT_LOSS) -> float:
     """The base that makes a fact count `loss` less now, without starting its clock anew."""
     left = max(0.0, faded(base, rate, days) - loss)

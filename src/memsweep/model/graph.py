@@ -22,6 +22,8 @@ class RelationDraft:
     valid_at: datetime | None = None
     replaces: bool = False
     source: str = ""
+    mention: bool = False
+    """Read in a text, not told: a known relation grows by a little, a new one begins at `weight`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,12 @@ def make_id(prefix: str, entropy: bytes) -> str:
     return f"{prefix}_{''.join(pairs)}"
 
 
+def is_own_id(value: str, prefix: str) -> bool:
+    """Whether an id is of the shape that we make."""
+    head, _, tail = value.partition("_")
+    return head == prefix and len(tail) == 12 and all(letter in _ALPHABET for letter in tail)
+
+
 def findable(value: object) -> str:
     """An id as it can be looked up: all that we make are ASCII, so nothing is known by anything else."""
     return value if isinstance(value, str) and value.isascii() else ""

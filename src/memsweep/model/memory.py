@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.decay import DEFAULT_EDGE_RATE
+
 CODE_SOURCE = "code_indexer"
 
 
@@ -20,12 +22,12 @@ class NamedThing:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A relation between two named things, as it was handed in."""
+    """A relation between two named things, as it was handed in; without a weight the text only mentions it."""
 
     subject: NamedThing
     relation: str
     object: NamedThing
-    weight: float = 1.0
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ class NewMemory:
     mentions: tuple[NewMention, ...]
     facts: tuple[NewFact, ...]
     now: datetime
+    edge_rate: float = DEFAULT_EDGE_RATE
 
 
 @dataclass(frozen=True, slots=True)

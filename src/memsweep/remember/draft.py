@@ -133,14 +133,18 @@ def _fact(value: object) -> Fact:
     if not isinstance(value, Mapping) or not {"from", "to", "relation"} <= value.keys():
         raise BadInput(f"a relation must be {{from, relation, to}}, not {value!r:.80}.")
     _refuse_unknown(value, {"from", "from_type", "to", "to_type", "relation", "weight"}, "a relation")
-    weight = value.get("weight", 1.0)
+    weight = _weight(value["weight"]) if "weight" in value else None
+    ends = ({"name": value[end], "type": value.get(f"{end}_type")} for end in ("from", "to"))
+    subject, target = (_thing(end, "a relation's end") for end in ends)
+    return Fact(subject, _label(value["relation"], "a relation's name"), target, weight)
+
+
+def _weight(weight: object) -> float:
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
         raise BadInput(f"a relation's weight must be a number from 0 to 1, not {weight!r:.80}.")
     if not 0 <= weight <= 1:
         raise BadInput(f"a relation's weight must be from 0 to 1, not {weight}.")
-    ends = ({"name": value[end], "type": value.get(f"{end}_type")} for end in ("from", "to"))
-    subject, target = (_thing(end, "a relation's end") for end in ends)
-    return Fact(subject, _label(value["relation"], "a relation's name"), target, float(weight))
+    return float(weight)
 
 
 def _refuse_unknown(value: Mapping[str, Any], known: set[str], what: str) -> None:

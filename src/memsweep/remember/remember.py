@@ -8,6 +8,7 @@ from datetime import datetime
 
 from memsweep.embed.protocol import Embedder, Tokeniser, quantise
 from memsweep.errors import ModelMismatch
+from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.memory import (
     Draft,
     EmbeddingModel,
@@ -43,6 +44,7 @@ def remember(
     now: datetime,
     new_id: NewId,
     chunk_size: ChunkSize = ChunkSize(),
+    edge_rate: float = DEFAULT_EDGE_RATE,
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
     identity = content_hash(draft.text)
@@ -59,6 +61,7 @@ def remember(
         mentions=_mentions(draft, [chunk.text for chunk in chunks], new_id),
         facts=tuple(NewFact(new_id("rel"), fact) for fact in draft.facts),
         now=now,
+        edge_rate=edge_rate,
     )
     return store.add(new, embedder.model)
 

@@ -57,7 +57,7 @@ def reinforced(result: Reinforced) -> ReinforceAnswer:
 
 
 def entities(found: Iterable[Entity], total: int) -> EntitiesAnswer:
-    return {"entities": [_entity(each) for each in found], "total": total}
+    return {"entities": [shown_entity(each) for each in found], "total": total}
 
 
 def neighbourhood(
@@ -66,13 +66,13 @@ def neighbourhood(
     near = list(others)
     names = {each.key: each.name for each in (start, *near)}
     return {
-        "entity": _entity(start),
-        "related": [{**_entity(each), "hops": distance[each.key]} for each in near],
-        "relations": [_edge(each, names) for each in edges],
+        "entity": shown_entity(start),
+        "related": [{**shown_entity(each), "hops": distance[each.key]} for each in near],
+        "relations": [shown_edge(each, names) for each in edges],
     }
 
 
-def _entity(each: Entity) -> dict[str, Any]:
+def shown_entity(each: Entity) -> dict[str, Any]:
     return {
         "id": each.id,
         "name": each.name,
@@ -83,7 +83,7 @@ def _entity(each: Entity) -> dict[str, Any]:
     }
 
 
-def _edge(each: Edge, names: Mapping[int, str]) -> dict[str, Any]:
+def shown_edge(each: Edge, names: Mapping[int, str]) -> dict[str, Any]:
     shown = {
         "id": each.id,
         "from": names.get(each.subject),

@@ -23,6 +23,7 @@ from memsweep.server.tools.code import code_tools
 from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.context import context_tools
 from memsweep.server.tools.graph import graph_tools
+from memsweep.server.tools.graph_overview import graph_overview_tools
 from memsweep.server.tools.memory import memory_tools
 from memsweep.server.tools.workspaces import workspace_tools
 
@@ -45,7 +46,15 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
 
 
 def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
-    features = (memory_tools, workspace_tools, code_tools, collector_tools, graph_tools, context_tools)
+    features = (
+        memory_tools,
+        workspace_tools,
+        code_tools,
+        collector_tools,
+        graph_tools,
+        graph_overview_tools,
+        context_tools,
+    )
     rows = [row for tools in features for row in tools(app)]
     return [row for row in rows if profile == "full" or row.profile == "default"]
 

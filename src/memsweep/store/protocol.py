@@ -19,6 +19,7 @@ from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey,
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Held, WindowState
+from memsweep.store.graph_protocol import Atlas
 
 Embed = Callable[[Sequence[str]], list[bytes]]
 
@@ -37,6 +38,9 @@ class Store(Protocol):
 
     @property
     def graph(self) -> Graph: ...
+
+    @property
+    def atlas(self) -> Atlas: ...
 
     @property
     def keeper(self) -> Keeper: ...

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from memsweep.errors import NotFound
-from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded
+from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
 from memsweep.model.graph import (
     Edge,
     Entity,
@@ -83,19 +83,19 @@ class SqliteGraph:
         pattern = None if search is None else f"%{_literal(name_key(search))}%"
         wanted = {"search": pattern, "type": None if entity_type is None else name_key(entity_type)}
         with self._pool.reading() as db:
-            return [_entity(item, rates, now) for item in db.execute(graph_sql.ENTITIES, wanted)]
+            return [as_entity(item, rates, now) for item in db.execute(graph_sql.ENTITIES, wanted)]
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
         with self._pool.reading() as db:
             rows = db.execute(graph_sql.ENTITY_BY_KEYS, (json.dumps(sorted(keys)),))
-            return [_entity(item, rates, now) for item in rows]
+            return [as_entity(item, rates, now) for item in rows]
 
     def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
         """Relations that begin or end at these entities, with what they weigh now."""
         folded = None if kinds is None else json.dumps([name_key(kind) for kind in kinds])
         with self._pool.reading() as db:
             rows = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
-            return [_edge(item, rates, now) for item in rows]
+            return [as_edge(item, rates, now) for item in rows]
 
 
 class _Writer:
@@ -135,8 +135,9 @@ class _Writer:
             self._db.execute(graph_sql.ADD_RELATION, values)
         else:
             relation, uid, base, seen = known
-            current = faded(1.0 if base is None else base, self._rates.edge, age_days(from_micros(seen), self._now))
-            weight = max(current, draft.weight)
+            days = age_days(from_micros(seen), self._now)
+            told = None if draft.mention else draft.weight
+            weight = restated(1.0 if base is None else base, self._rates.edge, days, told)
             self._db.execute(graph_sql.SET_WEIGHT, (weight, max(at, seen), relation))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
         state: RelationState = "created" if known is None else "strengthened"
@@ -165,14 +166,16 @@ def _known(db: apsw.Connection, name: str) -> int:
     return int(found)
 
 
-def _entity(item: Any, rates: Rates, now: datetime) -> Entity:
+def as_entity(item: Any, rates: Rates, now: datetime) -> Entity:
+    """A row, with how sure we are of it now."""
     key, uid, name, kind, base, seen, pinned, mentions, relations = item
     last = from_micros(seen)
     current = faded(base, rates.of(kind), age_days(last, now))
     return Entity(key, uid, name, kind, current, base, last, bool(pinned), mentions, relations)
 
 
-def _edge(item: Any, rates: Rates, now: datetime) -> Edge:
+def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
+    """A row, with what it weighs now."""
     uid, subject, target, relation, base, seen, valid, invalid = item
     last = from_micros(seen)
     weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))

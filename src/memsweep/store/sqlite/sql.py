@@ -59,10 +59,29 @@ ADD_EARLIER_MENTION = """
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at)
-    values (:uid, :subject, :object, :relation, :key, :weight, 1, :now, :now, :now)
-    on conflict (subject, relation_key, object) where trash is null and invalid_at is null
-    do update set weight = max(coalesce(weight, 0), excluded.weight), evidence = evidence + 1, handed_in = 1,
-        last_seen = max(last_seen, excluded.last_seen), version = version + 1"""
+    values (:uid, :subject, :object, :relation, :key, :weight, 1, :now, :now, :now) returning id"""
+GET_RELATION = """
+    select id, weight, last_seen from live_relation
+    where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
+SEE_AGAIN = """
+    update relation set weight = ?, last_seen = max(last_seen, ?), handed_in = max(handed_in, ?),
+        evidence = evidence + 1, version = version + 1 where id = ?"""
+# Relations both ends of which one of these chunks mentions.
+MENTIONED_RELATIONS = """
+    select distinct live_relation.id, chunk.text, subject.name, relation, object.name, weight, live_relation.last_seen
+    from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value
+    join live_mention as one on one.chunk = chunk.id
+    join live_relation on live_relation.subject = one.entity and live_relation.invalid_at is null
+    join live_mention as other on other.chunk = chunk.id and other.entity = live_relation.object
+    join live_entity as subject on subject.id = live_relation.subject
+    join live_entity as object on object.id = live_relation.object
+    order by live_relation.id"""
+TOUCH_MENTIONED = """
+    update entity set last_seen = max(last_seen, ?), version = version + 1
+    where trash is null and id in (
+        select entity from mention join chunk on chunk.id = mention.chunk
+        where chunk.memory = ? and chunk.trash is null and mention.trash is null)"""
 GET_NAME_SEEN = "select evidence, chunks from name_seen where name_key = ?"
 SET_NAME_SEEN = """
     insert into name_seen (name_key, name, evidence, chunks) values (:key, :name, :evidence, :chunks)
@@ -218,7 +237,7 @@ SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)
     values (?, ?, ?, ?, ?, 1.0, ?, ?, ?)
     on conflict (subject, relation_key, object) where trash is null and invalid_at is null
-    do update set last_seen = max(last_seen, excluded.last_seen) returning id"""
+    do update set last_seen = max(last_seen, excluded.last_seen), weight = excluded.weight returning id"""
 RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"
 ADD_SOURCE = "insert into relation_source (relation, memory) values (?, ?) on conflict do nothing"
 DROP_SOURCE = "delete from relation_source where relation = ? and memory = ?"

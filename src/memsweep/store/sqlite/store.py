@@ -14,6 +14,7 @@ from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import code, reembedding, searching, sql, words, writing
+from memsweep.store.sqlite.atlas import SqliteAtlas
 from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, row
 from memsweep.store.sqlite.graph import SqliteGraph
@@ -36,6 +37,7 @@ class SqliteStore:
         self.keeper = SqliteKeeper(path, self._pool, self._vectors)
         self.segments = SqliteSegments(self._pool)
         self.graph = SqliteGraph(self._pool)
+        self.atlas = SqliteAtlas(self._pool)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.reading() as db:

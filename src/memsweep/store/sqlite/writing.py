@@ -15,7 +15,6 @@ from memsweep.model.memory import (
     Draft,
     EmbeddingModel,
     NamedThing,
-    NewFact,
     NewMemory,
     NewMention,
     Remembered,
@@ -25,6 +24,7 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.connect import one
+from memsweep.store.sqlite.stating import mention_again, state_fact
 
 _MODEL = "model"
 
@@ -78,13 +78,16 @@ def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: date
     }
     db.execute(sql.TOUCH_MEMORY, seen)
     db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
+    db.execute(sql.TOUCH_MENTIONED, (to_micros(now), key))
     return str(uid)
 
 
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     memory = _add_row(db, new)
     chunks = _add_chunks(db, memory, new)
-    return Remembered(new.id, len(chunks), _add_names(db, new.mentions, new.facts, chunks, to_micros(new.now)))
+    created, told = _add_names(db, new, new.mentions, chunks)
+    mention_again(db, chunks, told, new.edge_rate, new.now)
+    return Remembered(new.id, len(chunks), created)
 
 
 def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
@@ -93,17 +96,15 @@ def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    return Remembered(twin, 0, _add_names(db, told, new.facts, chunks, to_micros(new.now)), duplicate_of=twin)
+    return Remembered(twin, 0, _add_names(db, new, told, chunks)[0], duplicate_of=twin)
 
 
 def _add_names(
-    db: apsw.Connection, mentions: Iterable[NewMention], facts: Iterable[NewFact], chunks: list[int], now: int
-) -> int:
-    """Mentions and facts; how many entities are new."""
-    created = sum(_add_mention(db, mention, chunks, now) for mention in mentions)
-    for fact in facts:
-        _add_fact(db, fact, now)
-    return created
+    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], chunks: list[int]
+) -> tuple[int, set[int]]:
+    """Mentions and facts; how many entities are new, and the relations that were told."""
+    created = sum(_add_mention(db, mention, chunks, to_micros(new.now)) for mention in mentions)
+    return created, {state_fact(db, fact, new.edge_rate, new.now) for fact in new.facts}
 
 
 def _add_row(db: apsw.Connection, new: NewMemory) -> int:
@@ -213,23 +214,6 @@ def _entity_by_rule(
     entity = _new_entity(db, mention.thing, mention.id, now, handed_in=False)
     db.executemany(sql.ADD_EARLIER_MENTION, [(entity, chunk) for chunk in earlier])
     return entity, True
-
-
-def _add_fact(db: apsw.Connection, new: NewFact, now: int) -> None:
-    """Create the relation, or strengthen it if it is known."""
-    fact = new.fact
-    ends = ((name_key(thing.name), name_key(thing.type)) for thing in (fact.subject, fact.object))
-    subject, target = (one(db, sql.FIND_ENTITY, end) for end in ends)
-    values = {
-        "uid": new.id,
-        "subject": subject,
-        "object": target,
-        "relation": fact.relation,
-        "key": name_key(fact.relation),
-        "weight": fact.weight,
-        "now": now,
-    }
-    db.execute(sql.ADD_RELATION, values)
 
 
 def to_json(value: Mapping[str, Any] | list[Any] | tuple[Any, ...]) -> str:

@@ -1,0 +1,274 @@
+"""memsweep graph relate, reinforce, entities, related, query, status, validate, communities, context, build, export,
+import, show
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.cli import graph_words as words
+from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.errors import BadInput
+from memsweep.report import atlas as atlas_report
+from memsweep.report import graph as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+cli = typer.Typer(help="The knowledge graph: state facts, look around, check, carry away.", no_args_is_help=True)
+
+From = Annotated[str, Argument(metavar="FROM", help="An entity; one that is not known is made.")]
+Relation = Annotated[str, Argument(metavar="RELATION", help="Such as WORKS_ON.")]
+To = Annotated[str, Argument(metavar="TO")]
+Name = Annotated[str, Argument(metavar="ENTITY", help="A name or an id.")]
+Limit = Annotated[int, Option("--limit", "-n", help="How many.")]
+Kinds = Annotated[list[str] | None, Option("--relation", "-r", help="Only over these relations.")]
+FormatName = Annotated[str | None, Option("--format", "-f", help="json, graphml, cytoscape or cypher.")]
+
+
+@cli.command("relate")
+def relate(
+    subject: From,
+    relation: Relation,
+    target: To,
+    from_type: Annotated[str | None, Option(help="What the first is, such as Person.")] = None,
+    to_type: Annotated[str | None, Option(help="What the second is.")] = None,
+    weight: Annotated[float, Option(help="From 0 to 1.")] = 1.0,
+    valid_at: Annotated[str | None, Option(metavar="DATE", help="Since when it holds.")] = None,
+    replaces: Annotated[bool, Option("--replaces", help="Close the other objects of FROM RELATION.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """State a fact; a known one grows stronger."""
+    result = with_app(
+        lambda app: app.memory(workspace).relate(
+            subject,
+            relation,
+            target,
+            from_type=from_type,
+            to_type=to_type,
+            weight=weight,
+            valid_at=valid_at,
+            replaces=replaces,
+        )
+    )
+    answer = report.related_facts(result)
+    show(answer, as_json, lambda console: words.related(console, answer))
+
+
+@cli.command("reinforce")
+def reinforce(
+    subject: From,
+    relation: Relation,
+    target: To,
+    correct: Annotated[bool, Option("--correct", help="It is doubtful: take away instead of adding.")] = False,
+    amount: Annotated[float | None, Option(help="0.15 to confirm, 0.3 to correct by default.")] = None,
+    reason: Annotated[str, Option(help="For the audit log.")] = "",
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Confirm a fact, or correct it."""
+    kind: Literal["confirm", "correct"] = "correct" if correct else "confirm"
+    result = with_app(
+        lambda app: app.memory(workspace).reinforce(subject, relation, target, kind=kind, amount=amount, reason=reason)
+    )
+    answer = report.reinforced(result)
+    show(answer, as_json, lambda console: console.print(f"{answer['old_weight']:.2f} → {answer['new_weight']:.2f}"))
+
+
+@cli.command("entities")
+def entities(
+    search: Annotated[str | None, Argument(help="Part of a name.")] = None,
+    kind: Annotated[str | None, Option("--type", "-t", help="Only of this type.")] = None,
+    min_confidence: Annotated[float, Option(help="From 0 to 1.")] = 0.0,
+    sort_by: Annotated[str, Option(help="confidence, last_seen, relations, mentions or name.")] = "confidence",
+    limit: Limit = 20,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """List entities by name and type."""
+    found, total = with_app(
+        lambda app: app.memory(workspace).entities(
+            search, entity_type=kind, min_confidence=min_confidence, sort_by=sort_by, limit=limit
+        )
+    )
+    answer = report.entities(found, total)
+    show(answer, as_json, lambda console: words.entities(console, answer["entities"], total))
+
+
+@cli.command("related")
+def related(
+    entity: Name,
+    depth: Annotated[int, Option(help="How many steps.")] = 1,
+    limit: Limit = 20,
+    relation: Kinds = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """What is connected to an entity by current facts."""
+    found = with_app(
+        lambda app: app.memory(workspace).related(entity, depth=depth, limit=limit, relation_types=relation)
+    )
+    answer = report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+    show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
+
+
+@cli.command("query")
+def query(
+    entity: Annotated[list[str], Argument(metavar="ENTITY...", help="Names or ids to begin at.")],
+    hops: Annotated[int, Option(help="How many steps.")] = 2,
+    min_weight: Annotated[float, Option(help="From 0 to 1, as facts weigh now.")] = 0.0,
+    as_of: Annotated[str | None, Option(metavar="DATE", help="What held then.")] = None,
+    ended: Annotated[bool, Option("--ended", help="Also what does not hold any more.")] = False,
+    relation: Kinds = None,
+    limit: Limit = 50,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Walk outwards from entities."""
+    found = with_app(
+        lambda app: app.memory(workspace).query_graph(
+            entity,
+            hops=hops,
+            min_weight=min_weight,
+            as_of=as_of,
+            include_ended=ended,
+            relation_types=relation,
+            limit=limit,
+        )
+    )
+    answer = atlas_report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
+    show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
+
+
+@cli.command("status")
+def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Counts, shape, and how far facts have faded."""
+    answer = atlas_report.status(with_app(lambda app: app.memory(workspace).graph_status()))
+    show(answer, as_json, lambda console: words.status(console, answer))
+
+
+@cli.command("validate")
+def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Contradictions, dangling facts, near duplicates, generic names."""
+    answer = atlas_report.validated(with_app(lambda app: app.memory(workspace).validate_graph()), max(0, limit))
+    show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
+
+
+@cli.command("communities")
+def communities(
+    min_size: Annotated[int, Option(help="Only groups of so many.")] = 2,
+    limit: Limit = 10,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Groups of entities that have more to do with each other than with the rest."""
+    found = with_app(lambda app: app.memory(workspace).graph_communities(min_size=min_size))
+    answer = atlas_report.communities(found, max(0, limit), 20)
+    show(answer, as_json, lambda console: words.communities(console, answer))
+
+
+@cli.command("context")
+def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """A briefing: recent, central, contradictory, stale."""
+    answer = atlas_report.context(with_app(lambda app: app.memory(workspace).graph_context(limit=limit)))
+    show(answer, as_json, lambda console: words.briefing(console, answer))
+
+
+@cli.command("build")
+def build(
+    text: Annotated[str, Argument(metavar="TEXT", help="`-` reads standard input.")],
+    kind: Annotated[list[str] | None, Option("--type", "-t", metavar="NAME=TYPE", help="What a name is.")] = None,
+    related: Annotated[bool, Option("--related", help="Also link names that only share a sentence.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only show what would be read.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Read names and facts out of a text by rule."""
+    types = dict(_pair(each) for each in kind or [])
+    options = {"types": types, "related": related, "dry_run": dry_run}
+    said = sys.stdin.read() if text == "-" else text
+    result = with_app(lambda app: app.memory(workspace).build_graph(said, options))
+    answer = atlas_report.built(result.batch, result.outcome)
+    show(answer, as_json, lambda console: words.built(console, answer))
+
+
+@cli.command("export")
+def export(
+    file: Annotated[str, Argument(metavar="FILE", help="`-` writes to standard output.")],
+    format: FormatName = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Write the whole graph into a file, in the format of its ending."""
+    if file == "-":
+        print(with_app(lambda app: app.memory(workspace).dump_graph(format or "json")), end="")
+        return
+    result = with_app(lambda app: app.memory(workspace).export_graph(Path(file), format, force=force))
+    answer = atlas_report.exported(result)
+    show(answer, as_json, lambda console: words.exported(console, answer))
+
+
+@cli.command("import")
+def import_(
+    file: Annotated[str, Argument(metavar="FILE", help="`-` reads standard input.")],
+    format: FormatName = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Take in an exported graph, beside what is there."""
+
+    def run(app: App) -> atlas_report.ImportAnswer:
+        memory = app.memory(workspace)
+        if file == "-":
+            return atlas_report.imported(memory.load_graph(sys.stdin.read(), format))
+        return atlas_report.imported(memory.import_graph(Path(file), format))
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: words.imported(console, answer))
+
+
+@cli.command("show")
+def show_(
+    entity: Name,
+    depth: Annotated[int, Option(help="How many steps.")] = 2,
+    limit: Limit = 30,
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Draw it as .svg, .png or .dot instead.")
+    ] = None,
+    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Draw the neighbourhood of an entity: a tree on the terminal, or a picture by graphviz or matplotlib."""
+    found = with_app(lambda app: app.memory(workspace).related(entity, depth=depth, limit=limit))
+    answer: dict[str, Any] = dict(
+        report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+    )
+    if output is not None:
+        from memsweep.cli.graph_picture import draw
+
+        answer["drawn_by"] = draw(answer, output, force=force)
+        answer["path"] = str(output.absolute())
+
+    def tell(console: Console) -> None:
+        if output is None:
+            words.tree(console, answer)
+        else:
+            console.print(f"Drawn by {answer['drawn_by']}: {answer['path']}", markup=False)
+
+    show(answer, as_json, tell)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, found, kind = text.partition("=")
+    if not found or not name.strip() or not kind.strip():
+        raise BadInput(f"--type {text!r:.60} is not NAME=TYPE.")
+    return name, kind

@@ -1,0 +1,158 @@
+"""Answers about the graph in words, tables and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memsweep.cli.door import harmless, show_pair
+from memsweep.report import atlas as report
+from memsweep.report.graph import RelateAnswer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.tree import Tree
+
+_BAR_WIDTH = 30
+
+
+def related(console: Console, answer: RelateAnswer) -> None:
+    for state in ("created", "strengthened"):
+        for fact in answer[state]:
+            _line(console, f"{state}: {_fact(fact)}")
+    if answer["superseded"]:
+        _line(console, f"closed: {', '.join(answer['superseded'])}")
+
+
+def entities(console: Console, found: Sequence[Mapping[str, Any]], total: int) -> None:
+    rows = [(each["name"], each["type"], f"{each['confidence']:.2f}", each["last_seen"][:10]) for each in found]
+    _table(console, ("entity", "type", "sure", "seen"), rows)
+    _line(console, f"{len(found)} of {total:,}.")
+
+
+def facts(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
+    rows = [(each["from"], each["relation"], each["to"], _weight(each)) for each in found]
+    _table(console, ("from", "relation", "to", "weight"), rows)
+    if not found:
+        _line(console, "Nothing is connected.")
+
+
+def status(console: Console, answer: report.StatusAnswer) -> None:
+    for name in ("entities", "relations", "current_facts", "ended_facts", "pinned", "orphans", "components"):
+        show_pair(console, f"{name.replace('_', ' '):18}", f"{answer[name]:,}")
+    show_pair(console, f"{'largest component':18}", f"{answer['largest_component']:,}")
+    show_pair(console, f"{'density':18}", f"{answer['density']:.6g}")
+    for name in ("by_type", "by_relation"):
+        counts = ", ".join(f"{kind} {count:,}" for kind, count in list(answer[name].items())[:12])  # type: ignore[literal-required]
+        show_pair(console, f"{name.replace('_', ' '):18}", counts)
+    for name, buckets in answer["decay"].items():
+        most = max(buckets.values(), default=0)
+        _line(console, f"{name} now:")
+        for bucket, count in buckets.items():
+            if count:
+                _line(console, f"  {bucket}  {count:>9,}  {'█' * max(1, round(_BAR_WIDTH * count / most))}")
+
+
+def findings(console: Console, found: Sequence[Mapping[str, Any]], total: int) -> None:
+    for each in found:
+        _line(console, f"{each['kind'].replace('_', ' ')}: {each['why']} ({', '.join(each['ids'])})")
+    _line(console, f"{len(found)} of {total:,} shown." if found else "No doubts.")
+
+
+def communities(console: Console, answer: report.CommunitiesAnswer) -> None:
+    rows = [
+        (str(each["size"]), ", ".join(each["members"]), f"{each['weight_inside']:.1f}", f"{each['weight_outside']:.1f}")
+        for each in answer["communities"]
+    ]
+    _table(console, ("size", "members", "inside", "outside"), rows)
+    _line(console, f"{answer['total']:,} communities, modularity {answer['modularity']:.2f}.")
+
+
+def briefing(console: Console, answer: report.ContextAnswer) -> None:
+    _line(console, answer["summary"])
+    lists = {
+        "recent": [_fact(each) for each in answer["recent"]],
+        "central": [f"{each['name']} ({each['type']}), strength {each['strength']:.1f}" for each in answer["central"]],
+        "contradictory": [each["why"] for each in answer["contradictory"]],
+        "stale": [_fact(each) for each in answer["stale"]],
+    }
+    for name, lines in lists.items():
+        if lines:
+            _line(console, f"\n{name}")
+            for line in lines:
+                _line(console, f"  {line}")
+
+
+def built(console: Console, answer: report.BuildAnswer) -> None:
+    for each in answer["relations"]:
+        _line(console, f"{each['from']} {each['relation']} {each['to']}")
+    if answer["dry_run"]:
+        _line(console, f"{len(answer['entities'])} entities, {len(answer['relations'])} facts; nothing was written.")
+    else:
+        made = f"{answer['entities_created']} entities and {answer['relations_created']} facts made"
+        _line(console, f"{made}, {answer['relations_strengthened']} strengthened.")
+
+
+def exported(console: Console, answer: report.ExportAnswer) -> None:
+    what = f"{answer['entities']:,} entities and {answer['relations']:,} relations"
+    _line(console, f"{what} as {answer['format']} in {answer['path']} ({answer['bytes']:,} bytes).")
+
+
+def imported(console: Console, answer: report.ImportAnswer) -> None:
+    made = f"{answer['entities_created']:,} entities and {answer['relations_created']:,} relations made"
+    _line(console, f"{made}; {answer['entities_known']:,} and {answer['relations_known']:,} were known.")
+
+
+def tree(console: Console, answer: Mapping[str, Any]) -> None:
+    """Every entity once, below the one through which it was reached first."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    kinds = {answer["entity"]["name"]: answer["entity"]["type"]}
+    kinds |= {each["name"]: each["type"] for each in answer["related"]}
+    hops = {answer["entity"]["name"]: 0, **{each["name"]: each["hops"] for each in answer["related"]}}
+
+    def shown(name: str, how: str = "") -> Text:
+        return Text.assemble((how, "dim"), harmless(name), (f" {harmless(kinds[name])}", "cyan"))
+
+    root = Tree(shown(answer["entity"]["name"]))
+    branches: dict[str, Tree] = {answer["entity"]["name"]: root}
+    for fact in sorted(answer["relations"], key=lambda fact: max(hops[fact["from"]], hops[fact["to"]])):
+        near, far = sorted((fact["from"], fact["to"]), key=lambda name: hops[name])
+        arrow = f"─{fact['relation']}→ " if fact["from"] == near else f"←{fact['relation']}─ "
+        if near in branches:
+            branch = branches[near].add(shown(far, harmless(arrow)) if far not in branches else _again(arrow, far))
+            branches.setdefault(far, branch)
+    console.print(root)
+
+
+def _again(arrow: str, name: str) -> Any:
+    from rich.text import Text
+
+    return Text(harmless(f"{arrow}{name}"), style="dim")
+
+
+def _fact(fact: Mapping[str, Any]) -> str:
+    return f"{fact['from']} {fact['relation']} {fact['to']} ({_weight(fact)})"
+
+
+def _weight(fact: Mapping[str, Any]) -> str:
+    return f"{fact['weight']:.2f}" + (f", until {fact['invalid_at'][:10]}" if "invalid_at" in fact else "")
+
+
+def _line(console: Console, text: str) -> None:
+    console.print(harmless(text), markup=False)
+
+
+def _table(console: Console, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(harmless(cell)) for cell in row))
+    console.print(table)

@@ -1,0 +1,153 @@
+"""The steps around the decisions on the whole graph: query, survey, build, carry away, take in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memsweep.errors import BadInput, NotFound
+from memsweep.graph.batch import share
+from memsweep.graph.briefing import brief
+from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
+from memsweep.graph.communities import communities
+from memsweep.graph.exchange import form, format_of_file, format_of_text
+from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, Graphing, relate, within
+from memsweep.graph.status import status
+from memsweep.graph.validate import doubts
+from memsweep.graph.walk import Walk, walk
+from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported, Survey
+from memsweep.model.graph import Entity
+from memsweep.store.drafts import draft_of, plain_refusals
+from memsweep.store.graph_protocol import Atlas
+
+MAX_IMPORT_BYTES = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Surveying:
+    """What operations on the whole graph need of the world."""
+
+    graph: Graphing
+    atlas: Atlas
+
+    def survey(self) -> tuple[Survey, datetime]:
+        now = self.graph.clock()
+        return self.atlas.survey(self.graph.rates, now), now
+
+
+@dataclass(frozen=True, slots=True)
+class Queried:
+    """Where a query began, and what it reached, the nearest first."""
+
+    starts: tuple[Entity, ...]
+    entities: tuple[Entity, ...]
+    walk: Walk
+
+
+def query(
+    tools: Surveying,
+    names: Sequence[str],
+    *,
+    hops: int,
+    min_weight: float,
+    relation_types: Collection[str] | None,
+    as_of: datetime | None,
+    include_ended: bool,
+    limit: int,
+) -> Queried:
+    """Outwards from some entities, by facts that hold now, or at a date, or ever held."""
+    if not names or len(names) > MAX_LIMIT:
+        raise BadInput(f"entities must name 1 to {MAX_LIMIT} entities, not {len(names)}.")
+    share(min_weight, "min_weight")
+    graph = tools.graph
+    moment = as_of or graph.clock()
+    starts = dict.fromkeys(graph.store.find(name) for name in names)
+    found = walk(
+        starts,
+        lambda keys: graph.store.edges_at(keys, relation_types or None, graph.rates, moment),
+        depth=within(hops, MAX_DEPTH, "hops"),
+        limit=within(limit, MAX_LIMIT, "limit"),
+        min_weight=min_weight,
+        as_of=None if include_ended else moment,
+    )
+    reached = {each.key: each for each in graph.store.entities_at(found.distance, graph.rates, moment)}
+    others = sorted(reached.keys() - starts, key=lambda key: (found.distance[key], reached[key].name))
+    return Queried(tuple(reached[key] for key in starts), tuple(reached[key] for key in others), found)
+
+
+def graph_status(tools: Surveying) -> GraphStatus:
+    return status(*tools.survey())
+
+
+def graph_doubts(tools: Surveying) -> list[Doubt]:
+    return doubts(*tools.survey())
+
+
+def graph_communities(tools: Surveying, smallest: int) -> Communities:
+    survey, now = tools.survey()
+    return communities(survey, now, smallest=within(smallest, MAX_LIMIT, "min_size"))
+
+
+def briefing(tools: Surveying, limit: int) -> Briefing:
+    survey, now = tools.survey()
+    return brief(survey, now, within(limit, 50, "limit"))
+
+
+def build(tools: Surveying, text: str, found: Iterable[Named], options: object) -> Built:
+    """What a text says becomes facts, all of it or nothing."""
+    checked, chosen = checked_text(text), make_options(options)
+    known = tools.atlas.known_names(possible_names(checked))
+    batch = read_facts(checked, found, known, chosen)
+    empty = not batch.entities and not batch.relations
+    return Built(batch, None if chosen.dry_run or empty else relate(tools.graph, batch))
+
+
+def dump_text(tools: Surveying, format: str) -> str:
+    return form(format).write(tools.atlas.dump())
+
+
+def load_text(tools: Surveying, text: str, format: str | None) -> Imported:
+    """Nothing is written before all of it was read."""
+    dump = form(format or format_of_text(text)).read(text)
+    return tools.atlas.load(dump, tools.graph.new_id, tools.graph.actor, tools.graph.clock())
+
+
+def export(tools: Surveying, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:
+    """Into a file that comes into being whole; one that is there is kept unless `force`."""
+    target = Path(path).absolute()
+    chosen = format or format_of_file(target.name)
+    write = form(chosen).write
+    with draft_of(target, replace=force) as draft:
+        dump = tools.atlas.dump()
+        with plain_refusals(target):
+            draft.write_text(write(dump), "utf-8", newline="\n")
+    return Exported(str(target), chosen, len(dump.entities), len(dump.relations), target.stat().st_size)
+
+
+def read_export(path: str | os.PathLike[str]) -> str:
+    source = Path(path).absolute()
+    if not source.is_file():
+        raise NotFound(f"there is no file {source}.")
+    with plain_refusals(source):
+        if source.stat().st_size > MAX_IMPORT_BYTES:
+            raise BadInput(f"{source} has more than {MAX_IMPORT_BYTES:,} bytes.", hint="Split it.")
+        try:
+            return source.read_text("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise BadInput(f"{source} is not text in UTF-8 ({error.reason}).") from None
+
+
+def inside(folder: Path, name: str) -> Path:
+    """A file of the export folder: what leads out of it, by whatever way, is refused."""
+    if not isinstance(name, str) or not name.strip() or "\0" in name:
+        raise BadInput(f"file {name!r:.60} is not the name of a file.")
+    target = (folder / name).resolve()
+    if target == folder.resolve() or not target.is_relative_to(folder.resolve()):
+        raise BadInput(
+            f"file {name!r:.80} is not inside the export folder {folder}.",
+            hint="Give a name without a folder; `memsweep graph export` writes to any path.",
+        )
+    return target

@@ -1,0 +1,228 @@
+"""Read facts out of a text by rule: written as `A -[RELATION]-> B`, or told in a sentence between two names. Pure.
+
+A name is one that the graph knows already, or one that the text writes like a name. The words between two names
+of a sentence become the relation, if they are few and begin with what can be a verb; a negated sentence says
+nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from memsweep.errors import BadInput
+from memsweep.graph.batch import MAX_ITEMS, label, share
+from memsweep.model.graph import GraphBatch, Related, RelationDraft
+from memsweep.model.memory import Fact, NamedThing
+from memsweep.model.stating import negated, sentences
+from memsweep.model.text import check_text, name_key
+
+MAX_TEXT_BYTES = 1_000_000
+_LONGEST_NAME = 4  # words
+_MOST_WORDS = 4  # of a relation
+_WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+_LONGEST_LINE = 1000  # of a fact in notation
+_ARROW = re.compile(r"-+\[([^\[\]]+)\]-+>|-+ ?(\w+) ?-+>")
+_TYPED = re.compile(r"([^()]+)\(([^()]+)\)")
+_NOT_IN_NAME = re.compile(r"[\[\]()<>|,]")
+_DROPPED = frozenset(
+    "the a an this that these those his her their our my your its who which also now then just only really mainly "
+    "often always usually currently already still both has have had will would can could may might must should "
+    "been being be".split()
+)
+# Words that open a sentence with a capital and are no names.
+_OPENING = frozenset(
+    "last next every each some many most all any now today yesterday tomorrow recently finally since during because "
+    "although while as at in on after before once also however meanwhile instead there here not please first second "
+    "one two new old our their his her its for from with by to of under over please remember note todo maybe perhaps "
+    "currently usually often sometimes always never".split()
+)
+_JOINING = frozenset(["and", "or", "&", "as", "well"])
+_NO_VERB = frozenset(
+    "in of for to with from at on by about into over under after before between during through against within and or "
+    "but so if when while because than as like per via s".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildOptions:
+    """`types`: what some names are. `related`: also link names that only share a sentence. `dry_run`: only look."""
+
+    types: Mapping[str, str] = field(default_factory=dict)
+    default_type: str = ""
+    weight: float = 0.5
+    related: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What was read, and what became of it (nothing, if it was only a look)."""
+
+    batch: GraphBatch
+    outcome: Related | None
+
+
+class Named(NamedTuple):
+    """A name of the text; `sure` if the text alone proves that it is one."""
+
+    name: str
+    sure: bool
+
+
+def make_options(options: object) -> BuildOptions:
+    if options is None:
+        return BuildOptions()
+    if not isinstance(options, Mapping):
+        raise BadInput(f"options must be an object, not {type(options).__name__}.")
+    known = set(BuildOptions.__slots__)
+    if unknown := sorted(str(name) for name in options.keys() - known):
+        raise BadInput(f"options has no field {unknown[0]!r:.60}; it has {', '.join(sorted(known))}.")
+    types = {} if options.get("types") is None else options["types"]
+    if not isinstance(types, Mapping):
+        raise BadInput("options.types must be an object of names and their types.")
+    for flag in ("related", "dry_run"):
+        if not isinstance(options.get(flag, False), bool):
+            raise BadInput(f"options.{flag} must be true or false, not {options[flag]!r:.40}.")
+    kind = options.get("default_type") or ""
+    return BuildOptions(
+        types={name_key(label(name, "a name in options.types")): label(kind, "a type") for name, kind in types.items()},
+        default_type=label(kind, "options.default_type") if kind else "",
+        weight=share(options.get("weight", 0.5), "options.weight"),
+        related=options.get("related", False),
+        dry_run=options.get("dry_run", False),
+    )
+
+
+def checked_text(text: object) -> str:
+    return check_text(text, "text", max_bytes=MAX_TEXT_BYTES)
+
+
+def possible_names(text: str) -> set[str]:
+    """Every run of a few words, as names are compared: what the graph is asked for."""
+    found = set()
+    for sentence in sentences(text):
+        words = [word.group() for word in _WORD.finditer(sentence)]
+        for start in range(len(words)):
+            for length in range(1, _LONGEST_NAME + 1):
+                found.add(name_key(" ".join(words[start : start + length])))
+    return {name for name in found if len(name) > 1}
+
+
+def read_facts(text: str, found: Iterable[Named], known: Mapping[str, str], options: BuildOptions) -> GraphBatch:
+    """Entities and relations of a text. `known`: names of the graph, by the form under which they are compared."""
+    lines = [(line, notation(line)) for line in text.splitlines()]
+    told = {name_key(end.name) for _, fact in lines if fact for end in (fact.subject, fact.object)}
+    reader = _Reader(list(found), known, told, options)
+    for line, fact in lines:
+        if fact is not None:
+            reader.told(fact)
+        else:
+            for sentence in sentences(line):
+                reader.sentence(sentence)
+    return reader.batch()
+
+
+def notation(line: str) -> Fact | None:
+    """`A (Type) -[RELATION]-> B`, `A --relation--> B` or `(A, RELATION, B)`, if a line is nothing else."""
+    said = " ".join(line.split()) if len(line) <= _LONGEST_LINE else ""
+    arrow = _ARROW.search(said)
+    if arrow is not None:
+        parts = [said[: arrow.start()], arrow[1] or arrow[2], said[arrow.end() :]]
+    elif said.startswith("(") and said.endswith(")"):
+        parts = said[1:-1].split(",")
+    else:
+        return None
+    if len(parts) != 3 or not all(part.strip() for part in parts) or _NOT_IN_NAME.search(parts[1]):
+        return None
+    ends = [_typed(parts[0].strip()), _typed(parts[2].strip())]
+    if any(_NOT_IN_NAME.search(end.name) or not end.name for end in ends):
+        return None
+    return Fact(ends[0], parts[1].strip(), ends[1])
+
+
+def _typed(text: str) -> NamedThing:
+    found = _TYPED.fullmatch(text)
+    return NamedThing(text, "") if found is None else NamedThing(found[1].strip(), found[2].strip())
+
+
+class _Reader:
+    """Collects what the sentences say."""
+
+    def __init__(self, found: Sequence[Named], known: Mapping[str, str], told: Set[str], options: BuildOptions) -> None:
+        self._known, self._options = known, options
+        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | told
+        real = {each.name for each in found if each.sure or name_key(each.name).split()[0] not in _OPENING}
+        names = sorted(real, key=lambda name: (-len(name), name))
+        folded = sorted({*known, *told}, key=lambda name: (-len(name), name))
+        parts = [re.escape(name) for name in names] + [f"(?i:{re.escape(name)})" for name in folded]
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)") if parts else None
+        self._things: dict[str, NamedThing] = {}
+        self._facts: dict[tuple[str, str, str], RelationDraft] = {}
+
+    def told(self, fact: Fact) -> None:
+        """A line in notation: told, not only mentioned."""
+        ends = [self._thing(end.name, end.type) for end in (fact.subject, fact.object)]
+        self._relate(ends[0], fact.relation, ends[1], 1.0, mention=False)
+
+    def sentence(self, sentence: str) -> None:
+        if self._pattern is None:
+            return
+        spans = list(self._pattern.finditer(sentence))
+        for span in spans:
+            if name_key(span.group()) in self._sure:
+                self._thing(span.group())
+        if negated(sentence):
+            return
+        said: tuple[str, str] | None = None  # the subject and the relation, which go on after "and"
+        for left, right in pairwise(spans):
+            words = [word.group().casefold() for word in _WORD.finditer(sentence, left.end(), right.start())]
+            if said is not None and _only_joins(sentence[left.end() : right.start()], words):
+                subject, relation = said
+            else:
+                subject, relation = left.group(), relation_of(words)
+            if relation:
+                self._relate(self._thing(subject), relation, self._thing(right.group()), self._options.weight)
+                said = (subject, relation)
+            else:
+                said = None
+                if self._options.related:
+                    ends = (self._thing(left.group()), self._thing(right.group()))
+                    self._relate(ends[0], "RELATED_TO", ends[1], self._options.weight / 2)
+
+    def batch(self) -> GraphBatch:
+        return GraphBatch(tuple(self._things.values())[:MAX_ITEMS], tuple(self._facts.values())[:MAX_ITEMS])
+
+    def _thing(self, name: str, kind: str = "") -> NamedThing:
+        key = name_key(name)
+        shown = self._known.get(key, " ".join(name.split()))
+        given = kind or self._options.types.get(key) or ("" if key in self._known else self._options.default_type)
+        if key not in self._things or (kind and not self._things[key].type):
+            self._things[key] = NamedThing(label(shown, "a name"), given)
+        return self._things[key]
+
+    def _relate(
+        self, subject: NamedThing, relation: str, target: NamedThing, weight: float, *, mention: bool = True
+    ) -> None:
+        ends = name_key(subject.name), name_key(target.name)
+        if ends[0] != ends[1]:
+            draft = RelationDraft(subject, label(relation, "a relation"), target, weight, mention=mention)
+            self._facts.setdefault((ends[0], name_key(relation), ends[1]), draft)
+
+
+def relation_of(words: Sequence[str]) -> str:
+    """`works on the` becomes WORKS_ON; nothing, where no verb leads from one name to the other."""
+    kept = [word for word in words if word not in _DROPPED]
+    if not kept or kept[0] in _NO_VERB or kept[0] in _JOINING or len(kept) > _MOST_WORDS or len(words) > 6:
+        return ""
+    if kept in (["is"], ["was"]):
+        return "IS_A" if {"a", "an"} & set(words) else "IS"
+    passive = len(kept) > 1 and kept[0] in ("is", "was", "are", "were") and kept[1] not in _NO_VERB
+    return "_".join(re.sub(r"\W+", "_", word) for word in (kept[1:] if passive else kept)).upper()
+
+
+def _only_joins(between: str, words: Sequence[str]) -> bool:
+    return all(word in _JOINING or word in _DROPPED for word in words) and bool(words or "," in between)

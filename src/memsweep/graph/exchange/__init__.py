@@ -1,0 +1,49 @@
+"""The graph in the forms of other programs, written and read again without loss. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from memsweep.errors import BadInput
+from memsweep.graph.exchange import cypher, cytoscape, graphml, plain
+from memsweep.model.atlas import GraphDump
+
+
+class Form(NamedTuple):
+    """How a graph is written, how it is read, and how such files end."""
+
+    write: Callable[[GraphDump], str]
+    read: Callable[[str], GraphDump]
+    ending: str
+
+
+FORMS: dict[str, Form] = {
+    "json": Form(plain.write, plain.read, ".json"),
+    "graphml": Form(graphml.write, graphml.read, ".graphml"),
+    "cytoscape": Form(cytoscape.write, cytoscape.read, ".cyjs"),
+    "cypher": Form(cypher.write, cypher.read, ".cypher"),
+}
+
+
+def form(name: str) -> Form:
+    found = FORMS.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise BadInput(f"format {name!r:.40} is unknown.", hint=f"Use one of: {', '.join(FORMS)}.")
+    return found
+
+
+def format_of_file(name: str) -> str:
+    """By the ending of a file's name; JSON where it says nothing."""
+    endings = {form.ending: key for key, form in FORMS.items()}
+    return next((key for ending, key in endings.items() if name.lower().endswith(ending)), "json")
+
+
+def format_of_text(text: str) -> str:
+    """By what it begins with, for the reader of a file that says nothing else."""
+    begin = text.lstrip("\ufeff \t\r\n")
+    if begin.startswith("<"):
+        return "graphml"
+    if not begin.startswith("{"):
+        return "cypher"
+    return "cytoscape" if '"elements"' in begin[:2000] and '"entities"' not in begin[:2000] else "json"

@@ -1,0 +1,36 @@
+"""Cytoscape's JSON: {"elements": {"nodes": [{"data": …}], "edges": [{"data": …}]}}. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memsweep.errors import BadInput
+from memsweep.graph.exchange.plain import json_object, lines, records
+from memsweep.graph.exchange.records import dump_of, entity_record, relation_record
+from memsweep.model.atlas import GraphDump
+
+
+def write(dump: GraphDump) -> str:
+    nodes = ({"data": {**entity_record(row), "label": row.name}} for row in dump.entities)
+    edges = ({"data": {**relation_record(row), "label": row.relation}} for row in dump.relations)
+    return f'{{"elements": {{"nodes": {lines(nodes)}, "edges": {lines(edges)}}}}}\n'
+
+
+def read(text: str) -> GraphDump:
+    elements = json_object(text).get("elements")
+    if isinstance(elements, list):  # the flat form: what has a source is an edge
+        groups: dict[str, list[Any]] = {"nodes": [], "edges": []}
+        for element in elements:
+            groups["edges" if "source" in _data(element) else "nodes"].append(element)
+        elements = groups
+    if not isinstance(elements, dict):
+        raise BadInput("the JSON has no 'elements' with nodes and edges.")
+    nodes, edges = (map(_data, records(elements, name)) for name in ("nodes", "edges"))
+    return dump_of(nodes, edges)
+
+
+def _data(element: Any) -> dict[str, Any]:
+    data = element.get("data") if isinstance(element, dict) else None
+    if not isinstance(data, dict):
+        raise BadInput(f"an element must have 'data', which {element!r:.60} has not.")
+    return data

@@ -1,0 +1,51 @@
+"""Our own JSON: {"format": "memsweep-graph", "version": 1, "entities": […], "relations": […]}. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from memsweep.errors import BadInput
+from memsweep.graph.exchange.records import dump_of, entity_record, relation_record
+from memsweep.model.atlas import GraphDump
+
+FORMAT = "memsweep-graph"
+VERSION = 1
+
+
+def write(dump: GraphDump) -> str:
+    entities, relations = map(entity_record, dump.entities), map(relation_record, dump.relations)
+    head = f'"format": "{FORMAT}", "version": {VERSION}'
+    return f'{{{head}, "entities": {lines(entities)}, "relations": {lines(relations)}}}\n'
+
+
+def read(text: str) -> GraphDump:
+    graph = json_object(text)
+    if graph.get("format", FORMAT) != FORMAT or graph.get("version", VERSION) != VERSION:
+        said = f"{graph.get('format')!r:.40}, version {graph.get('version')!r:.20}"
+        raise BadInput(f"the file is of the format {said}; {FORMAT}, version {VERSION} is known.")
+    return dump_of(records(graph, "entities"), records(graph, "relations"))
+
+
+def lines(records: Iterable[Any]) -> str:
+    """A JSON list with a line for each record, so that files can be compared."""
+    listed = ",\n".join(json.dumps(record, ensure_ascii=False) for record in records)
+    return f"[\n{listed}\n]" if listed else "[]"
+
+
+def json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"the text is not JSON ({error}).", hint="Name the format if it is another.") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"the JSON must be an object, not {type(value).__name__}.")
+    return value
+
+
+def records(graph: dict[str, Any], name: str) -> list[Any]:
+    items = graph.get(name, [])
+    if not isinstance(items, list):
+        raise BadInput(f"{name!r} must be a list, not {type(items).__name__}.")
+    return items

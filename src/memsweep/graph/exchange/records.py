@@ -1,0 +1,134 @@
+"""Rows of the graph as records of plain values, and back, with every value checked. Pure.
+
+A record leaves out what is unknown. Reading is generous: what another program left out has a default,
+what it added is ignored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from memsweep.errors import BadInput
+from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
+from memsweep.model.memory import NamedThing
+from memsweep.model.text import check_text
+from memsweep.model.times import iso, parse_time
+
+Record = dict[str, Any]
+
+LONGEST_NAME = 2000
+_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def entity_record(row: EntityRow) -> Record:
+    return _record(row._asdict())
+
+
+def relation_record(row: RelationRow) -> Record:
+    return _record(row._asdict())
+
+
+def dump_of(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]) -> GraphDump:
+    """A graph from records; every relation must lead from and to one of the entities."""
+    things = tuple(_entity(record) for record in entities)
+    ids = Counter(thing.id for thing in things)
+    if twice := [own for own, count in ids.items() if count > 1]:
+        raise BadInput(f"the entity id {twice[0]!r:.60} is in the file twice.")
+    facts = tuple(_relation(record, number) for number, record in enumerate(relations))
+    for fact in facts:
+        for end in (fact.source, fact.target):
+            if end not in ids:
+                raise BadInput(f"relation {fact.id!r:.60} leads to {end!r:.60}, which is not among the entities.")
+    return GraphDump(things, facts)
+
+
+def _record(values: Mapping[str, Any]) -> Record:
+    return {
+        name: iso(value) if isinstance(value, datetime) else value
+        for name, value in values.items()
+        if value is not None
+    }
+
+
+def _entity(record: Mapping[str, Any]) -> EntityRow:
+    if not isinstance(record, Mapping):
+        raise BadInput(f"an entity must be an object, not {record!r:.60}.")
+    own = _id(record.get("id"), "an entity's id")
+    name = record.get("name") or record.get("label") or own
+    created, seen = _times(record)
+    return EntityRow(
+        id=own,
+        name=_text(name, "an entity's name"),
+        type=_text(record.get("type") or NamedThing("").type, "an entity's type"),
+        confidence=_share(record.get("confidence", 1.0), f"the confidence of {own!r:.60}"),
+        handed_in=_flag(record.get("handed_in", True), "handed_in"),
+        pinned=_flag(record.get("pinned", False), "pinned"),
+        created_at=created,
+        last_seen=seen,
+    )
+
+
+def _relation(record: Mapping[str, Any], number: int) -> RelationRow:
+    if not isinstance(record, Mapping):
+        raise BadInput(f"a relation must be an object, not {record!r:.60}.")
+    own = _id(record.get("id", f"relation {number}"), "a relation's id")
+    name = record.get("relation") or record.get("interaction") or record.get("label") or "RELATED_TO"
+    created, seen = _times(record)
+    evidence = record.get("evidence", 1)
+    if isinstance(evidence, bool) or not isinstance(evidence, int) or not 0 <= evidence < 2**62:
+        raise BadInput(f"the evidence of {own!r:.60} must be a whole number, not {evidence!r:.40}.")
+    # What is written knows whether a weight is unknown; what others wrote has the usual one.
+    weight = record.get("weight") if "evidence" in record else record.get("weight", 1.0)
+    return RelationRow(
+        id=own,
+        source=_id(record.get("source"), f"the source of {own!r:.60}"),
+        target=_id(record.get("target"), f"the target of {own!r:.60}"),
+        relation=_text(name, "a relation's name"),
+        weight=None if weight is None else _share(weight, f"the weight of {own!r:.60}"),
+        evidence=evidence,
+        handed_in=_flag(record.get("handed_in", True), "handed_in"),
+        created_at=created,
+        last_seen=seen,
+        valid_at=_time(record, "valid_at"),
+        invalid_at=_time(record, "invalid_at"),
+    )
+
+
+def _times(record: Mapping[str, Any]) -> tuple[datetime, datetime]:
+    """What has no date was never confirmed, as far as anybody knows."""
+    created = _time(record, "created_at") or _time(record, "last_seen") or _UNDATED
+    return created, _time(record, "last_seen") or created
+
+
+def _time(record: Mapping[str, Any], name: str) -> datetime | None:
+    value = record.get(name)
+    return None if value in (None, "") else parse_time(value, name)
+
+
+def _id(value: object, what: str) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    return check_text(value, what, max_bytes=4 * LONGEST_NAME)
+
+
+def _text(value: object, what: str) -> str:
+    text = check_text(value, what, max_bytes=4 * LONGEST_NAME)
+    if len(text) > LONGEST_NAME:
+        raise BadInput(f"{what} has {len(text)} characters; at most {LONGEST_NAME} are accepted.")
+    return text
+
+
+def _share(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise BadInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
+    return float(value)
+
+
+def _flag(value: object, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"{what} must be true or false, not {value!r:.40}.")
+    return value

@@ -1,0 +1,134 @@
+"""The graph as a whole: what a survey of it says, and what is carried from one workspace to another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from memsweep.model.graph import Edge, Entity
+
+DoubtKind = Literal["generic_name", "near_duplicate", "dangling_fact", "contradiction"]
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Every live entity and relation at one moment, ended facts included."""
+
+    entities: tuple[Entity, ...]
+    edges: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStatus:
+    """Counts, shape and age. Shape is that of the facts that hold now; orphans have neither fact nor mention."""
+
+    entities: int
+    relations: int
+    current_facts: int
+    ended_facts: int
+    pinned: int
+    orphans: int
+    components: int
+    largest_component: int
+    density: float
+    by_type: Mapping[str, int]
+    by_relation: Mapping[str, int]
+    confidence_histogram: tuple[int, ...]
+    weight_histogram: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something in the graph that deserves a look: what, about whom, and why."""
+
+    kind: DoubtKind
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    why: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Community:
+    """Entities that have more to do with each other than with the rest, the most central first."""
+
+    members: tuple[Entity, ...]
+    inside: float
+    outside: float
+
+
+@dataclass(frozen=True, slots=True)
+class Communities:
+    found: tuple[Community, ...]
+    modularity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """What an agent should know of the graph before it begins."""
+
+    entities: int
+    facts: int
+    recent: tuple[Edge, ...]
+    central: tuple[tuple[Entity, float], ...]
+    contradictory: tuple[Doubt, ...]
+    stale: tuple[Edge, ...]
+    names: Mapping[int, str]
+
+
+class EntityRow(NamedTuple):
+    """An entity as it is carried away: all that is stored of it."""
+
+    id: str
+    name: str
+    type: str
+    confidence: float
+    handed_in: bool
+    pinned: bool
+    created_at: datetime
+    last_seen: datetime
+
+
+class RelationRow(NamedTuple):
+    """A relation as it is carried away; its ends are the ids of entities."""
+
+    id: str
+    source: str
+    target: str
+    relation: str
+    weight: float | None
+    evidence: int
+    handed_in: bool
+    created_at: datetime
+    last_seen: datetime
+    valid_at: datetime | None
+    invalid_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDump:
+    """A whole graph, in an order of its own that does not depend on the store."""
+
+    entities: tuple[EntityRow, ...]
+    relations: tuple[RelationRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    path: str
+    format: str
+    entities: int
+    relations: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import made, and what was known already (perhaps seen later, or more often, by now)."""
+
+    entities_created: int
+    entities_known: int
+    relations_created: int
+    relations_known: int

@@ -1,0 +1,46 @@
+"""The law of what a text states: both names and the verb in one sentence, and no word that denies it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memsweep.model.text import name_key
+
+_END_OF_SENTENCE = re.compile(r"(?<=[.!?…])\s+|\n+|;\s+|(?<=[。！？])")
+_DENIALS = frozenset(
+    "not never no neither nor cannot without hardly don't doesn't didn't isn't aren't wasn't weren't won't can't "
+    "couldn't shouldn't wouldn't stopped".split()
+)
+_ENDING = re.compile(r"(ing|ed|es|s|e)$")
+
+
+def sentences(text: str) -> list[str]:
+    return [part for part in _END_OF_SENTENCE.split(text) if part]
+
+
+def negated(sentence: str) -> bool:
+    words = (word.strip(".,:;!?\"'()") for word in sentence.casefold().replace("’", "'").split())
+    return not _DENIALS.isdisjoint(words)
+
+
+def stated(text: str, facts: Sequence[tuple[str, str, str]]) -> Iterator[int]:
+    """Which of some facts (subject, relation, object) a text states, by their number."""
+    said = [name_key(sentence) for sentence in sentences(text) if not negated(sentence)]
+    for number, (subject, relation, target) in enumerate(facts):
+        ends = name_key(subject), name_key(target)
+        stems = [_stem(word) for word in re.split(r"[\W_]+", name_key(relation)) if word]
+        if any(_says(sentence, ends, stems) for sentence in said):
+            yield number
+
+
+def _says(sentence: str, ends: tuple[str, str], stems: Sequence[str]) -> bool:
+    if not all(end in sentence for end in ends):
+        return False
+    words = re.split(r"\W+", sentence)
+    return all(any(word.startswith(stem) for word in words) for stem in stems)
+
+
+def _stem(word: str) -> str:
+    """What `works`, `working` and `worked` share; good enough for a nudge of a twentieth."""
+    return _ENDING.sub("", word) if len(word) > 4 else word

@@ -1,0 +1,96 @@
+"""The knowledge graph as a whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from memsweep.app import App
+from memsweep.graph.atlas import inside
+from memsweep.graph.exchange import FORMS
+from memsweep.report import atlas as report
+from memsweep.server.tools import ToolRow
+
+Format = Literal["json", "graphml", "cytoscape", "cypher"]
+Options = Annotated[
+    dict[str, Any] | None, Field(description="{types: {name: type}, default_type, weight, related, dry_run}")
+]
+# JSON may arrive as text or as the object itself.
+Content = Annotated[str | dict[str, Any] | None, Field(description="what export_graph wrote")]
+File = Annotated[str | None, Field(description="a name inside the export folder")]
+
+
+def graph_overview_tools(app: App) -> list[ToolRow]:
+    def build_graph(text: str, options: Options = None, workspace_id: str = "") -> report.BuildAnswer:
+        """Read names and facts out of a text by rule. `A (Type) -[RELATION]-> B (Type)` on a line is taken as told."""
+        result = app.memory(workspace_id).build_graph(text, options)
+        return report.built(result.batch, result.outcome)
+
+    def graph_query(
+        entities: list[str],
+        hops: int = 2,
+        min_weight: float = 0.0,
+        relation_types: list[str] | None = None,
+        as_of: str | None = None,
+        include_ended: bool = False,
+        limit: int = 50,
+        workspace_id: str = "",
+    ) -> report.QueryAnswer:
+        """Walk outwards from entities (names or ids) by facts that hold now, or at a date (as_of)."""
+        found = app.memory(workspace_id).query_graph(
+            entities,
+            hops=hops,
+            min_weight=min_weight,
+            relation_types=relation_types,
+            as_of=as_of,
+            include_ended=include_ended,
+            limit=limit,
+        )
+        return report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
+
+    def graph_status(workspace_id: str = "") -> report.StatusAnswer:
+        """Counts by type, components, density, orphans, how far facts have faded."""
+        return report.status(app.memory(workspace_id).graph_status())
+
+    def graph_validate(limit: int = 20, workspace_id: str = "") -> report.ValidateAnswer:
+        """Contradictions, dangling facts, near duplicates, generic names."""
+        return report.validated(app.memory(workspace_id).validate_graph(), max(0, limit))
+
+    def graph_communities(min_size: int = 2, limit: int = 10, workspace_id: str = "") -> report.CommunitiesAnswer:
+        """Groups of entities that have more to do with each other than with the rest."""
+        return report.communities(app.memory(workspace_id).graph_communities(min_size=min_size), max(0, limit), 20)
+
+    def graph_context(limit: int = 5, workspace_id: str = "") -> report.ContextAnswer:
+        """A briefing before work begins: recent facts, central entities, contradictions, stale facts."""
+        return report.context(app.memory(workspace_id).graph_context(limit=limit))
+
+    def export_graph(
+        format: Format = "json", file: File = None, overwrite: bool = False, workspace_id: str = ""
+    ) -> report.ExportAnswer:
+        """Write the whole graph into a file of the export folder."""
+        memory = app.memory(workspace_id)
+        target = inside(app.export_folder(), file or f"graph{FORMS[format].ending}")
+        return report.exported(memory.export_graph(target, format, force=overwrite))
+
+    def import_graph(
+        file: File = None, content: Content = None, format: Format | None = None, workspace_id: str = ""
+    ) -> report.ImportAnswer:
+        """Take in an exported graph beside what is there: a file of the export folder, or its content."""
+        memory = app.memory(workspace_id)
+        if content is not None:
+            text = content if isinstance(content, str) else json.dumps(content)
+            return report.imported(memory.load_graph(text, format))
+        return report.imported(memory.import_graph(inside(app.export_folder(), file or ""), format))
+
+    return [
+        ToolRow(build_graph, profile="full"),
+        ToolRow(graph_query, reads=True, profile="full"),
+        ToolRow(graph_status, reads=True, profile="full"),
+        ToolRow(graph_validate, reads=True, profile="full"),
+        ToolRow(graph_communities, reads=True, profile="full"),
+        ToolRow(graph_context, reads=True, profile="full"),
+        ToolRow(export_graph, profile="full"),
+        ToolRow(import_graph, repeats=True, profile="full"),
+    ]

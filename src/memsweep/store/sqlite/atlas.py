@@ -1,0 +1,154 @@
+"""The graph of a workspace as a whole: every method is one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey
+from memsweep.model.decay import Rates, age_days, clamp, faded
+from memsweep.model.graph import Edge
+from memsweep.model.ids import is_own_id
+from memsweep.model.text import name_key
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.sqlite import atlas_sql, trash_sql
+from memsweep.store.sqlite.connect import Pool, one, row
+from memsweep.store.sqlite.graph import as_entity
+
+NewId = Callable[[str], str]
+
+
+class SqliteAtlas:
+    """Implements `memsweep.store.graph_protocol.Atlas`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def survey(self, rates: Rates, now: datetime) -> Survey:
+        with self._pool.reading() as db:
+            entities = tuple(as_entity(item, rates, now) for item in db.execute(atlas_sql.SURVEY_ENTITIES))
+            return Survey(entities, tuple(_edges(db.execute(atlas_sql.SURVEY_EDGES), rates, now)))
+
+    def known_names(self, names: Collection[str]) -> dict[str, str]:
+        with self._pool.reading() as db:
+            return dict(db.execute(atlas_sql.KNOWN_NAMES, (json.dumps(sorted(names)),)))
+
+    def dump(self) -> GraphDump:
+        with self._pool.reading() as db:
+            return GraphDump(
+                tuple(_entity_row(item) for item in db.execute(atlas_sql.DUMP_ENTITIES)),
+                tuple(_relation_row(item) for item in db.execute(atlas_sql.DUMP_RELATIONS)),
+            )
+
+    def load(self, dump: GraphDump, new_id: NewId, actor: str, now: datetime) -> Imported:
+        with self._pool.writing() as db:
+            loader = _Loader(db, new_id)
+            for thing in dump.entities:
+                loader.entity(thing)
+            for fact in dump.relations:
+                loader.relation(fact)
+            counts = {"entities": loader.entities_created, "relations": loader.relations_created}
+            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "import_graph", "", json.dumps(counts), ""))
+            return Imported(
+                entities_created=loader.entities_created,
+                entities_known=len(dump.entities) - loader.entities_created,
+                relations_created=loader.relations_created,
+                relations_known=len(dump.relations) - loader.relations_created,
+            )
+
+
+class _Loader:
+    """One import: which row each id of the file stands for."""
+
+    def __init__(self, db: apsw.Connection, new_id: NewId) -> None:
+        self._db, self._new_id = db, new_id
+        self._keys: dict[str, int] = {}
+        self.entities_created = self.relations_created = 0
+
+    def entity(self, thing: EntityRow) -> None:
+        keys = name_key(thing.name), name_key(thing.type)
+        known = row(self._db, atlas_sql.LOAD_FIND_ENTITY, keys)
+        created, seen = to_micros(thing.created_at), to_micros(thing.last_seen)
+        if known is None:
+            uid = self._free_id("ent", thing.id, atlas_sql.ENTITY_ID_TAKEN)
+            values = (uid, thing.name, keys[0], thing.type, keys[1], thing.confidence, thing.handed_in, thing.pinned)
+            self._keys[thing.id] = one(self._db, atlas_sql.LOAD_ENTITY, (*values, created, seen))
+            self.entities_created += 1
+            return
+        key, confidence, handed_in, pinned, known_from, known_seen = known
+        after = (
+            _later(confidence, known_seen, thing.confidence, seen),
+            max(handed_in, thing.handed_in),
+            max(pinned, thing.pinned),
+            min(created, known_from),
+            max(seen, known_seen),
+        )
+        if after != (confidence, handed_in, pinned, known_from, known_seen):
+            self._db.execute(atlas_sql.LOAD_CHANGE_ENTITY, (*after, key))
+        self._keys[thing.id] = key
+
+    def relation(self, fact: RelationRow) -> None:
+        valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))
+        created, seen = to_micros(fact.created_at), to_micros(fact.last_seen)
+        ends = self._keys[fact.source], self._keys[fact.target]
+        kind = name_key(fact.relation)
+        known = row(self._db, atlas_sql.LOAD_FIND_RELATION, (ends[0], kind, ends[1], invalid))
+        if known is None:
+            uid = self._free_id("rel", fact.id, atlas_sql.RELATION_ID_TAKEN)
+            values = (uid, *ends, fact.relation, kind, fact.weight, fact.evidence, fact.handed_in)
+            self._db.execute(atlas_sql.LOAD_RELATION, (*values, created, seen, valid, invalid))
+            self.relations_created += 1
+            return
+        key, weight, evidence, handed_in, known_from, known_seen = known
+        after = (
+            _later(weight, known_seen, fact.weight, seen),
+            max(evidence, fact.evidence),
+            max(handed_in, fact.handed_in),
+            min(created, known_from),
+            max(seen, known_seen),
+        )
+        if after != (weight, evidence, handed_in, known_from, known_seen):
+            self._db.execute(atlas_sql.LOAD_CHANGE_RELATION, (*after, key))
+
+    def _free_id(self, prefix: str, wanted: str, taken: str) -> str:
+        """The id of the file where it is one of ours and free, trash included; else a new one."""
+        free = is_own_id(wanted, prefix) and not one(self._db, taken, (wanted,))
+        return wanted if free else self._new_id(prefix)
+
+
+def _edges(rows: Iterable[Any], rates: Rates, now: datetime) -> Iterator[Edge]:
+    """All relations at once: most moments occur often, and each is made only once."""
+    moments: dict[int | None, datetime | None] = {None: None}
+    shares: dict[int, float] = {}
+    for uid, subject, target, relation, base, seen, valid, invalid in rows:
+        for micros in (seen, valid, invalid):
+            if micros not in moments:
+                moments[micros] = from_micros(micros)
+        if seen not in shares:
+            shares[seen] = faded(1.0, rates.edge, age_days(from_micros(seen), now))
+        weight = clamp((1.0 if base is None else base) * shares[seen])
+        yield Edge(uid, subject, target, relation, weight, moments[seen], moments[valid], moments[invalid])  # type: ignore[arg-type]
+
+
+def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
+    """The weight that was confirmed later; the larger of two that were at the same moment."""
+    if our_time != their_time:
+        return ours if our_time > their_time else theirs
+    return max((each for each in (ours, theirs) if each is not None), default=None)
+
+
+def _entity_row(item: Any) -> EntityRow:
+    uid, name, kind, confidence, handed_in, pinned, created, seen = item
+    return EntityRow(
+        uid, name, kind, confidence, bool(handed_in), bool(pinned), from_micros(created), from_micros(seen)
+    )
+
+
+def _relation_row(item: Any) -> RelationRow:
+    uid, source, target, relation, weight, evidence, handed_in, *times = item
+    moments = [None if time is None else from_micros(time) for time in times]
+    return RelationRow(uid, source, target, relation, weight, evidence, bool(handed_in), *moments)  # type: ignore[arg-type]

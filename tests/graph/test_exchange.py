@@ -1,0 +1,202 @@
+"""The graph carried away and taken in again, in every form."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+
+import networkx
+import pytest
+from hypothesis import given, settings
+
+from memsweep.app import App
+from memsweep.errors import AlreadyExists, BadInput, NotFound
+from memsweep.graph.atlas import inside
+from memsweep.graph.exchange import FORMS, format_of_file, format_of_text
+from memsweep.model.atlas import GraphDump
+from memsweep.settings import load_settings
+from tests.graph.surveys import dumps
+
+FORMATS = list(FORMS)
+
+
+@pytest.fixture
+def app(tmp_path):
+    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path / "home")}))
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def filled(app):
+    memory = app.memory("full")
+    memory.relate("Ada", "WORKS_ON", "Engine", from_type="Person", to_type="Project", weight=0.8)
+    memory.relate("Ada", "LIVES_IN", "London")
+    memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    memory.relate("Ada", "KNOWS", "Engine")  # a second edge between the same two
+    memory.relate('<&"\x01\\u0041 漢`字', 'it\'s {a}: "b"', "Ünï\x85code\u2028")
+    memory.pin(memory.entities("Paris")[0][0].id)
+    return memory
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(dump=dumps())
+def test_what_is_written_is_read_again(name, dump):
+    form = FORMS[name]
+    text = form.write(dump)
+    assert form.read(text) == dump
+    if dump.entities:
+        assert format_of_text(text) == name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_taken_into_an_empty_workspace_is_an_equal_graph(app, filled, name):
+    text = filled.dump_graph(name)
+    copy = app.memory(f"copy-{name}")
+    made = copy.load_graph(text)
+    assert (made.entities_created, made.relations_created) == (6, 5)
+    assert copy._surveying().atlas.dump() == filled._surveying().atlas.dump()
+    again = copy.load_graph(text, name)
+    assert (again.entities_created, again.relations_created) == (0, 0)
+    assert (again.entities_known, again.relations_known) == (6, 5)
+    assert copy.dump_graph(name) == text
+
+
+@settings(max_examples=15)
+@given(dump=dumps())
+def test_any_graph_survives_the_store(tmp_path_factory, dump):
+    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path_factory.mktemp("home"))}))
+    try:
+        memory = app.memory("w")
+        memory.load_graph(FORMS["json"].write(dump))
+        kept = memory._surveying().atlas.dump()
+        assert set(kept.entities) == set(dump.entities)
+        assert set(kept.relations) == set(dump.relations)
+    finally:
+        app.close()
+
+
+@pytest.mark.parametrize(("years", "weight"), [(-1, 0.8), (1, 0.3)])
+def test_of_two_states_of_a_fact_the_later_confirmed_counts(app, filled, years, weight):
+    dump = filled._surveying().atlas.dump()
+    (fact,) = [row for row in dump.relations if row.relation == "WORKS_ON"]
+    moved = fact._replace(weight=0.3, last_seen=fact.last_seen.replace(day=1, year=fact.last_seen.year + years))
+    filled.load_graph(FORMS["json"].write(GraphDump(dump.entities, (moved,))))
+    (after,) = [row for row in filled._surveying().atlas.dump().relations if row.relation == "WORKS_ON"]
+    assert (after.weight, after.last_seen) == (weight, max(fact.last_seen, moved.last_seen))
+
+
+def test_an_import_that_fails_leaves_nothing(app, filled):
+    graph = json.loads(filled.dump_graph())
+    graph["relations"][-1]["target"] = "ent_nowhere"
+    with pytest.raises(BadInput, match="ent_nowhere"):
+        filled.load_graph(json.dumps(graph))
+    graph["relations"][-1]["target"] = graph["entities"][0]["id"]
+    graph["entities"].append({"id": "x", "name": "New"})
+    graph["relations"][-1]["weight"] = 7
+    before = filled.dump_graph()
+    with pytest.raises(BadInput, match="weight"):
+        filled.load_graph(json.dumps(graph))
+    assert filled.dump_graph() == before
+
+
+def test_an_id_that_is_taken_by_another_name_is_not_taken_over(app, filled):
+    graph = json.loads(filled.dump_graph())
+    graph["entities"][1]["name"] = "Somebody else"
+    filled.load_graph(json.dumps(graph))
+    ids = [each.id for each in filled._surveying().atlas.dump().entities]
+    assert len(ids) == len(set(ids)) == 7
+
+
+def test_graphml_opens_in_networkx(filled):
+    graph = networkx.read_graphml(io.BytesIO(filled.dump_graph("graphml").encode()), edge_key_type=str)
+    assert graph.is_directed()
+    assert graph.number_of_nodes() == 6
+    assert graph.number_of_edges() == 5
+    by_name = {data["name"]: node for node, data in graph.nodes(data=True)}
+    assert graph.nodes[by_name["Ada"]]["type"] == "Person"
+    assert graph.nodes[by_name["Paris"]]["pinned"] is True
+    weights = {data["relation"]: data["weight"] for _, _, data in graph.edges(by_name["Ada"], data=True)}
+    assert weights["WORKS_ON"] == 0.8
+
+
+def test_graphml_of_networkx_is_taken_in(app):
+    graph = networkx.DiGraph()
+    graph.add_edge("a", "b", weight=0.25, relation="LIKES")
+    graph.add_node("c", name="Carol", type="Person")
+    memory = app.memory("foreign")
+    memory.load_graph("\n".join(networkx.generate_graphml(graph)))
+    assert {(each.name, each.type) for each in memory._surveying().atlas.dump().entities} == {
+        ("a", "Concept"),
+        ("b", "Concept"),
+        ("Carol", "Person"),
+    }
+    (fact,) = memory._surveying().atlas.dump().relations
+    assert (fact.relation, fact.weight) == ("LIKES", 0.25)
+
+
+def test_flat_cytoscape_of_another_program_is_taken_in(app):
+    elements = [{"data": {"id": 1, "label": "One"}}, {"data": {"id": 2}}, {"data": {"source": 1, "target": 2}}]
+    memory = app.memory("flat")
+    memory.load_graph(json.dumps({"elements": elements}))
+    (fact,) = memory._surveying().atlas.dump().relations
+    assert (fact.relation, fact.weight) == ("RELATED_TO", 1.0)
+    assert [each.name for each in memory.entities(sort_by="name")[0]] == ["2", "One"]
+
+
+BAD = {
+    "json": ["", "[]", "{", '{"entities": 5}', '{"format": "x"}', '{"entities": [{"id": "a"}, {"id": "a"}]}'],
+    "cytoscape": ["{}", '{"elements": 3}', '{"elements": {"nodes": [{}]}}'],
+    "graphml": ["<a/>", "<graphml/>", "no", '<!DOCTYPE x [<!ENTITY a "b">]><graphml/>'],
+    "cypher": ["MATCH (n) DETACH DELETE n;", "CREATE (:Entity:`X` {id});", "CREATE (:Entity:`X` {id: oops});"],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
+def test_what_is_not_a_graph_is_refused_with_a_sentence(app, name, text):
+    with pytest.raises(BadInput):
+        app.memory("bad").load_graph(text, name)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("a.json", "json"), ("A.GraphML", "graphml"), ("x.cyjs", "cytoscape"), ("y.cypher", "cypher")]
+)
+def test_the_ending_of_a_file_names_the_format(app, filled, tmp_path, file, name):
+    assert format_of_file(file) == name
+    done = filled.export_graph(tmp_path / file)
+    assert (done.format, done.entities, done.relations) == (name, 6, 5)
+    assert done.size_bytes == os.path.getsize(tmp_path / file)
+    assert app.memory("other").import_graph(tmp_path / file).relations_created == 5
+
+
+def test_a_file_that_is_there_is_kept_unless_forced(filled, tmp_path):
+    target = tmp_path / "graph.json"
+    target.write_text("mine")
+    with pytest.raises(AlreadyExists):
+        filled.export_graph(target)
+    assert target.read_text() == "mine"
+    filled.export_graph(target, force=True)
+    assert json.loads(target.read_text())["format"] == "memsweep-graph"
+
+
+def test_a_file_that_is_not_there_or_no_text_is_an_error(filled, tmp_path):
+    with pytest.raises(NotFound, match=r"absent\.json"):
+        filled.import_graph(tmp_path / "absent.json")
+    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(BadInput, match="UTF-8"):
+        filled.import_graph(tmp_path / "binary.json")
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x.json", "/etc/passwd", "a/../../x", "link/x.json", "a\0b", None])
+def test_nothing_leads_out_of_the_export_folder(tmp_path, name):
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    (folder / "link").symlink_to(tmp_path)
+    with pytest.raises(BadInput, match="file"):
+        inside(folder, name)
+
+
+@pytest.mark.parametrize("name", ["x.json", "./x.json", "a/../x.json"])
+def test_a_name_inside_the_export_folder_is_taken(tmp_path, name):
+    assert inside(tmp_path, name) == (tmp_path / "x.json").resolve()
