@@ -82,8 +82,10 @@ def _by_matplotlib(answer: Mapping[str, Any], kind: str, draft: Path) -> None:
     for fact in answer["relations"]:
         (x1, y1), (x2, y2) = places[fact["from"]], places[fact["to"]]
         shade = str(0.8 * (1 - fact["weight"]))
-        axes.annotate("", (x2, y2), (x1, y1), arrowprops={"arrowstyle": "->", "color": shade})
-        axes.text((x1 + x2) / 2, (y1 + y2) / 2, _plain(fact["relation"]), fontsize=7, ha="center")
+        axes.annotate("", (x2, y2), (x1, y1), arrowprops={"arrowstyle": "->", "color": shade, "shrinkB": 20})
+        axes.text(
+            (x1 + x2) / 2, (y1 + y2) / 2, _plain(fact["relation"]), fontsize=7, ha="center", backgroundcolor="white"
+        )
     for name, (x, y) in places.items():
         axes.text(x, y, _plain(name), ha="center", va="center", bbox={"boxstyle": "round", "facecolor": "white"})
     reach = 1.2 * max(max(abs(x), abs(y), 1.0) for x, y in places.values())

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import combinations, pairwise
 
 from memsweep.graph.walk import holds
@@ -160,6 +161,7 @@ def _pairs(group: Sequence[Entity]) -> Iterable[tuple[Entity, Entity]]:
 _key: Callable[[Entity], int] = lambda entity: entity.key  # noqa: E731
 
 
+@lru_cache(maxsize=100_000)  # every name is compared with several others
 def _letters(name: str) -> str:
     return _NOT_WORDS.sub("", name_key(name))
 
@@ -200,6 +202,7 @@ def _alike(one: Entity, other: Entity) -> tuple[float, str] | None:
     return round(matcher.ratio(), 4), f"{one.name!r} and {other.name!r} are spelt nearly the same."
 
 
+@lru_cache(maxsize=100_000)
 def _digits(text: str) -> str:
     return "".join(letter for letter in text if letter.isdigit())
 

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -21,6 +22,7 @@ from memsweep.model.times import iso, parse_time
 Record = dict[str, Any]
 
 LONGEST_NAME = 2000
+_iso = lru_cache(maxsize=100_000)(iso)  # a batch has one moment for all of its facts
 _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -48,7 +50,7 @@ def dump_of(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[s
 
 def _record(values: Mapping[str, Any]) -> Record:
     return {
-        name: iso(value) if isinstance(value, datetime) else value
+        name: _iso(value) if isinstance(value, datetime) else value
         for name, value in values.items()
         if value is not None
     }

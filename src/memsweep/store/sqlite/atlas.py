@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -20,6 +21,7 @@ from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.graph import as_entity
 
 NewId = Callable[[str], str]
+_moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
 class SqliteAtlas:
@@ -150,5 +152,5 @@ def _entity_row(item: Any) -> EntityRow:
 
 def _relation_row(item: Any) -> RelationRow:
     uid, source, target, relation, weight, evidence, handed_in, *times = item
-    moments = [None if time is None else from_micros(time) for time in times]
+    moments = [None if time is None else _moment(time) for time in times]
     return RelationRow(uid, source, target, relation, weight, evidence, bool(handed_in), *moments)  # type: ignore[arg-type]
