@@ -103,4 +103,4 @@ class GraphOperations:
     @property
     def _rates(self) -> Rates:
         """How fast facts fade in this workspace."""
-        return Rates()
+        return self._app.settings.graph.decay()

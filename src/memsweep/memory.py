@@ -21,7 +21,7 @@ from memsweep.model.paging import page_size
 from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
 from memsweep.model.search import Filters, Page
 from memsweep.model.window import DEFAULT_PROJECT
-from memsweep.overview import GraphOverview
+from memsweep.upkeep import GraphUpkeep
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Segments, Store
 
 
-class Memory(GraphOverview):
+class Memory(GraphUpkeep):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
     def __init__(self, app: App, workspace_id: str) -> None:
@@ -327,6 +327,7 @@ class Memory(GraphOverview):
             plan_hours=settings.plan_hours,
             grace_days=settings.grace_days,
             apply_seconds=settings.apply_seconds,
+            fading=self._fading,
         )
 
     def _store_to_write(self) -> Store:

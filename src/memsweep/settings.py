@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 from memsweep.errors import BadSetting
+from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
 from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
-from memsweep.model.text import check_text, without_password
+from memsweep.model.text import check_text, name_key, without_password
 
 EMBEDDERS = ("local", "ollama", "openai")
 ENCODINGS = ("o200k_base", "cl100k_base", "length/4")
@@ -50,6 +51,14 @@ EXAMPLE = """\
 # grace_days = 0.0              # what is younger is protected
 # apply_seconds = 60.0          # an apply that takes longer is rolled back
 # purge_days = 30.0             # how long trash is kept at least
+
+[graph]                         # how facts fade, and when they have faded away
+# rates = {}                    # what is left after a day, by type, such as { person = 0.998, event = 0.993 }
+# other_rate = 0.996            # for every other type
+# edge_rate = 0.997             # for relations
+# node_threshold = 0.1          # graph_prune takes entities below this confidence
+# edge_threshold = 0.05         # and relations below this weight
+# max_age_days = 30.0           # but no entity that was seen within so many days
 
 [context]                       # context windows; context_gc_configure changes the numbers of one
 # soft_tokens = 100000          # above it, small batches are stashed
@@ -111,6 +120,23 @@ class Gc:
 
 
 @dataclass(frozen=True, slots=True)
+class Graph:
+    """The knowledge graph: how fast facts fade, and below what they have faded away."""
+
+    rates: Mapping[str, float] = field(default_factory=dict)
+    other_rate: float = DEFAULT_RATE
+    edge_rate: float = DEFAULT_EDGE_RATE
+    node_threshold: float = 0.1
+    edge_threshold: float = 0.05
+    max_age_days: float = 30.0
+
+    def decay(self) -> Rates:
+        """The rates by type: ours, and over them those of the settings."""
+        given = {name_key(kind): rate for kind, rate in self.rates.items()}
+        return Rates({**DEFAULT_RATES, **given}, self.other_rate, self.edge_rate)
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """Context windows: when they are collected, what is a root for how long, how tokens are counted."""
 
@@ -149,6 +175,7 @@ class Settings:
     chunking: Chunking = field(default_factory=Chunking)
     code: Code = field(default_factory=Code)
     gc: Gc = field(default_factory=Gc)
+    graph: Graph = field(default_factory=Graph)
     context: Context = field(default_factory=Context)
     schedule: Schedule = field(default_factory=Schedule)
     api_key: str = field(default="", repr=False)
@@ -198,10 +225,24 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         chunking=settings.chunking,
         code=settings.code,
         gc=settings.gc,
+        graph=_checked_graph(settings.graph),
         context=_checked_context(settings.context),
         schedule=settings.schedule,
         api_key=_api_key(environ, embedding.api_key_env),
     )
+
+
+def _checked_graph(graph: Graph) -> Graph:
+    named = {f"rates.{kind}": rate for kind, rate in graph.rates.items()}
+    for name, rate in {**named, "other_rate": graph.other_rate, "edge_rate": graph.edge_rate}.items():
+        if not 0 < rate <= 1:
+            raise BadSetting(f"graph.{name} {rate} is not a share that is left after a day: above 0, at most 1.")
+    for name in ("node_threshold", "edge_threshold"):
+        if not 0 <= getattr(graph, name) <= 1:
+            raise BadSetting(f"graph.{name} {getattr(graph, name)} is not from 0 to 1.")
+    if not 0 <= graph.max_age_days < 1e6:
+        raise BadSetting(f"graph.max_age_days {graph.max_age_days} is not from 0 to 1,000,000.")
+    return graph
 
 
 def _api_key(environ: Mapping[str, str], name: str) -> str:

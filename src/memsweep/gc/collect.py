@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc.disk import missing_files
 from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, plan_of, plan_of_all
 from memsweep.gc.strategies import STRATEGIES, resolve
-from memsweep.gc.strategies.rule import Options
+from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.audit import AuditEvent, Purged
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import Draft, Found, Plan, PlanView, Receipt, Survey, Totals, Undone, Verdict
-from memsweep.store.protocol import Collector
+from memsweep.store.protocol import Check, Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
@@ -35,11 +35,20 @@ class Collecting:
     plan_hours: float = 1.0
     grace_days: float = 0.0
     apply_seconds: float = 60.0
+    fading: Fading = field(default_factory=Fading)
 
-    def options(self, ttl_days: float | None = None) -> Options:
+    def options(self, ttl_days: float | None = None, fading: Fading | None = None) -> Options:
         if ttl_days is not None:
             _check_days(ttl_days, "ttl_days")
-        return Options(self.clock(), ttl_days, self.grace_days)
+        return Options(self.clock(), ttl_days, self.grace_days, self._checked(fading or self.fading))
+
+    @staticmethod
+    def _checked(fading: Fading) -> Fading:
+        _check_days(fading.max_age_days, "max_age_days")
+        for name in ("node_threshold", "edge_threshold"):
+            if not 0 <= getattr(fading, name) <= 1:
+                raise BadInput(f"{name} must be from 0 to 1, not {getattr(fading, name)}.")
+        return fading
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +60,9 @@ class Safety:
     blocked_ids: tuple[str, ...]
 
 
-def plan(tools: Collecting, strategy: str, ttl_days: float | None = None) -> Plan:
+def plan(tools: Collecting, strategy: str, ttl_days: float | None = None, fading: Fading | None = None) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
-    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
+    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days, fading))
     return tools.store.plan(
         decide,
         needs,
@@ -80,12 +89,18 @@ def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool =
 
 
 def plan_and_apply(
-    tools: Collecting, strategy: str, *, confirm: bool, allow_large: bool = False, ttl_days: float | None = None
+    tools: Collecting,
+    strategy: str,
+    *,
+    confirm: bool,
+    allow_large: bool = False,
+    ttl_days: float | None = None,
+    fading: Fading | None = None,
 ) -> Receipt:
     """Plan and apply in one transaction."""
     resolve(strategy)
     _require(confirm, _PREVIEW)
-    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days))
+    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days, fading))
     return _at_once(tools, decide, needs, missing, "prune", strategy, _cap(allow_large))
 
 
@@ -216,7 +231,7 @@ def _at_once(
     missing: Collection[int],
     action: str,
     strategy: str,
-    check: Callable[[int, int], None],
+    check: Check,
     tombstone: str | None = None,
 ) -> Receipt:
     return tools.store.plan_and_apply(
@@ -235,8 +250,8 @@ def _at_once(
     )
 
 
-def _cap(allow_large: bool) -> Callable[[int, int], None]:
-    return lambda removed, of: check_cap(removed, of, allow_large=allow_large)
+def _cap(allow_large: bool) -> Check:
+    return lambda removed, of, what: check_cap(removed, of, what, allow_large=allow_large)
 
 
-def _no_check(removed: int, of: int) -> None: ...
+def _no_check(removed: int, of: int, what: str) -> None: ...

@@ -69,13 +69,13 @@ def plan_of(
     )
 
 
-def check_cap(removed: int, workspace_memories: int, *, allow_large: bool) -> None:
+def check_cap(removed: int, of: int, what: str = "memories", *, allow_large: bool) -> None:
     """Refuse to take away more than half of a workspace unless that was asked for by name."""
-    if allow_large or workspace_memories < CAP_FROM or removed <= CAP_SHARE * workspace_memories:
+    if allow_large or of < CAP_FROM or removed <= CAP_SHARE * of:
         return
     raise Conflict(
-        f"this would remove {removed:,} of {workspace_memories:,} memories ({removed / workspace_memories:.0%} of the"
-        f" workspace, more than {CAP_SHARE:.0%}); nothing was removed.",
+        f"this would remove {removed:,} of {of:,} {what} ({removed / of:.0%} of the workspace, more than"
+        f" {CAP_SHARE:.0%}); nothing was removed.",
         hint="Look at the plan; if it is right, pass allow_large=true.",
     )
 

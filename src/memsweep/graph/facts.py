@@ -11,11 +11,12 @@ from memsweep.errors import BadInput
 from memsweep.graph.batch import share
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Entity, GraphBatch, Reinforced, Related
+from memsweep.model.graph import Decayed, Entity, GraphBatch, Reinforced, Related
 from memsweep.store.protocol import Graph
 
 MAX_DEPTH = 10
 MAX_LIMIT = 500
+_SHOWN_FADED = 20
 SORTS: dict[str, Callable[[Entity], tuple[float | str, ...]]] = {
     "confidence": lambda entity: (-entity.confidence, entity.name),
     "last_seen": lambda entity: (-entity.last_seen.timestamp(), entity.name),
@@ -103,6 +104,19 @@ def related(
     reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, now)}
     others = sorted((key for key in reached if key != start), key=lambda key: (found.distance[key], reached[key].name))
     return Neighbourhood(reached[start], tuple(reached[key] for key in others), found)
+
+
+def decay(tools: Graphing, node_threshold: float, edge_threshold: float, store: bool) -> Decayed:
+    """What every fact counts now. Storing it twice, or every night, gives the same as once: the base stays."""
+    entities, relations = tools.store.decay(tools.rates, tools.clock(), store=store)
+    lost = sorted((*entities, *relations), key=lambda fact: (fact.current - fact.base, fact.id))
+    return Decayed(
+        entities=len(entities),
+        relations=len(relations),
+        entities_below=sum(fact.current < node_threshold for fact in entities),
+        relations_below=sum(fact.current < edge_threshold for fact in relations),
+        faded=tuple(fact for fact in lost[:_SHOWN_FADED] if fact.current < fact.base),
+    )
 
 
 def within(value: int, most: int, what: str) -> int:

@@ -75,6 +75,27 @@ class Entity:
     relations: int
 
 
+class Faded(NamedTuple):
+    """A fact that counts less now than when it was confirmed."""
+
+    id: str
+    name: str
+    type: str
+    base: float
+    current: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decayed:
+    """What all facts count now; `faded` are those that lost most."""
+
+    entities: int
+    relations: int
+    entities_below: int
+    relations_below: int
+    faded: tuple[Faded, ...]
+
+
 class Edge(NamedTuple):
     """A relation of a walk, with what it weighs now."""
 

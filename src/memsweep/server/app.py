@@ -24,6 +24,7 @@ from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.context import context_tools
 from memsweep.server.tools.graph import graph_tools
 from memsweep.server.tools.graph_overview import graph_overview_tools
+from memsweep.server.tools.graph_upkeep import graph_upkeep_tools
 from memsweep.server.tools.memory import memory_tools
 from memsweep.server.tools.workspaces import workspace_tools
 
@@ -53,6 +54,7 @@ def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
         collector_tools,
         graph_tools,
         graph_overview_tools,
+        graph_upkeep_tools,
         context_tools,
     )
     rows = [row for tools in features for row in tools(app)]

@@ -32,8 +32,9 @@ def question(workspace_id: str, plan: Plan, sample: list[PlanView]) -> Elicit[Co
     more = f" and {plan.item_count - _SAMPLE:,} more" if plan.item_count > _SAMPLE else ""
     totals = plan.totals
     return Elicit(
-        f"Move {totals.memories:,} memories ({plan.share:.0%} of workspace {workspace_id!r}), {totals.chunks:,} chunks"
-        f" and {totals.entities:,} entities to the trash? Plan {plan.id}, strategy {plan.strategy}: {names}{more}."
+        f"Move {totals.memories:,} memories ({plan.share:.0%} of workspace {workspace_id!r}), {totals.chunks:,} chunks,"
+        f" {totals.entities:,} entities and {totals.relations:,} relations to the trash?"
+        f" Plan {plan.id}, strategy {plan.strategy}: {names}{more}."
         " This can be undone until the trash is purged.",
         Consent,
     )

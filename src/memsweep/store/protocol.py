@@ -12,7 +12,7 @@ from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, GraphBatch, Reinforced, Related
+from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.plan import Draft as PlanDraft
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
@@ -112,8 +112,8 @@ class Store(Protocol):
 
 
 Decide = Callable[[Survey], PlanDraft]
-Check = Callable[[int, int], None]
-"""Raises if so many memories of so many may not go."""
+Check = Callable[[int, int, str], None]
+"""Raises if so many of so many memories (entities, relations) may not go."""
 
 
 class Collector(Protocol):
@@ -218,6 +218,9 @@ class Graph(Protocol):
 
     def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
         """Relations that begin or end at these entities, with what they weigh now."""
+
+    def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
+        """Every entity and every relation of known weight with what it counts now, kept beside its base if asked."""
 
 
 class Segments(Protocol):

@@ -120,6 +120,8 @@ DOOM_MEMORIES = """
       and (item.evidence ->> 'kept' is null
            or exists (select 1 from memory as kept where kept.id = item.evidence ->> 'kept' and kept.trash is null))"""
 COUNT_DOOMED = "select (select count(*) from temp.picked_memory), (select count(*) from memory where trash is null)"
+COUNT_DOOMED_ENTITIES = "select (select count(*) from temp.picked_entity), (select count(*) from live_entity)"
+COUNT_DOOMED_RELATIONS = "select (select count(*) from temp.picked_relation), (select count(*) from live_relation)"
 DOOM_LONE_CHUNKS = """
     insert into temp.picked_chunk select item.key from plan_item as item join chunk on chunk.id = item.key
     where item.plan = ? and item.kind = 'chunk' and chunk.trash is null
@@ -151,6 +153,11 @@ DOOM_PLANNED_RELATIONS = """
       and (item.reason <> 'faded_relation'
            or not exists (select 1 from relation_source join memory on memory.id = relation_source.memory
                           where relation_source.relation = relation.id and memory.trash is null))"""
+# What was planned and is not taken after all holds its ends.
+SPARED_ENDS = """
+    select relation.subject, relation.object from plan_item as item join relation on relation.id = item.key
+    where item.plan = ? and item.kind = 'relation' and relation.trash is null
+      and relation.id not in (select key from temp.picked_relation)"""
 DOOM_ENTITY = "insert into temp.picked_entity (key) values (?)"
 DOOM_RELATIONS = """
     insert or ignore into temp.picked_relation

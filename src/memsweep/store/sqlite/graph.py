@@ -14,6 +14,7 @@ from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, co
 from memsweep.model.graph import (
     Edge,
     Entity,
+    Faded,
     GraphBatch,
     Reinforced,
     Related,
@@ -67,6 +68,7 @@ class SqliteGraph:
             days = age_days(last, now)
             if kind == "confirm":
                 new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
+                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), end) for end in ends])
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
             db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), key))
@@ -96,6 +98,15 @@ class SqliteGraph:
         with self._pool.reading() as db:
             rows = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
             return [as_edge(item, rates, now) for item in rows]
+
+    def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
+        with self._pool.writing() if store else self._pool.reading() as db:
+            entities = _faded_rows(db.execute(graph_sql.ENTITY_BASES), rates.of, now)
+            relations = _faded_rows(db.execute(graph_sql.RELATION_BASES), lambda _: rates.edge, now)
+            if store:
+                db.executemany(graph_sql.STORE_CONFIDENCE, [(fact.current, key) for key, fact in entities])
+                db.executemany(graph_sql.STORE_WEIGHT, [(fact.current, key) for key, fact in relations])
+            return [fact for _, fact in entities], [fact for _, fact in relations]
 
 
 class _Writer:
@@ -152,7 +163,11 @@ class _Writer:
         )
 
     def _end(self, end: NamedThing | str) -> int:
-        return _known(self._db, end) if isinstance(end, str) else self.entity(end)
+        if not isinstance(end, str):
+            return self.entity(end)
+        known = _known(self._db, end)
+        self._db.execute(graph_sql.SEE_ENTITY, (to_micros(self._now), known))
+        return known
 
 
 def _known(db: apsw.Connection, name: str) -> int:
@@ -181,6 +196,13 @@ def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
     weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
     ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
     return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1])
+
+
+def _faded_rows(rows: Any, rate_of: Callable[[str], float], now: datetime) -> list[tuple[int, Faded]]:
+    return [
+        (key, Faded(uid, name, kind, base, faded(base, rate_of(kind), age_days(from_micros(seen), now))))
+        for key, uid, name, kind, base, seen in rows
+    ]
 
 
 def _literal(text: str) -> str:

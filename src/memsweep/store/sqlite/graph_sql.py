@@ -33,6 +33,15 @@ ENTITIES = """
            (select count(*) from live_relation where subject = live_entity.id or object = live_entity.id)
     from live_entity
     where (:search is null or name_key like :search escape '\\') and (:type is null or type_key = :type)"""
+# What a fact counts now is kept beside its base, for who reads the file; nothing is computed from it.
+ENTITY_BASES = "select id, uid, name, type, confidence, last_seen from live_entity order by id"
+RELATION_BASES = """
+    select live_relation.id, live_relation.uid, subject.name || ' ' || relation || ' ' || object.name, relation, weight,
+           live_relation.last_seen
+    from live_relation join entity as subject on subject.id = subject join entity as object on object.id = object
+    where weight is not null order by live_relation.id"""
+STORE_CONFIDENCE = "update entity set current = ? where id = ? and current is not ?1"
+STORE_WEIGHT = "update relation set current = ? where id = ? and current is not ?1"
 ENTITY_BY_KEYS = """
     select live_entity.id, uid, name, live_entity.type, confidence, last_seen, pinned, 0, 0
     from json_each(?) as wanted join live_entity on live_entity.id = wanted.value"""

@@ -40,18 +40,26 @@ def apply(
     receipt: int = one(db, gc_sql.ADD_RECEIPT, (uid, plan_id, action, strategy, actor, to_micros(now)))
     db.execute(gc_sql.MAKE_LISTS)
     db.execute(gc_sql.DOOM_MEMORIES, (plan,))
-    check(*row(db, gc_sql.COUNT_DOOMED))
+    _check(db, gc_sql.COUNT_DOOMED, check, "memories")
     db.execute(gc_sql.DOOM_LONE_CHUNKS, (plan,))
     db.execute(gc_sql.DOOM_CHUNKS)
     db.execute(gc_sql.DOOM_PLANNED_RELATIONS, (plan,))  # before the entities: a relation that goes holds nothing
     db.execute(gc_sql.DOOM_UNSTATED_RELATIONS)
     _doom_entities(db, plan)
     db.execute(gc_sql.DOOM_RELATIONS)
+    if strategy == "decayed":  # which takes no memories, and may still take most of what is known
+        _check(db, gc_sql.COUNT_DOOMED_ENTITIES, check, "entities")
+        _check(db, gc_sql.COUNT_DOOMED_RELATIONS, check, "relations")
     skipped = _skipped(db, plan)
     totals = _move(db, receipt)
     db.execute(gc_sql.FILL_RECEIPT, (_counts(totals), to_json(skipped), receipt))
     db.execute(gc_sql.USE_PLAN, (receipt, plan))
     return Receipt(uid, plan_id, strategy, totals, tuple(skipped), now)
+
+
+def _check(db: apsw.Connection, count: str, check: Check, what: str) -> None:
+    removed, of = row(db, count)
+    check(removed, of, what)
 
 
 def _doom_entities(db: apsw.Connection, plan: int) -> None:
@@ -68,6 +76,7 @@ def _doom_entities(db: apsw.Connection, plan: int) -> None:
             held.add(right)
         elif right not in inside:
             held.add(left)
+    held.update(end for ends in db.execute(gc_sql.SPARED_ENDS, (plan,)) for end in ends)
     dead = unreachable(planned, edges, held)
     db.executemany(gc_sql.DOOM_ENTITY, [(key,) for key in sorted(dead)])
 

@@ -151,12 +151,22 @@ TRASH_LIST = """
     select 'segment', segment.uid, substr(segment.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
            receipt.plan, segment.id
     from segment join receipt on receipt.id = segment.trash
+    union all
+    select 'relation', relation.uid, subject.name || ' ' || relation.relation || ' ' || object.name, receipt.uid,
+           receipt.strategy, receipt.created_at, receipt.plan, relation.id
+    from relation join receipt on receipt.id = relation.trash
+    join entity as subject on subject.id = relation.subject and subject.trash is not relation.trash
+    join entity as object on object.id = relation.object and object.trash is not relation.trash
     order by 6 desc, 1 desc, 8 limit ? offset ?"""
 TRASH_COUNT = """
     select (select count(*) from memory where trash is not null)
          + (select count(*) from entity where trash is not null)
          + (select count(*) from chunk where trash is not null and memory not in (select id from memory))
-         + (select count(*) from segment where trash is not null)"""
+         + (select count(*) from segment where trash is not null)
+         + (select count(*) from relation join entity as subject on subject.id = subject
+            join entity as object on object.id = object
+            where relation.trash is not null and subject.trash is not relation.trash
+              and object.trash is not relation.trash)"""
 REASON_OF = """
     select reason, evidence from plan_item join plan on plan.id = plan_item.plan
     where plan.uid = ? and kind = ? and key = ?"""

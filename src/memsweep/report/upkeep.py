@@ -1,0 +1,86 @@
+"""Answers about facts that fade and entities that are one; S3's words where S3 has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from memsweep.model.graph import Decayed
+from memsweep.model.plan import Plan, PlanView, Receipt
+
+SHOWN = 50
+
+
+class GraphPruneAnswer(TypedDict):
+    mode: Literal["preview", "executed"]
+    plan_id: str
+    nodes_pruned: int
+    edges_pruned: int
+    details: list[dict[str, Any]]
+    """The first of them."""
+    message: str
+    protected: NotRequired[list[dict[str, Any]]]
+    receipt_id: NotRequired[str]
+    skipped: NotRequired[list[dict[str, str]]]
+
+
+class DecayAnswer(TypedDict):
+    dry_run: bool
+    entities: int
+    relations: int
+    entities_below: int
+    relations_below: int
+    faded: list[dict[str, Any]]
+
+
+def previewed(plan: Plan, items: Iterable[PlanView]) -> GraphPruneAnswer:
+    totals = plan.totals
+    facts = f"{totals.entities:,} entities and {totals.relations:,} relations"
+    return {
+        "mode": "preview",
+        "plan_id": plan.id,
+        "nodes_pruned": totals.entities,
+        "edges_pruned": totals.relations,
+        "details": [_detail(item, "would_delete") for item in items],
+        "protected": [dict(item) for item in plan.protected],
+        "message": f"Would move {facts} to the trash." if plan.item_count else "Nothing has faded away.",
+    }
+
+
+def executed(receipt: Receipt, items: Iterable[PlanView]) -> GraphPruneAnswer:
+    totals = receipt.totals
+    left = dict(receipt.skipped)
+    return {
+        "mode": "executed",
+        "plan_id": receipt.plan_id or "",
+        "receipt_id": receipt.id,
+        "nodes_pruned": totals.entities,
+        "edges_pruned": totals.relations,
+        "details": [_detail(item, "deleted") for item in items if item.id not in left],
+        "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
+        "message": f"Moved {totals.entities:,} entities and {totals.relations:,} relations to the trash."
+        f" undo_prune with {receipt.id} brings them back.",
+    }
+
+
+def decayed(result: Decayed, *, dry_run: bool) -> DecayAnswer:
+    return {
+        "dry_run": dry_run,
+        "entities": result.entities,
+        "relations": result.relations,
+        "entities_below": result.entities_below,
+        "relations_below": result.relations_below,
+        "faded": [
+            {"id": fact.id, "name": fact.name, "type": fact.type, "base": fact.base, "current": round(fact.current, 4)}
+            for fact in result.faded
+        ],
+    }
+
+
+def _detail(item: PlanView, done: str) -> dict[str, Any]:
+    if item.ends is None:
+        return {"action": f"{done}_node", "id": item.id, "type": item.entity_type, "name": item.name}
+    source, target = item.ends
+    return {"action": f"{done}_edge", "id": item.id, "type": item.relation, "from": source, "to": target}

@@ -1,0 +1,78 @@
+"""Facts that fade: looked at, stored, pruned."""
+
+# No postponed annotations here: the SDK must see the resolver itself, not its name.
+
+from typing import Annotated, Literal
+
+from mcp.server.elicitation import ElicitationResult
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from pydantic import Field
+
+from memsweep.app import App
+from memsweep.report import upkeep as report
+from memsweep.server.consent import Consent, can_ask, granted, question
+from memsweep.server.tools import ToolRow
+
+PlanId = Annotated[str | None, Field(description="execute exactly this preview")]
+
+
+def graph_upkeep_tools(app: App) -> list[ToolRow]:
+    defaults = app.settings.graph
+
+    def consent(
+        context: Context, workspace_id: str, mode: str, confirm: bool, plan_id: str | None
+    ) -> Elicit[Consent] | Consent:
+        if mode != "execute" or not confirm or plan_id is None or not can_ask(context):
+            return Consent(approve=True)
+        memory = app.memory(workspace_id)
+        return question(memory.workspace_id, memory.plan(plan_id), memory.plan_items(plan_id, limit=5))
+
+    def graph_prune(
+        agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
+        mode: Literal["preview", "execute"] = "preview",
+        node_threshold: float = defaults.node_threshold,
+        edge_threshold: float = defaults.edge_threshold,
+        include_orphans: bool = True,
+        max_age_days: float = defaults.max_age_days,
+        plan_id: PlanId = None,
+        confirm: bool = False,
+        allow_large: bool = False,
+        workspace_id: str = "",
+    ) -> report.GraphPruneAnswer:
+        """Move entities and relations that have faded away to the trash; mode=execute needs confirm. Preview first."""
+        memory = app.memory(workspace_id)
+        if mode == "preview":
+            plan = (
+                memory.plan(plan_id)
+                if plan_id
+                else memory.plan_graph_prune(
+                    node_threshold=node_threshold,
+                    edge_threshold=edge_threshold,
+                    include_orphans=include_orphans,
+                    max_age_days=max_age_days,
+                )
+            )
+            return report.previewed(plan, memory.plan_items(plan.id, limit=report.SHOWN))
+        granted(agreed)
+        if plan_id is not None:
+            receipt = memory.apply_plan(plan_id, confirm=confirm, allow_large=allow_large)
+        else:
+            receipt = memory.prune_graph(
+                node_threshold=node_threshold,
+                edge_threshold=edge_threshold,
+                include_orphans=include_orphans,
+                max_age_days=max_age_days,
+                confirm=confirm,
+                allow_large=allow_large,
+            )
+        return report.executed(receipt, memory.plan_items(receipt.plan_id or "", limit=report.SHOWN))
+
+    def graph_decay(dry_run: bool = True, workspace_id: str = "") -> report.DecayAnswer:
+        """What facts count now that nobody has confirmed for a while; dry_run=false stores it beside their base."""
+        return report.decayed(app.memory(workspace_id).decay_graph(dry_run=dry_run), dry_run=dry_run)
+
+    return [
+        ToolRow(graph_prune, destroys=True),
+        ToolRow(graph_decay, repeats=True, profile="full"),
+    ]

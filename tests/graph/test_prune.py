@@ -1,0 +1,294 @@
+"""graph_prune and graph_decay: what fades, what protects, what a plan holds, and that it comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.app import App
+from memsweep.clock import now
+from memsweep.errors import BadInput, Conflict, Unconfirmed
+from memsweep.gc import collect
+from memsweep.gc.planner import make_plan
+from memsweep.gc.strategies.rule import Fading, Options
+from memsweep.memory import Memory
+from memsweep.model.decay import faded
+from memsweep.model.plan import EntityRow, RelationRow, Survey
+from memsweep.model.times import to_micros
+from memsweep.settings import load_settings
+from tests.support import looking
+
+NOW = now()
+DAY = 86_400_000_000
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path)}))
+    yield app.memory()
+    app.close()
+
+
+def age(memory: Memory, days: float, *names: str) -> None:
+    """Everything (or what has one of these names) was last seen so many days earlier."""
+    micros = round(days * DAY)
+    with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
+        if not names:
+            db.execute("update entity set last_seen = last_seen - ?", (micros,))
+            db.execute("update relation set last_seen = last_seen - ?", (micros,))
+        for name in names:
+            db.execute("update entity set last_seen = last_seen - ? where name = ?", (micros, name))
+
+
+def planned(memory: Memory, **given: float | bool) -> set[str]:
+    plan = memory.plan_graph_prune(**given)  # type: ignore[arg-type]
+    return {item.name or "" for item in memory.plan_items(plan.id, limit=50)}
+
+
+def live(memory: Memory) -> set[str]:
+    file = looking.file_of(memory._app.settings.home)
+    names = set(looking.query(file, "select name from live_entity"))
+    return names | set(looking.query(file, "select relation from live_relation"))
+
+
+def test_a_faded_relation_goes_with_the_ends_that_it_leaves_alone(memory: Memory) -> None:
+    memory.relate("Ada", "MET", "Charles", weight=0.5)
+    memory.relate("Ada", "WROTE", "Notes")
+    assert planned(memory) == set()
+    age(memory, 800)  # 0.5 × 0.997^800 = 0.045, 1.0 × 0.997^800 = 0.09
+    assert planned(memory) == {"Ada MET Charles", "Charles"}
+    receipt = memory.prune_graph(confirm=True)
+    assert (receipt.totals.entities, receipt.totals.relations) == (1, 1)
+    assert live(memory) == {"Ada", "Notes", "WROTE"}
+    memory.undo(receipt.id)
+    assert live(memory) == {"Ada", "Notes", "WROTE", "Charles", "MET"}
+
+
+def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
+    memory.relate("Ada", "MET", "Charles")
+    age(memory, 30)
+    first = memory.decay_graph(dry_run=False)
+    for _ in range(30):
+        assert memory.decay_graph(dry_run=False).faded[0].current == pytest.approx(first.faded[0].current, abs=1e-6)
+    edge = next(fact for fact in first.faded if fact.type == "MET")
+    assert edge.current == pytest.approx(0.997**30, abs=1e-4)  # 0.914, not 0.247
+    assert memory.related("Ada").walk.edges[0].weight == pytest.approx(edge.current, abs=1e-4)
+    file = looking.file_of(memory._app.settings.home)
+    (stored,) = looking.query(file, "select current from relation")
+    assert stored == pytest.approx(edge.current, abs=1e-4)
+
+
+def test_flaw_14_an_unknown_weight_protects(memory: Memory) -> None:
+    memory.relate("Ada", "MET", "Charles")
+    with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
+        db.execute("update relation set weight = null")
+    age(memory, 5000)
+    assert planned(memory) == set()
+
+
+def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_did(memory: Memory) -> None:
+    for left, right in (("A", "B"), ("B", "C"), ("C", "A")):
+        memory.relate(left, "NEXT", right)
+    age(memory, 5000)
+    assert planned(memory) == {"A", "B", "C", "A NEXT B", "B NEXT C", "C NEXT A"}
+    receipt = memory.prune_graph(confirm=True)
+    assert (receipt.totals.entities, receipt.totals.relations) == (3, 3)
+    assert planned(memory) == set()
+
+
+def test_flaw_16_thresholds_come_from_the_settings(tmp_path: Path) -> None:
+    settings = load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_GRAPH_EDGE_THRESHOLD": "0.95"})
+    app = App(settings)
+    memory = app.memory()
+    memory.relate("Ada", "MET", "Charles")
+    age(memory, 40)
+    assert planned(memory) == {"Ada", "Charles", "Ada MET Charles"}
+    assert planned(memory, edge_threshold=0.05) == set()
+    app.close()
+
+
+def test_rates_come_from_the_settings(tmp_path: Path) -> None:
+    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_GRAPH_RATES": "Person=0.5"}))
+    memory = app.memory()
+    memory.relate("Ada", "MET", "Charles", from_type="Person", to_type="Project")
+    age(memory, 10)
+    confidence = {entity.name: entity.confidence for entity in memory.entities()[0]}
+    assert confidence["Ada"] == pytest.approx(0.5**10, rel=1e-3)
+    assert confidence["Charles"] == pytest.approx(0.995**10, rel=1e-3)
+    app.close()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("RATES", "person=0"),
+        ("OTHER_RATE", "1.5"),
+        ("EDGE_RATE", "nan"),
+        ("NODE_THRESHOLD", "-1"),
+        ("MAX_AGE_DAYS", "x"),
+    ],
+)
+def test_impossible_settings_are_refused(tmp_path: Path, setting: str, value: str) -> None:
+    with pytest.raises(Exception, match=r"graph\."):
+        load_settings({"MEMSWEEP_HOME": str(tmp_path), f"MEMSWEEP_GRAPH_{setting}": value})
+
+
+def test_what_was_seen_lately_or_is_mentioned_stays(memory: Memory) -> None:
+    memory.relate("Ada", "MET", "Charles", weight=0.01)
+    memory.add("A note about Grace.", entities=["Grace"])
+    memory.relate("Grace", "MET", "Ada", weight=0.01)
+    age(memory, 20)
+    assert planned(memory) == {"Ada MET Charles", "Grace MET Ada"}  # nodes seen within 30 days stay
+    age(memory, 20)
+    assert planned(memory) == {"Ada MET Charles", "Grace MET Ada", "Ada", "Charles"}  # Grace is mentioned
+    assert planned(memory, include_orphans=False) == {"Ada MET Charles", "Grace MET Ada"}
+    assert planned(memory, max_age_days=100) == {"Ada MET Charles", "Grace MET Ada"}
+
+
+def test_a_pinned_or_permanent_subject_protects_its_relations_and_itself(memory: Memory) -> None:
+    memory.relate("Be kind", "APPLIES_TO", "Everyone", from_type="Rule")
+    memory.relate("Ada", "MET", "Charles")
+    ada = memory.entities("Ada")[0][0]
+    memory.pin(ada.id, True)
+    age(memory, 5000)
+    plan = memory.plan_graph_prune()
+    assert plan.item_count == 0
+    assert {(item["name"], item["reason"]) for item in plan.protected} == {
+        ("Be kind APPLIES_TO Everyone", "its subject: permanent type"),
+        ("Ada MET Charles", "its subject: pinned"),
+    }
+
+
+def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "app.py").write_text("class Base: pass\n\n\nclass Child(Base): pass\n")
+    memory.index(tmp_path / "repo")
+    assert len(live(memory)) > 2
+    age(memory, 5000)
+    assert planned(memory) == set()
+
+
+@pytest.mark.parametrize("kind", ["confirm", "correct"])
+def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(
+    memory: Memory, kind: Literal["confirm", "correct"]
+) -> None:
+    memory.relate("Ada", "MET", "Charles")
+    age(memory, 5000)
+    plan = memory.plan_graph_prune()
+    memory.reinforce("Ada", "MET", "Charles", kind=kind)
+    receipt = memory.apply_plan(plan.id, confirm=True)
+    assert (receipt.totals.entities, receipt.totals.relations) == (0, 0)
+    assert len(receipt.skipped) == 3
+    assert live(memory) == {"Ada", "Charles", "MET"}
+
+
+def test_more_than_half_of_the_graph_needs_to_be_asked_for(memory: Memory) -> None:
+    for number in range(20):
+        memory.relate(f"A{number}", "MET", f"B{number}")
+    age(memory, 5000)
+    memory.relate("Ada", "MET", "Charles")
+    with pytest.raises(Unconfirmed):
+        memory.prune_graph()
+    with pytest.raises(Conflict, match=r"40 of 42 entities.*95%"):
+        memory.prune_graph(confirm=True)
+    receipt = memory.prune_graph(confirm=True, allow_large=True)
+    assert live(memory) == {"Ada", "Charles", "MET"}
+    memory.undo(receipt.id)
+    assert len(live(memory)) == 43
+
+
+@pytest.mark.parametrize("given", [{"node_threshold": 1.5}, {"edge_threshold": -0.1}, {"max_age_days": -1.0}])
+def test_impossible_thresholds_are_refused(memory: Memory, given: dict[str, float]) -> None:
+    memory.relate("Ada", "MET", "Charles")
+    with pytest.raises(BadInput, match=next(iter(given))):
+        memory.plan_graph_prune(**given)  # type: ignore[arg-type]
+
+
+def test_superseded_facts_go_when_they_have_been_closed_for_long(memory: Memory) -> None:
+    memory.relate("Ada", "LIVES_IN", "London")
+    memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    assert memory.plan_prune("superseded").item_count == 0
+    plan = memory.plan_prune("superseded", ttl_days=0)
+    assert [item.name for item in memory.plan_items(plan.id)] == ["Ada LIVES_IN London"]
+    receipt = memory.apply_plan(plan.id, confirm=True)
+    assert receipt.totals.relations == 1
+    (trashed,), total = memory.trash()
+    assert (trashed.kind, trashed.name, total) == ("relation", "Ada LIVES_IN London", 1)
+    memory.undo(receipt.id)
+    later = collect.plan(replace(memory.collecting("test"), clock=lambda: now() + timedelta(days=31)), "superseded")
+    assert later.item_count == 1
+
+
+# the rule against a plain reading of it
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Survey:
+    count = draw(st.integers(0, 7))
+    days = st.sampled_from([0.0, 10.0, 31.0, 400.0, 3000.0])
+    seen = st.builds(lambda back: to_micros(NOW) - round(back * DAY), days)
+    entities = [
+        EntityRow(
+            key,
+            1,
+            draw(st.sampled_from(["concept", "event", "rule"])),
+            draw(st.integers(0, 6)) == 0,
+            draw(st.booleans()),
+            0,
+            draw(st.sampled_from([0.05, 1.0])),
+            draw(seen),
+        )
+        for key in range(count)
+    ]
+    ends = st.integers(0, count - 1) if count else st.nothing()
+    weights = st.sampled_from([None, 0.01, 0.5, 1.0])
+    relations = [
+        RelationRow(key, 1, draw(ends), draw(ends), draw(weights), draw(seen), None, draw(st.integers(0, 4)) == 0)
+        for key in range(draw(st.integers(0, 8)) if count else 0)
+    ]
+    mentions = [(1, draw(ends))] if count and draw(st.booleans()) else []
+    return Survey(entities=entities, relations=relations, mentions=mentions)
+
+
+@given(graphs(), st.booleans())
+def test_the_rule_is_what_it_says(survey: Survey, include_orphans: bool) -> None:
+    options = Options(NOW, fading=Fading(include_orphans=include_orphans))
+    draft = make_plan(survey, "decayed", options, "w")
+    taken = {(item.kind, item.key) for item in draft.items}
+    safe = {row.key for row in survey.entities if row.pinned or row.type_key == "rule"}
+    gone = {
+        row.key
+        for row in survey.relations
+        if row.weight is not None
+        and not row.stated
+        and row.subject not in safe
+        and faded(row.weight, 0.997, options.days_since(row.last_seen)) < 0.05
+    }
+    assert {key for kind, key in taken if kind == "relation"} == gone
+    left = [row for row in survey.relations if row.key not in gone]
+    month = options.micros_ago(30)
+
+    def group(key: int) -> set[int]:
+        found, before = {key}, set()
+        while found != before:
+            before = set(found)
+            found |= {end for row in left if {row.subject, row.object} & found for end in (row.subject, row.object)}
+        return found
+
+    mentioned = {entity for _, entity in survey.mentions}
+    by_key = {row.key: row for row in survey.entities}
+    for row in survey.entities:
+        related = any(row.key in (edge.subject, edge.object) for edge in left)
+        members = [by_key[key] for key in group(row.key)]
+        unseen = all(each.key not in mentioned and each.key not in safe and each.last_seen <= month for each in members)
+        low = options.has_faded(row.confidence, row.type_key, row.last_seen)
+        untold = not any(each.handed_in for each in members)
+        expected = unseen and ((low or include_orphans) if not related else include_orphans and untold)
+        assert (("entity", row.key) in taken) == expected
