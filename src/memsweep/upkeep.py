@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from memsweep.overview import GraphOverview
@@ -10,12 +12,12 @@ from memsweep.overview import GraphOverview
 if TYPE_CHECKING:
     from memsweep.gc.collect import Collecting
     from memsweep.gc.strategies.rule import Fading
-    from memsweep.model.graph import Decayed
+    from memsweep.model.graph import Decayed, Merged, Split
     from memsweep.model.plan import Plan, Receipt
 
 
 class GraphUpkeep(GraphOverview):
-    """What fades: shown, stored, pruned."""
+    """What fades: shown, stored, pruned; what is one: merged, and taken apart."""
 
     @property
     def _collecting(self) -> Collecting:
@@ -58,6 +60,33 @@ class GraphUpkeep(GraphOverview):
         from memsweep.graph import facts
 
         return facts.decay(self._graphing(), self._fading.node_threshold, self._fading.edge_threshold, not dry_run)
+
+    def plan_merge(self, ids: Iterable[str], into: str) -> Merged:
+        """What would move if these entities (ids or names) became one with `into`; saved as a plan."""
+        from memsweep.graph import facts
+
+        lifetime = timedelta(hours=self._app.settings.gc.plan_hours)
+        return facts.plan_merge(self._graphing(), list(ids), into, lifetime)
+
+    def merge_entities(self, ids: Iterable[str] = (), into: str = "", *, plan_id: str | None = None) -> Merged:
+        """Make several entities one; their names still find it. `undo` with the receipt takes them apart."""
+        from memsweep.graph import facts
+
+        return facts.merge(self._graphing(), list(ids), into, plan_id)
+
+    def unmerge_entity(
+        self,
+        entity: str,
+        name: str,
+        *,
+        entity_type: str | None = None,
+        relations: Iterable[str] = (),
+        memories: Iterable[str] = (),
+    ) -> Split:
+        """Make a new entity of chosen relations of another (by id), and of its mentions in chosen memories."""
+        from memsweep.graph import facts
+
+        return facts.split(self._graphing(), entity, name, entity_type, list(relations), list(memories))
 
     @property
     def _fading(self) -> Fading:

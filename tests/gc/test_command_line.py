@@ -236,7 +236,7 @@ def test_deleting_forever_leaves_a_tombstone_that_can_be_removed(run: Run, store
 def test_prune_asks_on_a_terminal_and_a_yes_removes(home: Path, store: Path) -> None:
     status, written = on_a_terminal(home, "prune", answer="y")
     assert status == 0
-    assert "Move 1 memories and 1 entities to the trash?" in written
+    assert "Move 1 memories, 1 entities and 0 relations to the trash?" in written
     assert "Successfully deleted 1 stale memory nodes and 2 chunks." in written
     assert looking.count(store) == 2
 

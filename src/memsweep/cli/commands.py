@@ -7,6 +7,7 @@ from memsweep.cli import (
     config,
     context,
     graph,
+    graph_upkeep,
     hooks,
     index,
     prune,
@@ -43,6 +44,8 @@ for command in (
     care.restore,
 ):
     cli.command(command.__name__)(command)
+for upkeep in graph_upkeep.COMMANDS:
+    graph.cli.command()(upkeep)
 cli.add_typer(graph.cli, name="graph")
 cli.add_typer(context.cli, name="context")
 cli.add_typer(tombstone.cli, name="tombstone")

@@ -19,9 +19,12 @@ from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from memsweep.memory import Memory
+    from memsweep.model.plan import Plan, Totals
 
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the prune printed.")]
@@ -40,15 +43,34 @@ def prune(
 ) -> None:
     """Show what a collection would remove and why; then remove it if you say so."""
 
+    def make(memory: Memory) -> Plan:
+        return memory.plan(plan) if plan else memory.plan_prune(strategy, ttl_days=ttl_days)
+
+    look_and_apply(
+        make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json
+    )
+
+
+def look_and_apply(
+    make: Callable[[Memory], Plan],
+    *,
+    yes: bool,
+    allow_large: bool,
+    backup: Path | None,
+    limit: int,
+    workspace: str,
+    as_json: bool,
+) -> None:
+    """Show a plan; apply exactly that if the person says so."""
     saved: dict[str, BackupAnswer] = {}
 
     def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
         memory = app.memory(workspace)
-        made = memory.plan(plan) if plan else memory.plan_prune(strategy, ttl_days=ttl_days)
+        made = make(memory)
         preview = _preview(memory, made.id, limit)
         if not as_json:
             show(preview, False, lambda console: _table(console, preview))
-        if not made.item_count or not (yes or _sure(made.totals.memories, made.totals.entities, as_json)):
+        if not made.item_count or not (yes or _sure(made.totals, as_json)):
             return preview, None
         if backup is not None:
             saved["backup"] = backed_up(memory.backup(backup))
@@ -191,10 +213,11 @@ def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
     return report.previewed(made, items, why, cursor_at(limit, made.item_count, plan_id))
 
 
-def _sure(memories: int, entities: int, as_json: bool) -> bool:
+def _sure(totals: Totals, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
-    return typer.confirm(f"Move {memories:,} memories and {entities:,} entities to the trash?")
+    what = f"{totals.memories:,} memories, {totals.entities:,} entities and {totals.relations:,} relations"
+    return typer.confirm(f"Move {what} to the trash?")
 
 
 def _agreed(question: str, yes: bool, as_json: bool) -> bool:

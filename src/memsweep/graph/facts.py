@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from memsweep.errors import BadInput
-from memsweep.graph.batch import share
+from memsweep.graph.batch import label, share
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Decayed, Entity, GraphBatch, Reinforced, Related
-from memsweep.store.protocol import Graph
+from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
+from memsweep.model.memory import NamedThing
+from memsweep.store.graph_protocol import Graph
 
 MAX_DEPTH = 10
 MAX_LIMIT = 500
@@ -116,6 +117,34 @@ def decay(tools: Graphing, node_threshold: float, edge_threshold: float, store: 
         entities_below=sum(fact.current < node_threshold for fact in entities),
         relations_below=sum(fact.current < edge_threshold for fact in relations),
         faded=tuple(fact for fact in lost[:_SHOWN_FADED] if fact.current < fact.base),
+    )
+
+
+def plan_merge(tools: Graphing, ids: Sequence[str], into: str, lifetime: timedelta) -> Merged:
+    """Look before several entities become one."""
+    return tools.store.plan_merge(
+        ids, into, plan_id=tools.new_id("plan"), actor=tools.actor, now=tools.clock(), lifetime=lifetime
+    )
+
+
+def merge(tools: Graphing, ids: Sequence[str], into: str, plan_id: str | None) -> Merged:
+    return tools.store.merge(
+        ids,
+        into,
+        tools.rates,
+        plan_id=plan_id,
+        receipt_id=tools.new_id("rcpt"),
+        actor=tools.actor,
+        now=tools.clock(),
+    )
+
+
+def split(
+    tools: Graphing, entity: str, name: str, kind: str | None, relations: Sequence[str], memories: Sequence[str]
+) -> Split:
+    thing = NamedThing(label(name, "name"), label(kind, "type") if kind else "")
+    return tools.store.split(
+        entity, thing, relations, memories, new_id=tools.new_id, actor=tools.actor, now=tools.clock()
     )
 
 

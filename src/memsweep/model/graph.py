@@ -60,6 +60,30 @@ class Reinforced:
 
 
 @dataclass(frozen=True, slots=True)
+class Merged:
+    """Entities that became one, or would; `joined` relations were there twice."""
+
+    id: str
+    name: str
+    merged: tuple[str, ...]
+    mentions: int
+    relations: int
+    joined: int
+    plan_id: str = ""
+    receipt_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """An entity that was made out of another."""
+
+    id: str
+    name: str
+    relations: int
+    mentions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Entity:
     """An entity, with how sure we are of it now."""
 

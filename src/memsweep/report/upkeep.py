@@ -7,7 +7,8 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from memsweep.model.graph import Decayed
+from memsweep.model.atlas import Doubt
+from memsweep.model.graph import Decayed, Merged, Split
 from memsweep.model.plan import Plan, PlanView, Receipt
 
 SHOWN = 50
@@ -33,6 +34,26 @@ class DecayAnswer(TypedDict):
     entities_below: int
     relations_below: int
     faded: list[dict[str, Any]]
+
+
+class MergeAnswer(TypedDict):
+    dry_run: bool
+    message: str
+    entity_id: NotRequired[str]
+    plan_id: NotRequired[str]
+    receipt_id: NotRequired[str]
+    merged: NotRequired[list[str]]
+    mentions_moved: NotRequired[int]
+    relations_moved: NotRequired[int]
+    relations_joined: NotRequired[int]
+    suggestions: NotRequired[list[dict[str, Any]]]
+
+
+class SplitAnswer(TypedDict):
+    entity_id: str
+    relations_moved: int
+    mentions_moved: int
+    message: str
 
 
 def previewed(plan: Plan, items: Iterable[PlanView]) -> GraphPruneAnswer:
@@ -76,6 +97,45 @@ def decayed(result: Decayed, *, dry_run: bool) -> DecayAnswer:
             {"id": fact.id, "name": fact.name, "type": fact.type, "base": fact.base, "current": round(fact.current, 4)}
             for fact in result.faded
         ],
+    }
+
+
+def merged(result: Merged, *, dry_run: bool) -> MergeAnswer:
+    names = ", ".join(repr(name) for name in result.merged[:5])
+    moves = f"{result.mentions:,} mentions and {result.relations:,} relations"
+    answer: MergeAnswer = {
+        "dry_run": dry_run,
+        "entity_id": result.id,
+        "merged": list(result.merged),
+        "mentions_moved": result.mentions,
+        "relations_moved": result.relations,
+        "message": f"Would make {names} one with {result.name!r}, with {moves}.",
+        "plan_id": result.plan_id,
+    }
+    if not dry_run:
+        answer["relations_joined"] = result.joined
+        answer["receipt_id"] = result.receipt_id
+        undo = f"undo_prune with {result.receipt_id} takes them apart."
+        answer["message"] = f"{names} became one with {result.name!r}, with {moves}. {undo}"
+    return answer
+
+
+def suggested(doubts: Iterable[Doubt]) -> MergeAnswer:
+    found = sorted((doubt for doubt in doubts if doubt.kind == "near_duplicate"), key=lambda doubt: -doubt.score)
+    shown = [
+        {"ids": list(doubt.ids), "names": list(doubt.names), "score": doubt.score, "why": doubt.why}
+        for doubt in found[:SHOWN]
+    ]
+    return {"dry_run": True, "message": f"{len(found):,} pairs may be one.", "suggestions": shown}
+
+
+def split(result: Split) -> SplitAnswer:
+    return {
+        "entity_id": result.id,
+        "relations_moved": result.relations,
+        "mentions_moved": result.mentions,
+        "message": f"{result.name!r} has {result.relations:,} relations and {result.mentions:,} mentions now."
+        " merge_entities joins the two again.",
     }
 
 

@@ -1,13 +1,15 @@
-"""What an engine does for the graph as a whole: survey it, carry it away, take it in."""
+"""What an engine does for the knowledge graph, fact by fact and as a whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from datetime import datetime
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from memsweep.model.atlas import GraphDump, Imported, Survey
 from memsweep.model.decay import Rates
+from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Merged, Reinforced, Related, Split
+from memsweep.model.memory import NamedThing
 
 
 class Atlas(Protocol):
@@ -24,3 +26,67 @@ class Atlas(Protocol):
 
     def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
         """Take a graph in beside what is there, all of it or nothing. Of two the later confirmed counts."""
+
+
+class Graph(Protocol):
+    """The knowledge graph of a workspace. Every method is one transaction."""
+
+    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str]) -> Related:
+        """Create or strengthen, all of it or nothing."""
+
+    def reinforce(
+        self,
+        subject: str,
+        relation: str,
+        target: str,
+        kind: str,
+        amount: float | None,
+        rates: Rates,
+        now: datetime,
+        actor: str,
+        reason: str,
+    ) -> Reinforced: ...
+
+    def find(self, name_or_id: str) -> int:
+        """The key of an entity, or `NotFound`."""
+
+    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
+
+    def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]: ...
+
+    def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
+        """Relations that begin or end at these entities, with what they weigh now."""
+
+    def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
+        """Every entity and every relation of known weight with what it counts now, kept beside its base if asked."""
+
+    def plan_merge(
+        self, names: Sequence[str], into: str, *, plan_id: str, actor: str, now: datetime, lifetime: timedelta
+    ) -> Merged:
+        """What a merge would move, saved as a plan; nothing is moved."""
+
+    def merge(
+        self,
+        names: Sequence[str],
+        into: str,
+        rates: Rates,
+        *,
+        plan_id: str | None,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+    ) -> Merged:
+        """Make several entities one; their names become other names of it. Undoing the receipt takes them apart."""
+
+    def split(
+        self,
+        entity: str,
+        thing: NamedThing,
+        relations: Sequence[str],
+        memories: Sequence[str],
+        *,
+        new_id: Callable[[str], str],
+        actor: str,
+        now: datetime,
+    ) -> Split:
+        """Make a new entity of some relations of another, and of its mentions in some memories."""

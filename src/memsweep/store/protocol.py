@@ -11,15 +11,13 @@ from typing import Protocol
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.plan import Draft as PlanDraft
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Held, WindowState
-from memsweep.store.graph_protocol import Atlas
+from memsweep.store.graph_protocol import Atlas, Graph
 
 Embed = Callable[[Sequence[str]], list[bytes]]
 
@@ -188,39 +186,6 @@ class Collector(Protocol):
     def tombstones(self) -> list[Tombstone]: ...
 
     def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool: ...
-
-
-class Graph(Protocol):
-    """The knowledge graph of a workspace. Every method is one transaction."""
-
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str]) -> Related:
-        """Create or strengthen, all of it or nothing."""
-
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-    ) -> Reinforced: ...
-
-    def find(self, name_or_id: str) -> int:
-        """The key of an entity, or `NotFound`."""
-
-    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
-
-    def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]: ...
-
-    def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
-        """Relations that begin or end at these entities, with what they weigh now."""
-
-    def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
-        """Every entity and every relation of known weight with what it counts now, kept beside its base if asked."""
 
 
 class Segments(Protocol):

@@ -14,6 +14,7 @@ from memsweep.report import upkeep as report
 from memsweep.server.consent import Consent, can_ask, granted, question
 from memsweep.server.tools import ToolRow
 
+Ids = list[str] | tuple[str, ...]
 PlanId = Annotated[str | None, Field(description="execute exactly this preview")]
 
 
@@ -72,7 +73,34 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         """What facts count now that nobody has confirmed for a while; dry_run=false stores it beside their base."""
         return report.decayed(app.memory(workspace_id).decay_graph(dry_run=dry_run), dry_run=dry_run)
 
+    def merge_entities(
+        ids: Ids = (), into: str = "", dry_run: bool = True, plan_id: PlanId = None, workspace_id: str = ""
+    ) -> report.MergeAnswer:
+        """Make several entities one; their old names still find it. undo_prune takes them apart again."""
+        memory = app.memory(workspace_id)
+        if not ids and plan_id is None:
+            return report.suggested(memory.validate_graph())
+        if dry_run:
+            return report.merged(memory.plan_merge(ids, into), dry_run=True)
+        return report.merged(memory.merge_entities(ids, into, plan_id=plan_id), dry_run=False)
+
+    def unmerge_entity(
+        entity: str,
+        name: str,
+        type: str | None = None,
+        relation_ids: Ids = (),
+        memory_ids: Ids = (),
+        workspace_id: str = "",
+    ) -> report.SplitAnswer:
+        """Make a new entity of chosen relations of another, and of its mentions in chosen memories."""
+        memory = app.memory(workspace_id)
+        return report.split(
+            memory.unmerge_entity(entity, name, entity_type=type, relations=relation_ids, memories=memory_ids)
+        )
+
     return [
         ToolRow(graph_prune, destroys=True),
         ToolRow(graph_decay, repeats=True, profile="full"),
+        ToolRow(merge_entities, profile="full"),
+        ToolRow(unmerge_entity, profile="full"),
     ]

@@ -217,11 +217,15 @@ class Names:
         self._db, self._now = db, now
         self.new_id = new_id
         self._keys: dict[NamedThing, int] = {}
+        self._aliases = bool(one(db, sql.ANY_ALIAS))
 
     def key(self, thing: NamedThing) -> int:
         found = self._keys.get(thing)
         if found is None:
             names = {"key": name_key(thing.name), "type_key": name_key(thing.type)}
+            if self._aliases and (old := one(self._db, sql.FIND_ENTITY, tuple(names.values()))) is not None:
+                self._keys[thing] = old
+                return int(old)
             values = {"uid": self.new_id("ent"), "name": thing.name, "type": thing.type, "now": self._now, **names}
             found = self._keys[thing] = one(self._db, sql.SEE_ENTITY, values)
         return found

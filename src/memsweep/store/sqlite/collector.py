@@ -88,6 +88,8 @@ class SqliteCollector:
         """Apply a saved plan, once, if `check` does not object."""
         with self._pool.writing() as db, _within(db, seconds):
             key, plan, used = plans.load(db, plan_id)
+            if plan.strategy == plans.MERGE:
+                raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
             plans.refuse_unusable(plan, used, now)
             plans.verify(db, key, plan)
             return self._apply(db, key, plan, check, receipt_id, "prune", actor, now)

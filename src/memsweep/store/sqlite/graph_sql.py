@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-FIND_TYPED = "select id from live_entity where name_key = ? and type_key = ?"
+# A name that is not an entity's may be the old name of one.
+FIND_TYPED = """
+    select id from live_entity where name_key = ?1 and type_key = ?2
+    union all
+    select live_entity.id from alias join live_entity on live_entity.id = alias.entity
+    where alias.name_key = ?1 and alias.type_key = ?2 limit 1"""
 FIND_NAMED = """
-    select id from live_entity where name_key = ? order by handed_in desc, pinned desc, last_seen desc, id limit 1"""
+    select id from (select 1 as rank, * from live_entity where name_key = ?1
+                    union all
+                    select 2, live_entity.* from alias join live_entity on live_entity.id = alias.entity
+                    where alias.name_key = ?1)
+    order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 FIND_BY_UID = "select id from live_entity where uid = ?"
 ADD_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
@@ -26,6 +35,10 @@ CLOSE_OTHERS = """
     update relation set invalid_at = ?, version = version + 1
     where subject = ? and relation_key = ? and object <> ? and trash is null and invalid_at is null returning uid"""
 ENTITY_NAME = "select uid, name from entity where id = ?"
+ENTITY_VERSION = "select version from live_entity where id = ?"
+ENTITY_TYPE = "select type from entity where id = ?"
+LIVE_NAMED = "select uid from live_entity where name_key = ? and type_key = ?"
+DROP_ALIAS = "delete from alias where name_key = ? and type_key = ?"
 
 ENTITIES = """
     select live_entity.id, uid, name, type, confidence, last_seen, pinned,

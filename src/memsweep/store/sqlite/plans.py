@@ -20,6 +20,7 @@ from memsweep.store.sqlite.writing import to_json
 _SHOWN_PROTECTED = 50
 _PLANNED: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
 _HOW_TO_RENEW = "Make a new one with dry_run=true."
+MERGE = "merge"
 CONTEXT = "context:"
 """How the strategy of a plan for a context window begins; its name follows."""
 

@@ -115,6 +115,16 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     ) without rowid;
     create index relation_source_by_memory on relation_source (memory);
 
+    create table alias (
+        name_key text not null, type_key text not null, name text not null, entity integer not null, receipt integer,
+        primary key (name_key, type_key)
+    ) without rowid;
+    create index alias_by_entity on alias (entity);
+    create table merge_move (
+        receipt integer not null, kind text not null, a integer not null, b integer, c integer, said text not null
+    );
+    create index merge_move_by_receipt on merge_move (receipt);
+
     create table code_root (id integer primary key, path text not null unique, total_files integer not null default 0);
     create table code_scope (
         id integer primary key, root integer not null, filters text not null, runs integer not null default 0,

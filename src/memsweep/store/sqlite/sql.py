@@ -44,8 +44,19 @@ ADD_WORDS = "insert into chunk_fts (rowid, text) values (?, spread_script(? || '
 DROP_WORDS = "insert into chunk_fts (chunk_fts, rowid, text) values ('delete', ?, spread_script(? || ' ' || ?))"
 
 # names and facts
-FIND_ENTITY = "select id from entity where name_key = ? and type_key = ? and trash is null"
-FIND_ENTITY_ANY_TYPE = "select id from entity where name_key = ? and trash is null order by handed_in desc, id limit 1"
+# A name that is not an entity's may be the old name of one.
+FIND_ENTITY = """
+    select id from entity where name_key = ?1 and type_key = ?2 and trash is null
+    union all
+    select entity.id from alias join entity on entity.id = alias.entity and entity.trash is null
+    where alias.name_key = ?1 and alias.type_key = ?2 limit 1"""
+FIND_ENTITY_ANY_TYPE = """
+    select id from (select 1 as rank, id, handed_in from entity where name_key = ?1 and trash is null
+                    union all
+                    select 2, entity.id, entity.handed_in from alias
+                    join entity on entity.id = alias.entity and entity.trash is null where alias.name_key = ?1)
+    order by rank, handed_in desc, id limit 1"""
+ANY_ALIAS = "select exists (select 1 from alias)"
 ADD_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
     values (:uid, :name, :key, :type, :type_key, :confidence, :handed_in, :now, :now) returning id"""

@@ -19,7 +19,7 @@ from memsweep.model.plan import Receipt, Totals, Undone
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check
-from memsweep.store.sqlite import gc_sql, segments, sql, trash_sql
+from memsweep.store.sqlite import gc_sql, merging, segments, sql, trash_sql
 from memsweep.store.sqlite.connect import one, row
 from memsweep.store.sqlite.writing import to_json
 
@@ -136,6 +136,7 @@ def undo(db: apsw.Connection, uid: str, now: datetime) -> Undone:
     """
     receipt = _usable_receipt(db, uid)
     db.execute(gc_sql.MAKE_LISTS)
+    apart = merging.take_apart(db, receipt)
     memories, clashes = _restore_memories(db, receipt)
     chunks = _restore_chunks(db, receipt)
     db.execute(trash_sql.PICK_STATED_RELATIONS, {"receipt": receipt})
@@ -143,7 +144,7 @@ def undo(db: apsw.Connection, uid: str, now: datetime) -> Undone:
     relations, left = _restore_relations(db, receipt)
     back, taken = segments.put_back(db, receipt)
     db.execute(trash_sql.SET_UNDONE, (to_micros(now), receipt))
-    return Undone(Totals(memories, chunks, entities, relations, back), (*clashes, *twins, *left, *taken))
+    return Undone(Totals(memories, chunks, apart + entities, relations, back), (*clashes, *twins, *left, *taken))
 
 
 def _usable_receipt(db: apsw.Connection, uid: str) -> int:

@@ -209,6 +209,7 @@ PURGE_STEPS = (
          group by id) as needed
     where entity.id = needed.id""",
     _HAND_ON_MENTIONS,
+    "delete from merge_move where receipt = :receipt",
     "delete from vector where chunk in (select id from chunk where trash = :receipt)",
     "delete from mention where chunk in (select id from chunk where trash = :receipt)",
     "delete from mention where entity in (select id from entity where trash = :receipt)",
@@ -225,6 +226,7 @@ PURGE_COUNTED = {
     "entities": "delete from entity where trash = ?",
 }
 PURGE_LEFTOVERS = (
+    "delete from alias where not exists (select 1 from entity where entity.id = alias.entity)",
     "delete from thread where not exists (select 1 from memory where memory.thread = thread.id)",
     "delete from name_seen where not exists"
     " (select 1 from json_each(name_seen.chunks) as seen join chunk on chunk.id = seen.value)",

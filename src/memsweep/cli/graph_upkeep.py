@@ -1,0 +1,116 @@
+"""memsweep graph prune, decay, merge, unmerge"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from memsweep.app import App
+from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.prune import Yes, look_and_apply
+from memsweep.report import upkeep as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memsweep.memory import Memory
+    from memsweep.model.plan import Plan
+
+Threshold = Annotated[float | None, Option(help="From 0 to 1; the settings have the default.")]
+Into = Annotated[str, Option("--into", metavar="ENTITY", help="The one that they become.")]
+
+
+def prune(
+    node_threshold: Threshold = None,
+    edge_threshold: Threshold = None,
+    orphans: Annotated[bool, Option(help="Also entities that nothing holds any more.")] = True,
+    max_age_days: Annotated[float | None, Option(help="Spare entities seen within so many days.")] = None,
+    yes: Yes = False,
+    allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the graph.")] = False,
+    backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
+    limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show which facts have faded away; then remove them if you say so."""
+
+    def make(memory: Memory) -> Plan:
+        return memory.plan_graph_prune(
+            node_threshold=node_threshold,
+            edge_threshold=edge_threshold,
+            include_orphans=orphans,
+            max_age_days=max_age_days,
+        )
+
+    look_and_apply(
+        make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json
+    )
+
+
+def decay(
+    store: Annotated[bool, Option("--store", help="Also keep the values beside their base.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """What facts count now that nobody has confirmed for a while."""
+    result = with_app(lambda app: app.memory(workspace).decay_graph(dry_run=not store))
+    answer = report.decayed(result, dry_run=not store)
+
+    def tell(console: Console) -> None:
+        below = f"{answer['entities_below']:,} and {answer['relations_below']:,} have faded away"
+        console.print(f"{answer['entities']:,} entities and {answer['relations']:,} relations; {below}.")
+        for fact in answer["faded"]:
+            console.print(f"{fact['current']:.3f} of {fact['base']:.3f}  {fact['name']}", markup=False)
+
+    show(answer, as_json, tell)
+
+
+def merge(
+    entities: Annotated[list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; none: suggest.")] = None,
+    into: Into = "",
+    yes: Yes = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Make several entities one. Without --yes it only shows what would move; undo takes them apart."""
+
+    def run(app: App) -> report.MergeAnswer:
+        memory = app.memory(workspace)
+        if not entities:
+            return report.suggested(memory.validate_graph())
+        if yes:
+            return report.merged(memory.merge_entities(entities, into), dry_run=False)
+        return report.merged(memory.plan_merge(entities, into), dry_run=True)
+
+    answer = with_app(run)
+
+    def tell(console: Console) -> None:
+        console.print(answer["message"], markup=False)
+        for one in answer.get("suggestions", ()):
+            console.print(f"{one['score']:.2f}  {' = '.join(one['ids'])}  {one['why']}", markup=False)
+
+    show(answer, as_json, tell)
+
+
+def unmerge(
+    entity: Annotated[str, Argument(help="A name or an id.")],
+    name: Annotated[str, Argument(help="What the new entity is called.")],
+    kind: Annotated[str | None, Option("--type", help="What it is; else as the old one.")] = None,
+    relation: Annotated[list[str] | None, Option("--relation", "-r", metavar="ID", help="Takes this fact.")] = None,
+    memory: Annotated[list[str] | None, Option("--memory", "-m", metavar="ID", help="Takes these mentions.")] = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Make a new entity of chosen facts of another, and of its mentions in chosen memories."""
+    result = with_app(
+        lambda app: app.memory(workspace).unmerge_entity(
+            entity, name, entity_type=kind, relations=relation or (), memories=memory or ()
+        )
+    )
+    answer = report.split(result)
+    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+
+
+COMMANDS = (prune, decay, merge, unmerge)
