@@ -21,7 +21,7 @@ from memsweep.model.memory import Memory as StoredMemory
 from memsweep.model.paging import page_size
 from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
 from memsweep.model.search import Filters, Page
-from memsweep.model.window import DEFAULT_PROJECT
+from memsweep.model.window import DEFAULT_PROJECT, WindowRow
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -294,6 +294,10 @@ class Memory(GraphOperations):
 
         tools = sweeping(self._app.settings, self._segments, self._app.actor, now, new_id)
         return ContextWindow(tools, project_id)
+
+    def windows(self) -> list[WindowRow]:
+        """The context windows of this workspace that hold anything, by name."""
+        return self._store.segments.windows()
 
     def _segments(self, create: bool) -> Segments:
         engine = self._app.engine

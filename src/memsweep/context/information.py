@@ -64,6 +64,7 @@ class Lexicon:
             weights.question_damping * reading.question_share
             + weights.answer_boost * self._last_asked
             + weights.code_damping * reading.code_share
+            + weights.opening * _opening(segment.tokens, len(self._rows), weights)
         )
         return float(
             weights.speaker[speaker] * exp(bend) / (segment.tokens + weights.token_offset) ** weights.token_power
@@ -72,3 +73,8 @@ class Lexicon:
     def _rarity(self, words: tuple[str, ...]) -> float:
         """The sum of the words' inverse document frequencies."""
         return len(words) * log(len(self._rows) + 1) - sum(map(log, map(self._segments_with.__getitem__, words)))
+
+
+def _opening(tokens: int, place: int, weights: Weights) -> float:
+    """How far a segment is one of the long ones at the start of the session, in [0, 1]."""
+    return tokens / (tokens + weights.opening_tokens) / (1 + place / weights.opening_places)

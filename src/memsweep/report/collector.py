@@ -55,6 +55,7 @@ class DeletedAnswer(TypedDict):
     deleted_chunks: int
     deleted_entities: int
     deleted_relations: int
+    deleted_segments: NotRequired[int]
     message: str
 
 
@@ -142,14 +143,17 @@ def applied(receipt: Receipt) -> PruneAnswer:
 def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
     totals = receipt.totals
     how = "gone for good" if forever else f"in the trash; undo_prune with {receipt.id} brings it back"
-    return {
+    answer: DeletedAnswer = {
         "receipt_id": receipt.id,
         "deleted_memories": totals.memories,
         "deleted_chunks": totals.chunks,
         "deleted_entities": totals.entities,
         "deleted_relations": totals.relations,
-        "message": f"{_count(totals.memories, 'memory', 'memories')} {how}.",
+        "message": f"{_count(totals.memories, 'memory', 'memories')}{_and_segments(totals.segments)} {how}.",
     }
+    if totals.segments:
+        answer["deleted_segments"] = totals.segments
+    return answer
 
 
 def undone(result: Undone) -> UndoAnswer:
