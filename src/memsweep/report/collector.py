@@ -55,8 +55,11 @@ class DeletedAnswer(TypedDict):
     deleted_chunks: int
     deleted_entities: int
     deleted_relations: int
-    deleted_segments: NotRequired[int]
     message: str
+
+
+class ClearedAnswer(DeletedAnswer):
+    deleted_segments: int
 
 
 class TrashAnswer(TypedDict):
@@ -143,7 +146,7 @@ def applied(receipt: Receipt) -> PruneAnswer:
 def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
     totals = receipt.totals
     how = "gone for good" if forever else f"in the trash; undo_prune with {receipt.id} brings it back"
-    answer: DeletedAnswer = {
+    return {
         "receipt_id": receipt.id,
         "deleted_memories": totals.memories,
         "deleted_chunks": totals.chunks,
@@ -151,9 +154,10 @@ def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
         "deleted_relations": totals.relations,
         "message": f"{_count(totals.memories, 'memory', 'memories')}{_and_segments(totals.segments)} {how}.",
     }
-    if totals.segments:
-        answer["deleted_segments"] = totals.segments
-    return answer
+
+
+def cleared(receipt: Receipt) -> ClearedAnswer:
+    return {**deleted(receipt), "deleted_segments": receipt.totals.segments}
 
 
 def undone(result: Undone) -> UndoAnswer:
