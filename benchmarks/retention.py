@@ -26,6 +26,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from common import DEFAULT_DATA
 from memsweep.context import ContextHeap, ContextSegment, Focus, GCEngine, Limits
 from memsweep.context.supersede import find_replacements
 from record import record_of
@@ -174,6 +175,25 @@ def run_restored(conversations: Sequence[Conversation], share: float) -> Iterato
                 heap.prune(segment.segment_id for segment in restored)
 
 
+def run_oracle(conversations: Sequence[Conversation], share: float) -> Iterator[Outcome]:
+    """What a greedy choice keeps that knows every probe: the cheapest evidence first. No policy can know that."""
+    for conversation in conversations:
+        cost = {segment.segment_id: segment.tokens for segment in conversation.segments}
+        for at, probes in _by_moment(conversation.probes).items():
+            room, kept = _budget(conversation.segments[:at], share), set[str]()
+            wanted = [
+                {min(alternatives, key=lambda own: cost.get(own, 0)) for alternatives in probe.need} for probe in probes
+            ]
+            while wanted:
+                cheapest = min(wanted, key=lambda need: sum(cost.get(own, 0) for own in need - kept))
+                wanted.remove(cheapest)
+                price = sum(cost.get(own, 0) for own in cheapest - kept)
+                if price <= room:
+                    room -= price
+                    kept |= cheapest
+            yield from (_outcome(conversation, probe, kept, sum(cost.get(own, 0) for own in kept)) for probe in probes)
+
+
 def _filled_heap(segments: Segments) -> ContextHeap:
     roomy = Limits(soft_tokens=1 << 60, hard_tokens=1 << 60, changes_per_step=1 << 60)
     heap = ContextHeap(limits=roomy, focus=POLICY_ALONE)
@@ -274,12 +294,13 @@ def measure(conversations: Sequence[Conversation], budgets: Sequence[float], see
             outcomes = [o for seed in tries for o in run_blind(conversations, policy, share, seed)]
             seconds = (time.process_time() - began) / len(tries)
             rows.setdefault(name, {})[str(share)] = summary(outcomes, seconds, 200 * seeds)
-    for share in budgets:
-        began = time.process_time()
-        outcomes = list(run_restored(conversations, share))
-        if outcomes:
-            row = summary(outcomes, time.process_time() - began, 200 * seeds)
-            rows.setdefault("memsweep, restored", {})[str(share)] = row
+    for name, run in {"memsweep, restored": run_restored, "oracle": run_oracle}.items():
+        for share in budgets:
+            began = time.process_time()
+            outcomes = list(run(conversations, share))
+            if outcomes:
+                row = summary(outcomes, time.process_time() - began, 200 * seeds)
+                rows.setdefault(name, {})[str(share)] = row
     return {"policies": rows, "supersession": supersession(conversations, budgets)}
 
 
@@ -299,7 +320,7 @@ def show(name: str, report: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA)
     parser.add_argument("--set")
     parser.add_argument("--budget", type=float, nargs="+", default=[0.5, 0.25, 0.1])
     parser.add_argument("--json", type=Path)
@@ -309,8 +330,11 @@ def main() -> None:
     sets: dict[str, list[Conversation]] = defaultdict(list)
     for conversation in load(arguments.data, arguments.set):
         sets[conversation.set].append(conversation)
-    if not sets:
+    if not sets and arguments.data != DEFAULT_DATA:
         parser.error(f"no conversations in {arguments.data}")
+    if not sets:
+        print(f"no conversations in {arguments.data}: nothing to measure; --data names another folder")
+        return
     reports = {name: measure(found, arguments.budget, arguments.seeds) for name, found in sets.items()}
     for name, report in reports.items():
         show(name, report)
