@@ -69,12 +69,9 @@ class Reading(NamedTuple):
     is_call: bool
 
 
-class _Special(NamedTuple):
-    """What a piece holds beside its first word."""
-
-    words: tuple[str, ...]
-    identifiers: tuple[str, ...]
-    cues: tuple[Cue, ...]
+_Special = tuple[tuple[str, ...], tuple[str, ...], tuple[Cue, ...]]
+"""What a piece holds beside its first word: more words, identifiers, cues. There are many of them, and plain tuples
+are the ones that Python's own collector need not visit."""
 
 
 class _Pieces(dict[str, str]):
@@ -96,7 +93,7 @@ class _Pieces(dict[str, str]):
         coded = _CANDIDATE.findall(text) if _CODED.search(text) else ()
         identifiers = tuple(filter(None, map(_identifier, coded)))
         if identifiers or cues or len(words) > 1:
-            self.special[text] = _Special(tuple(words[1:]), identifiers, tuple(cues))
+            self.special[text] = tuple(words[1:]), identifiers, tuple(cues)
         self[text] = words[0] if words else ""
         return self[text]
 
@@ -110,11 +107,11 @@ class Reader:
     def words(self, text: str) -> Iterator[str]:
         """The stem of every word but stop words, repeats included."""
         pieces, special = self._pieces, self._pieces.special
-        for text_piece in text.split():
-            if word := pieces[text_piece]:
+        for piece in text.split():
+            if word := pieces[piece]:
                 yield word
-            if text_piece in special:
-                yield from special[text_piece].words
+            if piece in special:
+                yield from special[piece][0]
 
     def read(self, text: str) -> Reading:
         words, identifiers, cues = self._gather(text)
