@@ -2,7 +2,8 @@
 
 python benchmarks/context.py [--json FILE] [--most N]
 
-CPU seconds, the best of a few tries. `growth` compares a size with the one before it: 1.0 is n log n.
+CPU seconds, the best of a few tries. `growth` compares a size with the smallest, and with the one
+before it, which a busy machine blurs: 1.0 is n log n.
 """
 
 from __future__ import annotations
@@ -112,19 +113,29 @@ def measure(most: int) -> Iterator[Figure]:
     assert sum(segment.tokens for segment in window) > 32_000
     yield at_most("analyse and plan 32k tokens", best_of(20, window), 0.02, "s")
     yield at_most("10,000 segments with 50 topics", best_of(5, make_segments(10_000, topics=50)), 0.5, "s")
-    before: tuple[int, float] | None = None
+    least: tuple[int, float] | None = None
+    before = (0, 0.0)
     for count in (size for size in SIZES if size <= most):
         seconds = best_of(TRIES[count], make_segments(count))
         yield Figure(f"{count:,} segments", seconds, "s")
-        if before:
-            expected = before[1] * count * math.log(count) / (before[0] * math.log(before[0]))
-            yield at_most(f"growth to {count:,}, over n log n", seconds / expected, 1.0, "×")
+        if least is None:
+            least = before = count, seconds
+            continue
+        growth, step = (seconds / _n_log_n(start, count) for start in (least, before))
+        yield at_most(f"growth from {least[0]:,} to {count:,}, over n log n", growth, 1.0, "×")
+        yield Figure(f"growth from {before[0]:,} to {count:,}, over n log n", step, "×")
         before = count, seconds
     for place, cost in (("in memory", cost_of_one_more), ("on disk", cost_of_one_more_on_disk)):
         few, many = cost(1_000), cost(min(most, 100_000))
         for act, microseconds in many.items():
             yield Figure(f"{act} one more {place}, at 100,000", microseconds, "µs")
             yield at_most(f"{act} one more {place}, over that at 1,000", microseconds / few[act], 2.0, "×")
+
+
+def _n_log_n(start: tuple[int, float], count: int) -> float:
+    """The seconds that `count` would take if a smaller number's seconds grew as n log n."""
+    few, seconds = start
+    return seconds * count * math.log(count) / (few * math.log(few))
 
 
 def best_of(tries: int, segments: Sequence[ContextSegment]) -> float:
