@@ -123,12 +123,14 @@ def measure(most: int) -> Iterator[Figure]:
             continue
         growth, step = (seconds / _n_log_n(start, count) for start in (least, before))
         yield at_most(f"growth from {least[0]:,} to {count:,}, over n log n", growth, 1.0, "×")
-        yield Figure(f"growth from {before[0]:,} to {count:,}, over n log n", step, "×")
+        if before != least:
+            yield Figure(f"growth from {before[0]:,} to {count:,}, over n log n", step, "×")
         before = count, seconds
     for place, cost in (("in memory", cost_of_one_more), ("on disk", cost_of_one_more_on_disk)):
-        few, many = cost(1_000), cost(min(most, 100_000))
+        size = min(most, 100_000)
+        few, many = cost(1_000), cost(size)
         for act, microseconds in many.items():
-            yield Figure(f"{act} one more {place}, at 100,000", microseconds, "µs")
+            yield Figure(f"{act} one more {place}, at {size:,}", microseconds, "µs")
             yield at_most(f"{act} one more {place}, over that at 1,000", microseconds / few[act], 2.0, "×")
 
 
