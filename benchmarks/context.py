@@ -2,28 +2,29 @@
 
 python benchmarks/context.py [--json FILE] [--most N]
 
-CPU seconds. `growth` compares a size with the one before it: 1.0 is n log n, above it is worse.
+CPU seconds, the best of a few tries. `growth` compares a size with the smallest, and with the one
+before it, which a busy machine blurs: 1.0 is n log n.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import random
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+from common import Figure, at_most, show_figures, write_json
 from memsweep import open_memory
 from memsweep.context import ContextHeap, ContextSegment, Focus, GCEngine, Limits
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
+TRIES = {1_000: 10, 10_000: 5, 100_000: 3, 1_000_000: 2}
 TYPES = ("message", "message", "message", "code", "log", "note", "decision")
 ROLES = ("user", "assistant", "tool", None)
 VOCABULARY = [f"{head}{tail}" for head in ("con", "pre", "sub", "trans") for tail in ("form", "port", "act", "late")]
@@ -107,28 +108,40 @@ def _median_us(
     return round(statistics.median(times) * 1e6, 1)
 
 
-def measure(most: int) -> dict[str, Any]:
+def measure(most: int) -> Iterator[Figure]:
     window = make_segments(190, words=85)
-    tokens = sum(segment.tokens for segment in window)
-    report: dict[str, Any] = {
-        "tokens_32k": {"tokens": tokens, "cpu_seconds": round(min(analyse_and_plan(window) for _ in range(5)), 4)},
-        "segments": {},
-        "topics_50_of_10000": round(analyse_and_plan(make_segments(10_000, topics=50)), 3),
-        "one_more_us": {str(count): cost_of_one_more(count) for count in (1_000, 100_000) if count <= most},
-        "one_more_on_disk_us": {
-            str(count): cost_of_one_more_on_disk(count) for count in (1_000, 100_000) if count <= most
-        },
-    }
-    before: tuple[int, float] | None = None
+    assert sum(segment.tokens for segment in window) > 32_000
+    yield at_most("analyse and plan 32k tokens", best_of(20, window), 0.02, "s")
+    yield at_most("10,000 segments with 50 topics", best_of(5, make_segments(10_000, topics=50)), 0.5, "s")
+    least: tuple[int, float] | None = None
+    before = (0, 0.0)
     for count in (size for size in SIZES if size <= most):
-        seconds = analyse_and_plan(make_segments(count))
-        row = {"cpu_seconds": round(seconds, 3)}
-        if before:
-            expected = before[1] * count * math.log(count) / (before[0] * math.log(before[0]))
-            row["growth"] = round(seconds / expected, 2)
-        report["segments"][str(count)] = row
+        seconds = best_of(TRIES[count], make_segments(count))
+        yield Figure(f"{count:,} segments", seconds, "s")
+        if least is None:
+            least = before = count, seconds
+            continue
+        growth, step = (seconds / _n_log_n(start, count) for start in (least, before))
+        yield at_most(f"growth from {least[0]:,} to {count:,}, over n log n", growth, 1.0, "×")
+        if before != least:
+            yield Figure(f"growth from {before[0]:,} to {count:,}, over n log n", step, "×")
         before = count, seconds
-    return report
+    for place, cost in (("in memory", cost_of_one_more), ("on disk", cost_of_one_more_on_disk)):
+        size = min(most, 100_000)
+        few, many = cost(1_000), cost(size)
+        for act, microseconds in many.items():
+            yield Figure(f"{act} one more {place}, at {size:,}", microseconds, "µs")
+            yield at_most(f"{act} one more {place}, over that at 1,000", microseconds / few[act], 2.0, "×")
+
+
+def _n_log_n(start: tuple[int, float], count: int) -> float:
+    """The seconds that `count` would take if a smaller number's seconds grew as n log n."""
+    few, seconds = start
+    return seconds * count * math.log(count) / (few * math.log(few))
+
+
+def best_of(tries: int, segments: Sequence[ContextSegment]) -> float:
+    return min(analyse_and_plan(segments) for _ in range(tries))
 
 
 def main() -> None:
@@ -136,10 +149,9 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--most", type=int, default=max(SIZES), help="the largest number of segments to try")
     arguments = parser.parse_args()
-    report = measure(arguments.most)
-    print(json.dumps(report, indent=1))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+    figures = list(measure(arguments.most))
+    show_figures(figures)
+    write_json(arguments.json, "context", figures)
 
 
 if __name__ == "__main__":

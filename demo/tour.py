@@ -110,7 +110,7 @@ async def tour(home: Path) -> None:
         (home / "shop").mkdir()
         await index_and_sweep(client, home / "shop")
         await state_and_doubt(client)
-        await sweep_the_window(client)
+        await sweep_the_window(client, home)
         stats = await call(client, "get_stats", workspace_id="work")
         say(f"    {stats['total_memories']} memories, {stats['total_chunks']} chunks, engine {stats['engine']}")
     say(f"\nDone in {time.perf_counter() - started:.1f} s; the data of this tour is gone with its folder.")

@@ -52,6 +52,7 @@ class AsyncWindow(_Behind[ContextWindow]):
     add_transcript = _awaitable(ContextWindow.add_transcript)
     analyze = _awaitable(ContextWindow.analyze)
     prune = _awaitable(ContextWindow.prune)
+    delete = _awaitable(ContextWindow.delete)
     pin = _awaitable(ContextWindow.pin)
     unpin = _awaitable(ContextWindow.unpin)
     configure = _awaitable(ContextWindow.configure)
@@ -120,6 +121,7 @@ class AsyncMemory(_Behind[Memory]):
     doctor = _awaitable(Memory.doctor)
     compact = _awaitable(Memory.compact)
     backup = _awaitable(Memory.backup)
+    windows = _awaitable(Memory.windows)
     validate_deletion_safety = _awaitable(Memory.validate_deletion_safety)
     close = _awaitable(Memory.close)
 

@@ -20,7 +20,7 @@ from memsweep.model.memory import Memory as StoredMemory
 from memsweep.model.paging import page_size
 from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
 from memsweep.model.search import Filters, Page
-from memsweep.model.window import DEFAULT_PROJECT
+from memsweep.model.window import DEFAULT_PROJECT, WindowRow
 from memsweep.upkeep import GraphUpkeep
 
 if TYPE_CHECKING:
@@ -295,6 +295,10 @@ class Memory(GraphUpkeep):
 
         tools = sweeping(self._app.settings, self._segments, self._app.actor, now, new_id)
         return ContextWindow(tools, project_id)
+
+    def windows(self) -> list[WindowRow]:
+        """The context windows of this workspace that hold anything, by name."""
+        return self._store.segments.windows()
 
     def _segments(self, create: bool) -> Segments:
         engine = self._app.engine

@@ -287,10 +287,12 @@ def test_an_emptied_workspace_makes_way(app: App, copy: Path) -> None:
     assert app.memory("other").stats().total_memories == restored.seal.memories
 
 
-def test_a_workspace_with_nothing_but_a_context_window_is_not_empty(filled: Path, app: App, copy: Path) -> None:
-    app.memory().clear("DELETE ALL MEMORIES")
+def test_a_workspace_with_nothing_but_a_context_window_is_not_empty(app: App, copy: Path) -> None:
+    app.memory("other").window().add([{"text": "a segment"}])
     with pytest.raises(AlreadyExists):
-        app.restore(copy)
+        app.restore(copy, "other")
+    app.memory("other").clear("DELETE ALL MEMORIES")
+    app.restore(copy, "other")
 
 
 @pytest.mark.parametrize("loss", ["missing", "damaged"])

@@ -194,6 +194,7 @@ DAMAGES = {
     # context windows
     "a window that is gone": Damage("delete from project", {"project_missing"}),
     "a window that counts wrongly": Damage("update project set tokens = tokens + 1", {"project_miscounted"}),
+    "a window whose next place is taken": Damage("update project set places = 0", {"project_behind"}),
     "a reference from nowhere": Damage(
         "insert into segment_link (project, target, source) values (1, 's0', 999)", {"link_without_segment"}
     ),

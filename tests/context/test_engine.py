@@ -184,6 +184,21 @@ def test_a_segment_too_big_does_not_push_out_small_ones_for_nothing():
     assert plan.stash_segments == ("big",)
 
 
+def test_what_is_long_counts_for_more_at_the_start_of_a_session_than_later():
+    plans = [segment(name, " ".join(f"{name}{n}" for n in range(200)), role="assistant") for name in ("early", "late")]
+    chat = [segment(f"chat{n}", f"word{n}", role="user") for n in range(100)]
+    window = [plans[0], *chat, plans[1]]
+
+    def lead(engine):
+        scores = {
+            each.segment_id: each.keep_score for each in engine.analyze_pruning_candidates(window, set(), now=NOW)
+        }
+        return scores["early"] - scores["late"]
+
+    assert lead(ENGINE) > 0.05
+    assert lead(GCEngine(Weights(opening=0))) == pytest.approx(0, abs=0.03)
+
+
 def test_weights_are_the_callers_to_change():
     old, new = segment("old", age_hours=100), segment("new", "a b")
     only_recency = GCEngine(Weights(information=0, references=0, type=0, generation=0, recency=1))

@@ -36,6 +36,16 @@ def test_references_are_counted_while_the_referrer_lives():
     assert heap.get("a").refcount == 1
 
 
+def test_what_a_new_segment_refers_to_is_touched_and_a_restored_one_is_as_it_was():
+    later = NOW + timedelta(hours=1)
+    heap = heap_of(segment("a"), segment("b"))
+    before = heap.get("b")
+    heap.prune(["b"])
+    heap.add(segment("c", created_at=later, references=("a", "b")), now=later)
+    assert heap.get("a").last_touched_at == later
+    assert heap.restore(["b"]) == [before]
+
+
 def test_survivors_of_collections_grow_old_and_minor_ones_look_at_the_young():
     heap = heap_of(segment("a", tokens=10), segment("b", tokens=10))
     for _ in range(2):

@@ -81,10 +81,23 @@ def test_an_export_is_an_import(filled: Path) -> None:
     assert memsweep("context", "export", "-p", "copy", home=filled).json == whole.json
 
 
+def test_windows_are_listed_and_deleted_once_it_is_sure(filled: Path) -> None:
+    (row,) = memsweep("context", "list", "--json", home=filled).json["windows"]
+    assert row["segments"] == 23
+    name = row["project_id"]
+    assert memsweep("context", "delete", name, home=filled).status == 4, "nobody was there to ask"
+    said = memsweep("context", "delete", name, "--yes", home=filled)
+    assert "memsweep undo rcpt_" in said.out
+    assert "No context window" in memsweep("context", "list", home=filled).out
+    memsweep("undo", said.out.split()[-1], home=filled)
+    assert f"{name}  23 segments" in memsweep("context", "list", home=filled).out
+
+
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
         (["analyze", "-p", "nowhere"], 3),
+        (["delete", "nowhere", "--yes"], 3),
         (["analyze", "-p", "../x"], 2),
         (["analyze", "--budget", "1", "--target", "1"], 2),
         (["import", "no-such-file"], 3),

@@ -26,7 +26,7 @@ DEFAULT = {
     "context_stash_search",
     "context_restore",
 }
-FULL = DEFAULT | {"context_compress", "context_working_set"}
+FULL = DEFAULT | {"context_compress", "context_working_set", "context_list", "context_delete"}
 SEGMENTS = [
     {"segment_id": "rules", "text": "Never touch the production database.", "role": "system"},
     {"segment_id": "ask", "text": "Why is the total wrong for large orders?", "role": "user", "task_id": "tax"},
@@ -85,8 +85,9 @@ def test_every_answer_has_the_tokens_before_and_after_and_how_they_were_counted(
         ("context_restore", one),
         ("context_compress", {**one, "summary": "it started"}),
         ("context_working_set", {"project_id": project}),
+        ("context_delete", {"project_id": project, "confirm": True}),
     ]
-    assert {name for name, _ in calls} == FULL
+    assert {name for name, _ in calls} == FULL - {"context_list"}, "a list is of no one window"
     for name, arguments in calls:
         answer = server.call(name, **arguments)
         assert {"tokens_before", "tokens_after", "counted_by"} <= set(answer), name
@@ -218,3 +219,16 @@ def test_a_person_is_asked_before_segments_are_deleted(tmp_path: Path, mode: str
                 with pytest.raises(ToolFailed, match="did not agree"):
                     server.call("context_gc_prune", **delete)
     assert asked == ["Move 1 segments of context window 'p' to the trash? This can be undone until it is purged."]
+
+
+def test_windows_are_listed_and_deleted_and_come_back(server: ServerClient) -> None:
+    where = {"workspace_id": "listing"}
+    server.call("context_add", project_id="one", segments=[{"segment_id": "a", "text": "words"}], **where)
+    assert [row["project_id"] for row in server.call("context_list", **where)["windows"]] == ["one"]
+    with pytest.raises(ToolFailed, match="confirm=true"):
+        server.call("context_delete", project_id="one", **where)
+    gone = server.call("context_delete", project_id="one", confirm=True, **where)
+    assert [each["segment_id"] for each in gone["deleted"]] == ["a"]
+    assert server.call("context_list", **where) == {"windows": []}
+    server.call("undo_prune", receipt_id=gone["receipt_id"], **where)
+    assert [row["segments"] for row in server.call("context_list", **where)["windows"]] == [1]

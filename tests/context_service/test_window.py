@@ -476,3 +476,72 @@ def test_the_async_door_has_the_same_operations(home: Path) -> None:
     assert public(AsyncWindow) == public(ContextWindow)
     assert "window" in public(AsyncMemory)
     assert anyio.run(_by_async_door, home) == ["a"]
+
+
+def test_what_a_new_segment_refers_to_was_touched_when_that_one_was_made(window: ContextWindow) -> None:
+    later = (BORN + timedelta(hours=2)).isoformat()
+    window.add([some(own, created_at=BORN.isoformat()) for own in ("old", "other", "away")])
+    window.prune(["away"])
+    window.add([some("new", created_at=later, references=["old", "away", "new", "unheard-of"])])
+    touched = {each.segment_id: each.last_touched_at.isoformat() for each in window.segments(stashed=True)}
+    assert touched == {
+        "old": later,
+        "other": BORN.isoformat(),
+        "away": BORN.isoformat(),
+        "new": later,
+    }
+    window.add([some("early", created_at=BORN.isoformat(), references=["new"])])
+    assert window.segments()[2].last_touched_at.isoformat() == later, "a touch never goes back in time"
+
+
+def test_what_was_referred_to_since_the_plan_stays(window: ContextWindow) -> None:
+    window.add([some("a", "noise " * 50, created_at=BORN.isoformat()), some("b", created_at=BORN.isoformat())])
+    plan = window.analyze(budget=30)
+    assert plan.planned == {"a"}
+    window.add([some("c", references=["a"])])
+    assert window.prune(plan_id=plan.plan_id).refused == {"a": "changed since the plan was made"}
+
+
+def test_a_deleted_window_is_in_the_trash_with_its_stash_and_comes_back(memory: Memory, home: Path) -> None:
+    window = memory.window("session")
+    window.add([some("a"), some("b"), some("kept", pinned=True), some("s")])
+    window.prune(["s"])
+    before = window.segments(stashed=True), window.state()
+    with pytest.raises(Unconfirmed, match="confirm=true"):
+        window.delete()
+    gone = window.delete(confirm=True)
+    assert [each.segment_id for each in gone.deleted] == ["a", "b", "s"]
+    assert gone.refused == {"kept": "pinned"}
+    assert active(window) == ["kept"]
+    assert window.search("some words").hits == ()
+    assert problems(home) == []
+    memory.undo(str(gone.receipt_id))
+    assert (window.segments(stashed=True), window.state()) == before
+    assert stashed(window) == ["s"]
+    assert problems(home) == []
+
+
+def test_the_list_of_windows_has_those_that_hold_anything(memory: Memory) -> None:
+    for name in ("two", "one", "none"):
+        memory.window(name).add([some("a"), some("b")])
+    memory.window("one").prune(["a"])
+    memory.window("none").delete(confirm=True)
+    assert [(row.project_id, row.segments, row.stashed) for row in memory.windows()] == [("one", 1, 1), ("two", 2, 0)]
+
+
+def test_clearing_the_workspace_clears_its_windows_and_can_be_undone(memory: Memory, home: Path) -> None:
+    window = memory.window("session")
+    memory.add("a note")
+    window.add([some("a"), some("pinned", pinned=True), some("s")])
+    window.prune(["s"])
+    before = window.segments(stashed=True), window.state()
+    receipt = memory.clear("DELETE ALL MEMORIES")
+    assert (receipt.totals.memories, receipt.totals.segments) == (1, 2)
+    assert active(window) == ["pinned"]
+    assert window.search("some words").hits == ()
+    assert problems(home) == []
+    assert memory.undo(receipt.id).totals.segments == 2
+    assert (window.segments(stashed=True), window.state()) == before
+    memory.clear("DELETE ALL MEMORIES")
+    assert memory.purge(older_than_days=0, confirm=True).segments == 2
+    assert problems(home) == []

@@ -200,6 +200,9 @@ INVARIANTS = {
     "project_miscounted": Invariant(
         "context window counts its segments wrongly", "context windows count their segments wrongly", "lost"
     ),
+    "project_behind": Invariant(
+        "context window has its next place taken", "context windows have their next place taken", "lost"
+    ),
     # plans and receipts
     "item_without_plan": Invariant("item of a plan has no plan", "items of a plan have no plan", "edges"),
     "plan_changed": Invariant(

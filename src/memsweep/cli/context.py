@@ -1,4 +1,4 @@
-"""memsweep context import, export, analyze, prune, restore, search, pin, unpin"""
+"""memsweep context import, export, analyze, prune, restore, search, pin, unpin, list, delete"""
 
 from __future__ import annotations
 
@@ -184,6 +184,34 @@ def unpin(
 ) -> None:
     """Let them be collected again."""
     _pin(segment_ids, False, project, workspace, as_json)
+
+
+@cli.command("list")
+def list_(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """The context windows of the workspace."""
+    answer = with_app(lambda app: report.windows(app.memory(workspace).windows()))
+
+    def words(console: Console) -> None:
+        for row in answer["windows"]:
+            held = f"{row['segments']:,} segments, {row['tokens']:,} tokens, {row['stashed']:,} in the stash"
+            console.print(f"{row['project_id']}  {held}", markup=False)
+        if not answer["windows"]:
+            console.print("No context window holds anything.")
+
+    show(answer, as_json, words)
+
+
+@cli.command("delete")
+def delete(
+    project: Annotated[str, Argument(metavar="PROJECT", help="The context window.")],
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Move a whole window and its stash to the trash; pinned segments stay."""
+    sure = yes or _sure(f"Move the window {harmless(project)} to the trash?", as_json)
+    answer = with_app(lambda app: report.pruned(_window(app, workspace, project).delete(confirm=sure)))
+    show(answer, as_json, lambda console: _moved(console, answer, answer["receipt_id"]))
 
 
 def _pin(segment_ids: list[str], pinned: bool, project: str, workspace: str, as_json: bool) -> None:

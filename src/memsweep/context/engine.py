@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 
 from memsweep.context.information import Lexicon
 from memsweep.context.mark import compute_reachability
@@ -141,16 +142,20 @@ def require_unique(segments: Sequence[ContextSegment]) -> None:
 
 
 def _reasons(parts: Parts, reachable: bool, replaced: Replacement | None) -> tuple[str, ...]:
-    reasons = [replaced.reason] if replaced else []
-    if not reachable:
-        reasons.append("no root leads to it")
-    if parts.recency < COLD_RECENCY:
-        reasons.append("untouched for more than its half-life")
-    if parts.references == 0:
-        reasons.append("nothing refers to it")
-    if parts.information < LITTLE_INFORMATION:
-        reasons.append("says little for its length")
-    return tuple(reasons) or ("least worth its tokens",)
+    little, cold = parts.information < LITTLE_INFORMATION, parts.recency < COLD_RECENCY
+    weak = _weaknesses(reachable, cold, parts.references == 0, little)
+    return (replaced.reason, *weak) if replaced else weak or ("least worth its tokens",)
+
+
+@cache
+def _weaknesses(reachable: bool, cold: bool, unreferenced: bool, little: bool) -> tuple[str, ...]:
+    found = {
+        "no root leads to it": not reachable,
+        "untouched for more than its half-life": cold,
+        "nothing refers to it": unreferenced,
+        "says little for its length": little,
+    }
+    return tuple(reason for reason, holds in found.items() if holds)
 
 
 def _action(segment: ContextSegment, parts: Parts, reachable: bool, replaced: Replacement | None) -> Action:

@@ -76,12 +76,17 @@ class ContextHeap:
         self._require_new(segment)
         self._window.put(segment)
         self._lexicon.add(segment)
+        for target in segment.references:
+            if target in self._window:
+                self.touch(target, now=segment.created_at)
         return self._changed(now)
 
     def touch(self, segment_id: str, *, now: datetime) -> None:
-        """It was used just now."""
+        """It was used just now, as what a new segment refers to is."""
         require_aware(now, "now")
-        self._window.change(replace(self._window[segment_id], last_touched_at=now))
+        segment = self._window[segment_id]
+        if segment.last_touched_at < now:
+            self._window.change(replace(segment, last_touched_at=now))
 
     def pin(self, segment_ids: Iterable[str]) -> None:
         self._set_pinned(segment_ids, True)

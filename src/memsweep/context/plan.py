@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from memsweep.errors import BadInput
 from memsweep.model.segment import PruningCandidate
@@ -41,7 +41,7 @@ def plan_to_free(
     if freed > target_tokens:
         taken, freed = _give_back(taken, freed, freed - target_tokens)
     if not confirm_delete:
-        taken = [replace(c, action="stash") if c.action == "delete" else c for c in taken]
+        taken = [c._replace(action="stash") if c.action == "delete" else c for c in taken]
     shortfall = max(0, target_tokens - freed)
     return PruningPlan(
         candidates=tuple(taken),

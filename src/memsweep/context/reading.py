@@ -52,8 +52,6 @@ _CUES_OF: Final = {
     word: tuple(cue for cue, words in CUE_WORDS.items() if word in words)
     for word in frozenset[str]().union(*CUE_WORDS.values())
 }
-_MEMORABLE_CHARS: Final = 40
-"""Longer pieces (encoded data, a line without spaces) hardly ever repeat."""
 CUE_LIMIT: Final = 6
 """More of one cue than this says nothing more; without it, long pastes would outbid everything."""
 
@@ -71,27 +69,33 @@ class Reading(NamedTuple):
     is_call: bool
 
 
-class _Piece(NamedTuple):
-    """What stands between two spaces."""
-
-    words: tuple[str, ...]
-    identifiers: tuple[str, ...]
-    cues: tuple[Cue, ...]
+_Special = tuple[tuple[str, ...], tuple[str, ...], tuple[Cue, ...]]
+"""What a piece holds beside its first word: more words, identifiers, cues. There are many of them, and plain tuples
+are the ones that Python's own collector need not visit."""
 
 
-class _Pieces(dict[str, _Piece]):
-    """Works a piece out once: conversations repeat themselves, and looking up is faster than any rule."""
+class _Pieces(dict[str, str]):
+    """The first word of what stands between two spaces, "" for none; what is more than that is in `special`.
 
-    def __missing__(self, text: str) -> _Piece:
-        raw = _WORD.findall(text)
-        piece = _Piece(
-            words=tuple(word for word in map(stem, raw) if word not in STOP_WORDS),
-            identifiers=tuple(filter(None, map(_identifier, _CANDIDATE.findall(text)))),
-            cues=tuple(cue for word in raw for cue in _cues(word)),
-        )
-        if len(text) <= _MEMORABLE_CHARS:
-            self[text] = piece
-        return piece
+    Each is worked out once: conversations repeat themselves, and looking up is faster than any rule.
+    """
+
+    def __init__(self) -> None:
+        self.special: dict[str, _Special] = {}
+
+    def __missing__(self, text: str) -> str:
+        words: list[str] = []
+        cues: list[Cue] = []
+        for word in _WORD.findall(text.lower().replace("’", "'")):
+            cues += _cues(word)
+            if word not in STOP_WORDS and (stemmed := _stem(word)) not in STOP_WORDS:
+                words.append(stemmed)
+        coded = _CANDIDATE.findall(text) if _CODED.search(text) else ()
+        identifiers = tuple(filter(None, map(_identifier, coded)))
+        if identifiers or cues or len(words) > 1:
+            self.special[text] = tuple(words[1:]), identifiers, tuple(cues)
+        self[text] = words[0] if words else ""
+        return self[text]
 
 
 class Reader:
@@ -102,7 +106,12 @@ class Reader:
 
     def words(self, text: str) -> Iterator[str]:
         """The stem of every word but stop words, repeats included."""
-        return (word for piece in map(self._pieces.__getitem__, text.split()) for word in piece.words)
+        pieces, special = self._pieces, self._pieces.special
+        for piece in text.split():
+            if word := pieces[piece]:
+                yield word
+            if piece in special:
+                yield from special[piece][0]
 
     def read(self, text: str) -> Reading:
         words, identifiers, cues = self._gather(text)
@@ -111,13 +120,14 @@ class Reader:
             prose = _FENCE.sub(" ", text)
             _, found, cues = self._gather(prose)
             prose_identifiers = len(found)
-        cues["name"] = len(set(_NAME.findall(prose)))
+        if names := _NAME.findall(prose):
+            cues["name"] = len(set(names))
         stripped = text.rstrip()
         return Reading(
             words=tuple(words),
             identifiers=tuple(identifiers),
             prose_identifiers=prose_identifiers,
-            cues={cue: min(CUE_LIMIT, count) for cue, count in cues.items()},
+            cues=cues,
             question_share=_question_share(prose) if "?" in prose else 0.0,
             code_share=1 - len(prose) / max(1, len(text)),
             ends_asking="?" in text[-120:],
@@ -125,16 +135,20 @@ class Reader:
         )
 
     def _gather(self, text: str) -> tuple[dict[str, None], dict[str, None], dict[Cue, int]]:
-        """Distinct words, distinct identifiers, counted cues; a plain loop, since reading is most of the work."""
-        words: dict[str, None] = {}
+        """Distinct words, distinct identifiers, counted cues; most pieces are one plain word and never loop here."""
+        pieces = text.split()
+        words = dict.fromkeys(map(self._pieces.__getitem__, pieces))
+        words.pop("", None)
         identifiers: dict[str, None] = {}
         cues: dict[Cue, int] = {}
-        for piece_words, piece_identifiers, piece_cues in map(self._pieces.__getitem__, text.split()):
-            for word in piece_words:
+        special = self._pieces.special
+        for piece in filter(special.__contains__, pieces):
+            more, named, hints = special[piece]
+            for word in more:
                 words[word] = None
-            for identifier in piece_identifiers:
+            for identifier in named:
                 identifiers[identifier] = None
-            for cue in piece_cues:
+            for cue in hints:
                 cues[cue] = cues.get(cue, 0) + 1
         return words, identifiers, cues
 
@@ -144,11 +158,8 @@ def _question_share(prose: str) -> float:
     return sum(1 for part in sentences if "?" in part[-3:]) / max(1, len(sentences))
 
 
-def stem(word: str) -> str:
-    """A word in lower case, without its commonest endings."""
-    word = word.lower().replace("’", "'")
-    if word in STOP_WORDS:
-        return word
+def _stem(word: str) -> str:
+    """A word in lower case without its commonest endings."""
     word = word.removesuffix("'s")
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
@@ -156,8 +167,7 @@ def stem(word: str) -> str:
     return word
 
 
-def _cues(raw: str) -> tuple[Cue, ...]:
-    word = raw.lower().replace("’", "'")
+def _cues(word: str) -> tuple[Cue, ...]:
     if word[0].isdigit():
         return ("number",)
     return _CUES_OF.get(word) or (("past",) if word.endswith("ed") and len(word) > 4 else ())

@@ -22,10 +22,12 @@ def read_references(segments: Sequence[ContextSegment]) -> References:
     forward: dict[str, tuple[str, ...]] = {}
     back: dict[str, list[str]] = {}
     for segment in segments:
+        if not segment.references:
+            continue
         own = segment.segment_id
-        targets = tuple(target for target in dict.fromkeys(segment.references) if target in known and target != own)
+        targets = [target for target in dict.fromkeys(segment.references) if target in known and target != own]
         if targets:
-            forward[own] = targets
+            forward[own] = tuple(targets)
         for target in targets:
             back.setdefault(target, []).append(own)
     return References(forward, {target: tuple(sources) for target, sources in back.items()})
@@ -54,7 +56,7 @@ class WeakLinks:
 
 def weak_keys(segment: ContextSegment) -> list[tuple[str, str]]:
     """The things a segment can share with others."""
-    keys = [("tag", tag) for tag in dict.fromkeys(segment.tags)]
+    keys = [("tag", tag) for tag in dict.fromkeys(segment.tags)] if segment.tags else []
     if segment.topic_id is not None:
         keys.append(("topic", segment.topic_id))
     if segment.file_path is not None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from math import log1p
+from typing import NamedTuple
 
 from memsweep.context.weights import Weights
 from memsweep.model.segment import ContextSegment
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(NamedTuple):
     """What `keep_score` is made of; every part is in [0, 1], and redundancy is the one that lowers."""
 
     information: float

@@ -181,6 +181,18 @@ class ContextWindow:
                 age_survivors(window, policy, window.active())
             return Swept(_change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id)
 
+    def delete(self, *, confirm: bool = False) -> Swept:
+        """The whole window with its stash to the trash, but for pins; undoing the receipt brings it back."""
+        if confirm is not True:
+            raise Unconfirmed("Deleting needs confirm=true; nothing was removed.")
+        acting = self._acting()
+        with self._writing(acting) as window:
+            before, live = window.state.tokens, window.live()
+            refused = {held.segment.segment_id: "pinned" for held in live if held.segment.pinned}
+            going = [(held, ("its window was deleted",)) for held in live if not held.segment.pinned]
+            left = take_out(window, acting, Leaving(delete=going), "window deleted", refused=refused)
+            return Swept(_change(window.state, before), (), left.deleted, (), (), refused, left.receipt_id)
+
     def pin(self, segment_ids: Sequence[str], pinned: bool = True) -> Swept:
         """Keep segments out of every collection, or let them go again."""
         acting = self._acting()

@@ -63,8 +63,7 @@ def _repeated(segments: Sequence[ContextSegment]) -> Found:
     latest: dict[str, str] = {}
     for segment in reversed(segments):
         if _is_output(segment) and len(segment.text) >= _SHORT_CHARS:
-            text = " ".join(segment.text.split())
-            later = latest.setdefault(text, segment.segment_id)
+            later = latest.setdefault(segment.text.strip(), segment.segment_id)
             if later != segment.segment_id:
                 yield segment.segment_id, Replacement(later, "repeated")
 
@@ -116,8 +115,10 @@ def _calls_made_again(segments: Sequence[ContextSegment]) -> Found:
     same_call: dict[str, str] = {}
     worked: dict[str, str] = {}
     for segment in reversed(segments):
+        if segment.role != "tool":
+            continue
         call = next((texts[ref] for ref in segment.references if ref in texts), "").strip()
-        if segment.role != "tool" or not call:
+        if not call:
             continue
         tool = call.split(maxsplit=1)[0]
         if _FAILED.search(segment.text[:200]):

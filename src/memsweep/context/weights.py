@@ -36,24 +36,30 @@ class Weights:
     """What the logarithm of the number of weak links counts for, in strong references."""
 
     # Information per token: what a segment says, over what it costs.
-    words: float = 0.24
-    novelty: float = 0.33
+    words: float = 0.32
+    novelty: float = 0.24
     """What the words count for that a segment was first to say, on top of `words`."""
-    identifiers: float = 0.6
-    prose_identifiers: float = 2.8
-    reuse: float = 0.01
+    identifiers: float = 0.76
+    prose_identifiers: float = 4.45
+    reuse: float = 0.04
     reuse_limit: int = 3
     cues: Mapping[str, float] = field(
-        default_factory=lambda: _table(self=1.0, past=3.0, time=3.9, name=3.4, number=5.4, choice=2.9, denial=2.0)
+        default_factory=lambda: _table(self=2.0, past=2.6, time=4.2, name=3.1, number=1.2, choice=2.0, denial=0.2)
     )
     speaker: Mapping[str, float] = field(
-        default_factory=lambda: _table(user=1.0, assistant=0.43, tool=1.12, call=1.38, system=1.0)
+        default_factory=lambda: _table(user=1.0, assistant=0.57, tool=1.08, call=1.11, system=1.0)
     )
     """Who says it; an assistant's tool call is a speaker of its own."""
-    question_damping: float = -0.13
-    answer_boost: float = 0.09
-    code_damping: float = -0.32
-    token_offset: float = 57.0
-    token_power: float = 1.02
+    question_damping: float = -0.08
+    answer_boost: float = 0.05
+    code_damping: float = -0.56
+    opening: float = 1.6
+    """What being long and early is worth: the plans that a session opens with are what it comes back to."""
+    opening_tokens: float = 400.0
+    """A segment of this length counts as half long."""
+    opening_places: float = 40.0
+    """After so many segments, half of the opening is over."""
+    token_offset: float = 30.0
+    token_power: float = 1.17
     half_information: float = 0.4
     """The density at which the information part is one half."""

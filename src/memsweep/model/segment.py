@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from memsweep.errors import BadInput
 from memsweep.model.tokens import estimate_tokens
@@ -67,8 +67,7 @@ _CLOSED: dict[str, tuple[object, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PruningCandidate:
+class PruningCandidate(NamedTuple):
     """A segment that could go; `compress` asks the agent for a summary to leave in its place."""
 
     segment_id: str

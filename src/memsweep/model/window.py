@@ -25,6 +25,16 @@ class WindowState:
     focus: Mapping[str, Any] = field(default_factory=dict)
 
 
+class WindowRow(NamedTuple):
+    """A window in a list of windows: how much is in it and in its stash."""
+
+    project_id: str
+    tokens: int
+    segments: int
+    stashed: int
+    counted_by: str
+
+
 class Held(NamedTuple):
     """A segment as it is kept; `place` is where it stands in the session, for ever."""
 

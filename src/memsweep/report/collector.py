@@ -58,6 +58,10 @@ class DeletedAnswer(TypedDict):
     message: str
 
 
+class ClearedAnswer(DeletedAnswer):
+    deleted_segments: int
+
+
 class TrashAnswer(TypedDict):
     items: list[dict[str, Any]]
     total: int
@@ -148,8 +152,12 @@ def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
         "deleted_chunks": totals.chunks,
         "deleted_entities": totals.entities,
         "deleted_relations": totals.relations,
-        "message": f"{_count(totals.memories, 'memory', 'memories')} {how}.",
+        "message": f"{_count(totals.memories, 'memory', 'memories')}{_and_segments(totals.segments)} {how}.",
     }
+
+
+def cleared(receipt: Receipt) -> ClearedAnswer:
+    return {**deleted(receipt), "deleted_segments": receipt.totals.segments}
 
 
 def undone(result: Undone) -> UndoAnswer:

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from memsweep.model.segment import ContextSegment, PruningCandidate
 from memsweep.model.times import iso
-from memsweep.model.window import Added, Analyzed, Change, Configured, Gone, StashFound, Swept, WorkingSet
+from memsweep.model.window import Added, Analyzed, Change, Configured, Gone, StashFound, Swept, WindowRow, WorkingSet
 
 _SHOWN_CHARS = 200
 _MOST_LISTED = 50
@@ -74,6 +74,10 @@ class CompressedAnswer(TokensAnswer):
     refused: list[dict[str, str]]
     receipt_id: str | None
     message: str
+
+
+class WindowsAnswer(TypedDict):
+    windows: list[dict[str, Any]]
 
 
 class WorkingSetAnswer(TokensAnswer):
@@ -162,6 +166,10 @@ def compressed(result: Swept) -> CompressedAnswer:
         "message": _what_went(result),
         **_tokens(result.change),
     }
+
+
+def windows(rows: Iterable[WindowRow]) -> WindowsAnswer:
+    return {"windows": [row._asdict() for row in rows]}
 
 
 def working_set(result: WorkingSet) -> WorkingSetAnswer:

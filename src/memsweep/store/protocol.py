@@ -16,7 +16,7 @@ from memsweep.model.plan import Draft as PlanDraft
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment
-from memsweep.model.window import Held, WindowState
+from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.graph_protocol import Atlas, Graph
 
 Embed = Callable[[Sequence[str]], list[bytes]]
@@ -191,7 +191,8 @@ class Collector(Protocol):
 class Segments(Protocol):
     """The context windows of a workspace. An open window is one transaction: all of it or nothing."""
 
-    def projects(self) -> list[str]: ...
+    def windows(self) -> list[WindowRow]:
+        """Those with segments, in the window or in the stash, by name."""
 
     def reading(self, project_id: str) -> AbstractContextManager[OpenWindow]:
         """A window as it is at one moment, or `NotFound`."""

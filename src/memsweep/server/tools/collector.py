@@ -85,9 +85,9 @@ def collector_tools(app: App) -> list[ToolRow]:
         purged = app.memory(workspace_id).purge(days, confirm=confirm)
         return report.purged(purged, app.purge_workspaces(days))
 
-    def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.DeletedAnswer:
+    def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.ClearedAnswer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""
-        return report.deleted(app.memory(workspace_id).clear(confirm_phrase))
+        return report.cleared(app.memory(workspace_id).clear(confirm_phrase))
 
     def pin(id: str, pinned: bool = True, workspace_id: str = "") -> report.PinAnswer:
         """Keep a memory or an entity out of every collection, or let it go again."""

@@ -150,6 +150,27 @@ def context_tools(app: App) -> list[ToolRow]:
         """What a window of this budget should hold, in order."""
         return report.working_set(app.memory(workspace_id).window(project_id).working_set(budget))
 
+    def context_list(workspace_id: str = "") -> report.WindowsAnswer:
+        """The context windows of a workspace."""
+        return report.windows(app.memory(workspace_id).windows())
+
+    def consent_to_all(context: Context, project_id: str, confirm: bool) -> Elicit[Consent] | Consent:
+        if not confirm or not can_ask(context):
+            return Consent(approve=True)
+        return Elicit(
+            f"Move all of context window {project_id!r} to the trash? This can be undone until it is purged.", Consent
+        )
+
+    def context_delete(
+        project_id: str,
+        agreed: Annotated[ElicitationResult[Consent], Resolve(consent_to_all)],
+        confirm: Confirm = False,
+        workspace_id: str = "",
+    ) -> report.PrunedAnswer:
+        """Move a whole window and its stash to the trash."""
+        granted(agreed)
+        return report.pruned(app.memory(workspace_id).window(project_id).delete(confirm=confirm))
+
     return [
         ToolRow(context_add),
         ToolRow(context_gc_analyze, repeats=True),
@@ -161,4 +182,6 @@ def context_tools(app: App) -> list[ToolRow]:
         ToolRow(context_restore, repeats=True),
         ToolRow(context_compress, profile="full"),
         ToolRow(context_working_set, reads=True, profile="full"),
+        ToolRow(context_list, reads=True, profile="full"),
+        ToolRow(context_delete, destroys=True, profile="full"),
     ]

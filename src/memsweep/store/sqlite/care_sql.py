@@ -94,6 +94,9 @@ _COUNTS = """
             count(*) filter (where stash is not null)
      from segment where segment.project = project.id and trash is null)"""
 _IS_MISCOUNTED = f"(tokens, segments, stashed) is not {_COUNTS}"
+# The next segment would stand where one stands already, and adding would fail for ever.
+_LAST_PLACE = "(select max(place) from segment where segment.project = project.id)"
+_IS_BEHIND = f"places <= coalesce({_LAST_PLACE}, -1)"
 _IS_VALID = "trash is null and invalid_at is null"
 
 CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
@@ -146,6 +149,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "scope_missing": f"select path from code_file where scope is not null and {_no('code_scope', 'code_file.scope')}",
     "project_missing": f"select uid from segment where {_no('project', 'segment.project')}",
     "project_miscounted": f"select uid from project where {_IS_MISCOUNTED}",
+    "project_behind": f"select uid from project where {_IS_BEHIND}",
     "receipt_missing": f"select format('receipt %d', number) from ({_LOST_RECEIPTS})",
     "purged_but_there": f"""
         select uid from receipt where purged_at is not null and id in (select number from ({_TRASH_NUMBERS}))""",
@@ -248,6 +252,7 @@ CURES: dict[str, tuple[str, ...]] = {
         f"""insert into project (id, uid, created_at) select distinct project, format('lost-%d', project), :now
             from segment where {_no("project", "segment.project")}""",
         f"update project set (tokens, segments, stashed) = {_COUNTS} where {_IS_MISCOUNTED}",
+        f"update project set places = {_LAST_PLACE} + 1 where {_IS_BEHIND}",
         f"update code_file set scope = null where scope is not null and {_no('code_scope', 'code_file.scope')}",
         f"""insert into receipt (id, uid, action, strategy, actor, created_at)
             select number, format('rcpt_lost%d', number), 'lost', 'lost', :actor, :now from ({_LOST_RECEIPTS})""",

@@ -7,6 +7,8 @@ FIND_PROJECT = """
     from project where uid = ?"""
 ADD_PROJECT = "insert into project (uid, created_at) values (?, ?) on conflict (uid) do nothing"
 PROJECTS = "select uid from project order by uid"
+WINDOWS = """
+    select uid, tokens, segments, stashed, counted_by from project where segments + stashed > 0 order by uid"""
 SAVE_PROJECT = """
     update project set tokens = :tokens, segments = :segments, stashed = :stashed, changes = :changes,
         full_from = :full_from, counted_by = :counted_by, config = :config, focus = :focus, places = :places,
@@ -56,12 +58,19 @@ MATCHES = """
 # What the collector counts about a segment is no change of the segment: its version stays.
 SET_AGE = "update segment set gc_survival_count = ?, generation = ? where id = ?"
 SET_TURN = "update segment set turn = ? where id = ?"
+TOUCH = """
+    update segment set last_touched_at = :at, version = version + 1
+    where project = :project and uid = :uid and stash is null and trash is null and last_touched_at < :at"""
 SET_PINNED = "update segment set pinned = ?, version = version + 1 where id = ?"
 STASH = "update segment set stash = ?, version = version + 1 where id = ?"
 RESTORE = "update segment set stash = null, turn = ?, version = version + 1 where id = ?"
 UNINDEX_TEXT = """
     insert into segment_fts (segment_fts, rowid, text) select 'delete', id, text from segment_text where id = ?"""
 TRASH = "update segment set trash = ? where id = ?"
+UNINDEX_UNPINNED = """
+    insert into segment_fts (segment_fts, rowid, text) select 'delete', segment.id, segment_text.text
+    from segment join segment_text on segment_text.id = segment.id where trash is null and pinned = 0"""
+TRASH_UNPINNED = "update segment set trash = ? where trash is null and pinned = 0"
 
 PLAN_ITEMS = """
     select item.key, item.version, item.reason, item.evidence, segment.uid from plan_item as item
@@ -82,10 +91,10 @@ FREE_LINKS = "delete from segment_link where source in (select id from segment w
 FREE_SEGMENTS = "delete from segment where trash = ?"
 # Words of removed segments stay in the full text until its parts are merged.
 MERGE_WORDS = "insert into segment_fts (segment_fts) values ('optimize')"
-RECOUNT = """
+RECOUNT_ALL = """
     update project set (tokens, segments) = (
         select coalesce(sum(tokens), 0), count(*) from segment
         where segment.project = project.id and stash is null and trash is null),
     stashed = (select count(*) from segment
-        where segment.project = project.id and stash is not null and trash is null)
-    where id = ?"""
+        where segment.project = project.id and stash is not null and trash is null)"""
+RECOUNT = f"{RECOUNT_ALL} where id = ?"

@@ -14,7 +14,7 @@ from memsweep.errors import NotFound
 from memsweep.model.plan import Draft, Plan, PlanItem
 from memsweep.model.segment import ContextSegment
 from memsweep.model.times import from_micros, to_micros
-from memsweep.model.window import Held, WindowState
+from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.sqlite import context_sql, gc_sql, plans, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.words import any_of, words_of
@@ -29,9 +29,9 @@ class SqliteSegments:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def projects(self) -> list[str]:
+    def windows(self) -> list[WindowRow]:
         with self._pool.reading() as db:
-            return [name for (name,) in db.execute(context_sql.PROJECTS)]
+            return [WindowRow(*found) for found in db.execute(context_sql.WINDOWS)]
 
     @contextmanager
     def reading(self, project_id: str) -> Iterator[SqliteWindow]:
@@ -132,10 +132,15 @@ class SqliteWindow:
             self._db.execute(context_sql.INDEX_TEXT, (key,))
             links = [(self._key, target, key) for target in segment.references]
             self._db.executemany(context_sql.ADD_LINK, links)
+            self._touch(segment.references, segment.created_at)
             self._places += 1
             self.state.tokens += segment.tokens
             self.state.segments += 1
             self.state.changes += 1
+
+    def _touch(self, segment_ids: Iterable[str], at: datetime) -> None:
+        values = {"project": self._key, "at": to_micros(at)}
+        self._db.executemany(context_sql.TOUCH, [{**values, "uid": own} for own in segment_ids])
 
     def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
         rows = ((segment.gc_survival_count, segment.generation, key) for key, segment in survivors)
@@ -213,6 +218,15 @@ def put_back(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, st
     db.executemany(context_sql.RECOUNT, touched)
     conflicts = [(uid, "a segment with its id was added meanwhile") for _, uid in clashes]
     return len(back) + len(unstashed), conflicts
+
+
+def clear(db: apsw.Connection, receipt: int) -> int:
+    """Everything of every window to the trash but pins; how many."""
+    db.execute(context_sql.UNINDEX_UNPINNED)
+    db.execute(context_sql.TRASH_UNPINNED, (receipt,))
+    moved = int(db.changes())
+    db.execute(context_sql.RECOUNT_ALL)
+    return moved
 
 
 def free(db: apsw.Connection, receipt: int) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -52,6 +53,8 @@ def apply(
         _check(db, gc_sql.COUNT_DOOMED_RELATIONS, check, "relations")
     skipped = _skipped(db, plan)
     totals = _move(db, receipt)
+    if action == "clear":
+        totals = replace(totals, segments=segments.clear(db, receipt))
     db.execute(gc_sql.FILL_RECEIPT, (_counts(totals), to_json(skipped), receipt))
     db.execute(gc_sql.USE_PLAN, (receipt, plan))
     return Receipt(uid, plan_id, strategy, totals, tuple(skipped), now)
@@ -124,6 +127,7 @@ def _counts(totals: Totals) -> str:
             "chunks": totals.chunks,
             "entities": totals.entities,
             "relations": totals.relations,
+            **({"segments": totals.segments} if totals.segments else {}),
         }
     )
 

@@ -1,0 +1,48 @@
+"""The figures of docs/forgetting.md belong to the policy that is shipped."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+
+from tests.house.tree import ROOT
+
+
+@pytest.fixture(scope="module")
+def record():
+    spec = importlib.util.spec_from_file_location("record", ROOT / "benchmarks" / "record.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return json.loads((ROOT / "docs" / "forgetting.json").read_text(encoding="utf-8"))
+
+
+def test_the_figures_were_measured_on_this_policy(record, figures):
+    again = (
+        "benchmarks/retention.py --record docs/forgetting.json measures again, benchmarks/record.py prints the tables"
+    )
+    assert figures["policy_digest"] == record.policy_digest(), again
+
+
+def test_the_tables_of_the_page_are_the_figures(record, figures):
+    page = (ROOT / "docs" / "forgetting.md").read_text(encoding="utf-8")
+    assert "\n".join(record.markdown(figures)) in page
+
+
+def test_every_line_of_the_policy_counts(record, tmp_path, monkeypatch):
+    before = record.policy_digest()
+    for name in record.POLICY:
+        copy = tmp_path / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes((record.SOURCES / name).read_bytes())
+    monkeypatch.setattr(record, "SOURCES", tmp_path)
+    assert record.policy_digest() == before
+    with (tmp_path / record.POLICY[-1]).open("ab") as file:
+        file.write(b"# changed\n")
+    assert record.policy_digest() != before
