@@ -35,14 +35,14 @@ MEMORIES_BY_HASH = """
 KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
 THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
 CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN c.key ORDER BY h.index"
-ENTITIES_NAMED = """
-    UNWIND $names AS name MATCH (e:Entity {name_key: name})
-    RETURN e.key, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version ORDER BY e.key"""
+_ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version"
+ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RETURN {_ENTITY} ORDER BY e.key"
+ENTITIES_OF_IDS = f"UNWIND $ids AS id MATCH (e:Entity {{id: id}}) RETURN {_ENTITY}"
 NAMES_SEEN = """
     UNWIND $names AS name MATCH (n:NameSeen {name_key: name}) RETURN n.name_key, n.name, n.evidence, n.chunks"""
 RELATIONS_FROM = """
     UNWIND $subjects AS subject MATCH (s:Entity {key: subject})-[r:RELATED_TO]->(o:Entity) WHERE r.invalid_at IS NULL
-      AND r.relation_key IN $relations AND o.key IN $objects
+      AND r.relation_key IN $relations AND ($objects IS NULL OR o.key IN $objects)
     RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
 ADD_THREAD = "CREATE (n:Thread) SET n = row"
 SET_LAST_PLACE = "MATCH (t:Thread {key: row.key}) SET t.last = row.last"

@@ -48,10 +48,19 @@ class Names:
         if not wanted:
             return
         self._by_name |= {name: [] for name in wanted}
-        for key, name, kind, handed_in, last_seen, *rest in self._tx.ask(cypher.ENTITIES_NAMED, names=wanted):
-            pinned, version = rest
-            props = {"name_key": name, "type_key": kind, "handed_in": handed_in, "last_seen": last_seen}
-            self._remember(Known(key, {**props, "key": key, "pinned": pinned, "version": version}))
+        for row in self._tx.ask(cypher.ENTITIES_NAMED, names=wanted):
+            self._remember(_known(row))
+
+    def load_ids(self, ids: Iterable[str]) -> dict[str, Known]:
+        """Entities by id; what is known of them already stays the same object."""
+        found = {}
+        for row in self._tx.ask(cypher.ENTITIES_OF_IDS, ids=sorted(set(ids))):
+            entity = _known(row)
+            place = entity.props["name_key"], entity.props["type_key"]
+            if place not in self._known:
+                self._known[place] = entity
+            found[entity.props["id"]] = self._known[place]
+        return found
 
     def find(self, thing: NamedThing) -> Known | None:
         return self._known.get((name_key(thing.name), name_key(thing.type)))
@@ -91,22 +100,28 @@ class Names:
         self._by_name.setdefault(entity.props["name_key"], []).append(entity)
 
 
+def _known(row: list[Any]) -> Known:
+    names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version")
+    return Known(row[0], dict(zip(names, row, strict=True)))
+
+
 Ends = tuple[int, str, int]
 
 
 class Relations:
     """The current relations between some entities, by their ends and kind."""
 
-    def __init__(self, tx: Change, wanted: Iterable[Ends]) -> None:
+    def __init__(self, tx: Change, wanted: Iterable[Ends], *, to_anything: bool = False) -> None:
         self._tx = tx
         self._known: dict[Ends, Known] = {}
+        self._closed: list[tuple[Ends, Known]] = []
         ends = set(wanted)
         if not ends:
             return
         values = {
             "subjects": sorted({subject for subject, _, _ in ends}),
             "relations": sorted({kind for _, kind, _ in ends}),
-            "objects": sorted({target for _, _, target in ends}),
+            "objects": None if to_anything else sorted({target for _, _, target in ends}),
         }
         names = ("id", "weight", "last_seen", "evidence", "handed_in")
         for subject, kind, target, key, *rest in tx.ask(cypher.RELATIONS_FROM, **values):
@@ -134,8 +149,17 @@ class Relations:
         made = self._known[ends] = Known(key, props, is_new=True)
         return made
 
+    def close_others(self, ends: Ends, at: int) -> list[str]:
+        """End what the subject has of this kind with anything else; the ids of those."""
+        others = [each for each in self._known if each[:2] == ends[:2] and each[2] != ends[2]]
+        for other in sorted(others, key=lambda each: self._known[each].key):
+            relation = self._known.pop(other)
+            relation.change(invalid_at=at)
+            self._closed.append((other, relation))
+        return [relation.props["id"] for _, relation in self._closed[len(self._closed) - len(others) :]]
+
     def write(self) -> None:
-        known = sorted(self._known.items(), key=lambda item: item[1].key)
+        known = sorted([*self._known.items(), *self._closed], key=lambda item: item[1].key)
         added = [{"subject": s, "object": o, "set": each.props} for (s, _, o), each in known if each.is_new]
         self._tx.do(cypher.ADD_RELATION, added)
         changed = [each for _, each in known if each.set and not each.is_new]

@@ -7,17 +7,16 @@ chunks add up to about half of all.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 
 from memsweep.store.falkor import cypher
+from memsweep.store.falkor.matching import score, weight_of
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.words import MAX_WORDS, any_of, terms_of_word, words_of
 
 _SMALL = 5000  # below this many chunks every word is used
 _POSTINGS_SHARE = 0.5
-_K, _B = 1.2, 0.75
 
 
 class Ranking:
@@ -57,14 +56,6 @@ class Ranking:
         terms = {key: text.split(" ") for key, text in texts.items()}
         usual = sum(map(len, terms.values())) / max(1, len(terms))
         total = max(self._counted_at, *words.values()) if words else 0
-        weights = {word: max(1e-6, math.log((total - n + 0.5) / (n + 0.5))) for word, n in words.items()}
+        weights = {word: weight_of(total, having) for word, having in words.items()}
         parts = {word: terms_of_word(word) for word in words}
-        return {key: _score(Counter(found), len(found) / usual, weights, parts) for key, found in terms.items()}
-
-
-def _score(counts: Counter[str], length: float, weights: dict[str, float], parts: dict[str, Sequence[str]]) -> float:
-    score = 0.0
-    for word, weight in weights.items():
-        times = min(counts[part] for part in parts[word])
-        score += weight * times * (_K + 1) / (times + _K * (1 - _B + _B * length))
-    return score
+        return {key: score(Counter(found), len(found) / usual, weights, parts) for key, found in terms.items()}

@@ -16,8 +16,8 @@ SCHEMA = 1
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE INDEX FOR (n:Memory) ON (n.key, n.id, n.content_hash, n.stale, n.source, n.created_at,"
-        " n.last_seen_at, n.root, n.language)",
-        "CREATE INDEX FOR (n:TrashedMemory) ON (n.key, n.id, n.trash)",
+        " n.last_seen_at, n.root, n.path, n.language, n.thread)",
+        "CREATE INDEX FOR (n:TrashedMemory) ON (n.key, n.id, n.trash, n.root, n.thread)",
         "CREATE INDEX FOR (n:Chunk) ON (n.key, n.id, n.stream)",
         "CREATE INDEX FOR (n:TrashedChunk) ON (n.key, n.trash)",
         "CREATE INDEX FOR (n:Embedding) ON (n.key)",

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
 from memsweep.errors import ModelMismatch
+from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
-from memsweep.model.times import from_micros
-from memsweep.store.falkor import cypher, reembedding, searching, words, writing
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
@@ -114,6 +115,38 @@ class FalkorStore:
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)
+
+    def code_files(self, root: str) -> list[KnownFile]:
+        return code.known_files(self._graph, root)
+
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        return code.chunk_hashes(self._graph, memory_ids)
+
+    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+        rows = self._graph.ask(gc_cypher.BURIED, hashes=[digest.hex() for digest in hashes])
+        return {bytes.fromhex(digest) for (digest,) in rows}
+
+    def write_files(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: Callable[[str], str],
+    ) -> None:
+        dropped: list[int] = []
+        with self._writing_vectors() as tx:
+            writing.claim_model(tx, model)
+            dropped += code.write_files(tx, root, files, to_micros(now), new_id)
+        if dropped:
+            self._vectors.remove(self._graph.meta()["generation"], dropped)
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._graph.writing() as tx:
+            code.end_run(tx, run, now)
+
+    def code_totals(self, root: str) -> CodeTotals:
+        return code.totals(self._graph, root)
 
     def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
         self._begin_stage(model)
