@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
-from memsweep.errors import Unconfirmed
+from memsweep.errors import BadSetting, Unconfirmed
 from memsweep.memory import Memory
 from memsweep.model.care import Restored
 from memsweep.model.ids import check_name
 from memsweep.model.memory import Workspace
 from memsweep.model.plan import Totals, Undone
-from memsweep.model.text import check_text
+from memsweep.model.text import check_text, without_password
 from memsweep.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -98,6 +98,8 @@ class App:
 
     @cached_property
     def engine(self) -> Engine:
+        if self.settings.store:
+            return _falkor(self.settings.store)
         from memsweep.store.sqlite.engine import SqliteEngine
 
         return SqliteEngine(self.settings.home)
@@ -141,14 +143,26 @@ class App:
             self.local_model.embed(["warm"])
         import numkong  # noqa: F401
 
-        import memsweep.remember.recall
-        import memsweep.store.sqlite.engine  # noqa: F401
+        import memsweep.remember.recall  # noqa: F401
+
+        _ = self.engine
 
     def close(self) -> None:
         if "sandbox" in self.__dict__:
             self.sandbox.close()
         if "engine" in self.__dict__:
             self.engine.close()
+
+
+def _falkor(url: str) -> Engine:
+    try:
+        from memsweep.store.falkor.engine import FalkorEngine
+    except ImportError as error:
+        raise BadSetting(
+            f"store {without_password(url)!r} needs the package {error.name!r}, which is not installed.",
+            hint="Install it with: pip install 'memsweep[falkor]'",
+        ) from None
+    return FalkorEngine(url)
 
 
 def make_app(settings: Settings | None = None, actor: str = "library") -> App:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from memsweep.errors import BadSetting
 from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
@@ -27,6 +28,7 @@ EXAMPLE = """\
 # memsweep.toml: every setting with its default. The environment wins: MEMSWEEP_HOME, MEMSWEEP_EMBEDDING_MODEL, …
 
 # home = ""                     # where memories live; empty means the platform's data folder
+# store = ""                    # empty means files in home; or falkor://user:password@host:6379 (falkors:// for TLS)
 # workspace = "default"         # what an empty workspace id means
 # log_level = "WARNING"         # DEBUG, INFO, WARNING or ERROR
 
@@ -143,6 +145,7 @@ class Settings:
     """Everything that can be set, with its default."""
 
     home: Path = Path()
+    store: str = ""
     workspace: str = DEFAULT_WORKSPACE
     log_level: str = "WARNING"
     embedding: Embedding = field(default_factory=Embedding)
@@ -158,7 +161,7 @@ class Settings:
         values = asdict(self)
         del values["api_key"]
         values["embedding"]["url"] = without_password(self.embedding.url)
-        return {**values, "home": str(self.home)}
+        return {**values, "home": str(self.home), "store": without_password(self.store)}
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -192,6 +195,7 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         )
     return Settings(
         home=_home(settings.home),
+        store=_checked_store(settings.store),
         workspace=settings.workspace,
         log_level=_one_of(settings.log_level.upper(), ("DEBUG", "INFO", "WARNING", "ERROR"), "log_level"),
         embedding=embedding,
@@ -225,6 +229,21 @@ def _home(given: Path) -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("memsweep", appauthor=False)
+
+
+def _checked_store(url: str) -> str:
+    """Empty, or the address of a server; an address that cannot be read is refused without showing its password."""
+    try:
+        parts = urlsplit(url)
+        well_formed = not url or (parts.scheme in ("falkor", "falkors") and bool(parts.hostname) and parts.port != 0)
+    except ValueError:
+        well_formed = False
+    if not well_formed:
+        raise BadSetting(
+            f"store {without_password(url)!r} is not an address.",
+            hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS.",
+        )
+    return url
 
 
 def _checked_embedding(embedding: Embedding) -> Embedding:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import secrets
 import threading
 from datetime import datetime
@@ -18,12 +19,14 @@ from memsweep.errors import AlreadyExists, NotFound, StoreCorrupt, StoreTooNew, 
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import cypher
+from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import to_json
 
+_GRAPH = re.compile(r"}:[0-9a-f]{16}$")
 # Both keys are in one slot, and a script is done whole.
 _HIDE = """
     if redis.call('hget', KEYS[1], 'graph') ~= ARGV[1] then return 0 end
@@ -41,11 +44,26 @@ class FalkorEngine:
         self.link = Link(url)
         self._stores: dict[str, FalkorStore] = {}
         self._lock = threading.Lock()
+        self.keeper = FalkorHomeKeeper(self)
 
     def workspaces(self) -> list[Workspace]:
+        return [_workspace(name, entry) for name, entry in self._entries()]
+
+    def graphs(self) -> dict[str, str]:
+        """The graph of each workspace."""
+        return {name: entry["graph"] for name, entry in self._entries()}
+
+    def all_graphs(self) -> list[tuple[str, str]]:
+        """Every graph of this prefix, whether an entry leads to it or not, with the name that is in its own."""
+        keys = sorted(key for key in self.link.keys("{*}:*") if _GRAPH.search(key))
+        return [(key.split("{", 1)[1].split("}", 1)[0], key) for key in keys]
+
+    def has_graph(self, graph: str) -> bool:
+        return bool(self.link.read("EXISTS", graph))
+
+    def _entries(self) -> list[tuple[str, dict[str, str]]]:
         names = sorted(key.split("{", 1)[1][:-1] for key in self.link.keys("{*}"))
-        found = [(name, self._entry(name)) for name in names]
-        return [_workspace(name, entry) for name, entry in found if entry]
+        return [(name, entry) for name in names if (entry := self._entry(name))]
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         if self._entry(workspace_id):
@@ -153,7 +171,7 @@ class FalkorEngine:
 
     def _checked(self, workspace_id: str, entry: dict[str, str]) -> Graph:
         graph = Graph(self.link, entry["graph"])
-        if not self.link.read("EXISTS", graph.name):
+        if not self.has_graph(graph.name):
             raise StoreCorrupt(
                 f"the graph of workspace {workspace_id!r} is missing: {graph.name}.",
                 hint="Restore a backup with --replace, or delete the workspace.",

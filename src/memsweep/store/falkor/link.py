@@ -164,7 +164,7 @@ def change_command(graph: str, query: str, values: dict[str, Any]) -> Command:
 
 def plain(error: Exception, where: str) -> errors.MemsweepError:
     """What a server's refusal means, and what to do about it."""
-    said = str(error)
+    said = str(error).rpartition("caused error: ")[2]  # what was sent stays out of it
     for kinds, words, make in _REFUSALS:
         if (kinds and isinstance(error, kinds)) or any(word in said for word in words):
             return make(where, said[:160])

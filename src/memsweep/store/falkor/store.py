@@ -13,7 +13,11 @@ from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, New
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
+from memsweep.store.falkor.collector import FalkorCollector
+from memsweep.store.falkor.graph import FalkorGraph
+from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.protocol import Embed
@@ -27,6 +31,10 @@ class FalkorStore:
         self._graph = graph
         self._vectors = VectorSet(graph)
         self._ranking = Ranking(graph)
+        self.collector = FalkorCollector(graph, self._vectors)
+        self.segments = FalkorSegments(graph)
+        self.graph = FalkorGraph(graph)
+        self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
         return writing.model_of(self._graph.meta())

@@ -118,8 +118,8 @@ FREE_THREAD = """
 FREE_ROOT = """
     MATCH (t:CodeRoot {path: row}) OPTIONAL MATCH (m:Memory {root: row}) WITH row, t, count(m) AS live
     OPTIONAL MATCH (g:TrashedMemory {root: row}) WITH row, t, live, count(g) AS gone
-    OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live + gone + count(s) AS held
-    WHERE held = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
+    OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
+    WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
 FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) MATCH (i:PlanItem {plan: p.key}) DELETE i"
 SET_PURGED = "MATCH (r:Receipt {key: row.key}) SET r.purged_at = row.at"
 
