@@ -6,20 +6,22 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
-from memsweep.errors import BadSetting, Unconfirmed
+from memsweep.errors import BadInput, BadSetting, Unconfirmed
 from memsweep.memory import Memory
 from memsweep.model.care import Restored
 from memsweep.model.ids import check_name
 from memsweep.model.memory import Workspace
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
-from memsweep.settings import Settings, load_settings
+from memsweep.settings import Settings, load_settings, stored_at
 
 if TYPE_CHECKING:
     from memsweep.code.exclude import Exclusions
@@ -91,6 +93,31 @@ class App:
             actor=self.actor,
             now=now(),
         )
+
+    def copy_workspace(
+        self,
+        workspace_id: str,
+        source: str,
+        target: str,
+        *,
+        replace: bool = False,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Restored:
+        """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`; empty: the settings'."""
+        origin, there = (App(stored_at(self.settings, where), self._actor) for where in (source, target))
+        try:
+            if (origin.settings.store, origin.settings.home) == (there.settings.store, there.settings.home):
+                raise BadInput("the copy would replace itself.", hint="Name two different stores in --from and --to.")
+            with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
+                path = os.path.join(folder, "copy")
+                origin.memory(workspace_id).backup(path)
+                progress(1, 2)
+                copied = there.restore(path, workspace_id, replace=replace)
+            progress(2, 2)
+            return copied
+        finally:
+            origin.close()
+            there.close()
 
     def purge_workspaces(self, older_than_days: float) -> int:
         """Free workspaces that were deleted so long ago; how many."""
@@ -170,8 +197,6 @@ def make_app(settings: Settings | None = None, actor: str = "library") -> App:
 
 
 def check_description(text: str) -> str:
-    from memsweep.errors import BadInput
-
     if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
         raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
     return check_text(text, "description") if text.strip() else ""

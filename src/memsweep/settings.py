@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 from urllib.parse import urlsplit
@@ -162,6 +162,14 @@ class Settings:
         del values["api_key"]
         values["embedding"]["url"] = without_password(self.embedding.url)
         return {**values, "home": str(self.home), "store": without_password(self.store)}
+
+
+def stored_at(settings: Settings, where: str) -> Settings:
+    """The same settings with another store: `sqlite`, `sqlite:FOLDER` or an address; empty changes nothing."""
+    kind, _, folder = where.partition(":")
+    if kind == "sqlite":
+        return replace(settings, store="", home=_expanded(folder).absolute() if folder else settings.home)
+    return replace(settings, store=_checked_store(where)) if where else settings
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:

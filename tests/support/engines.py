@@ -9,10 +9,14 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from memsweep.store.protocol import Engine
 from tests.support import falkor
 
 ENGINES = ("sqlite", "falkor") if falkor.can_run() else ("sqlite",)
+on_every_engine = pytest.mark.parametrize("engine_kind", ENGINES)
+"""For tests whose `make`, `app` or `memory` may be of any engine."""
 
 
 @cache

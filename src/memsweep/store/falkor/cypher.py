@@ -15,6 +15,7 @@ from memsweep.model.times import to_micros
 # the workspace and its transactions
 MAKE_WORKSPACE = "CREATE (w:Workspace) SET w = $meta"
 META = "MATCH (w:Workspace) RETURN properties(w)"
+UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'OPERATIONAL' RETURN count(status)"
 COUNT_NODES = "MATCH (n) RETURN count(n)"
 
 

@@ -12,10 +12,11 @@ import json
 import re
 import secrets
 import threading
+import time
 from datetime import datetime
 from typing import Any
 
-from memsweep.errors import AlreadyExists, NotFound, StoreCorrupt, StoreTooNew, UnknownWorkspace
+from memsweep.errors import AlreadyExists, NotFound, StoreBusy, StoreCorrupt, StoreTooNew, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import cypher
@@ -26,6 +27,7 @@ from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import to_json
 
+_INDEX_SECONDS = 30.0
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
 # Both keys are in one slot, and a script is done whole.
 _HIDE = """
@@ -147,6 +149,7 @@ class FalkorEngine:
         }
         self.link.change(graph.name, cypher.MAKE_WORKSPACE, meta=meta)
         self.link.send_all([("GRAPH.QUERY", graph.name, index) for step in MIGRATIONS for index in step])
+        _wait_for_indexes(graph)
         return graph
 
     def enter(self, workspace: Workspace, graph: Graph) -> bool:
@@ -196,6 +199,17 @@ class FalkorEngine:
             f"workspace {workspace_id!r} does not exist; known workspaces: {known}.",
             hint="Adding a memory to it creates it.",
         )
+
+
+def _wait_for_indexes(graph: Graph) -> None:
+    """An index is made in the background, and a full text that is not ready finds nothing."""
+    deadline = time.monotonic() + _INDEX_SECONDS
+    while graph.ask(cypher.UNREADY_INDEXES)[0][0]:
+        if time.monotonic() > deadline:
+            raise StoreBusy(
+                f"the indexes of {graph.name} were not ready after {_INDEX_SECONDS:g} s.", hint="Try again."
+            )
+        time.sleep(0.002)
 
 
 def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 Row = list[Any]
+_NOWHERE = "\U0010fffe\U0010ffff"
 _NULL, _STRING, _INTEGER, _BOOLEAN, _DOUBLE, _ARRAY, _MAP = 1, 2, 3, 4, 5, 6, 10
 
 
@@ -25,7 +26,8 @@ def literal(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        # Nothing that is stored has a NUL, and the server takes none: a value with one is found nowhere.
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\0", _NOWHERE) + '"'
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
