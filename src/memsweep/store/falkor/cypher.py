@@ -42,7 +42,8 @@ ENTITIES_OF_IDS = f"UNWIND $ids AS id MATCH (e:Entity {{id: id}}) RETURN {_ENTIT
 NAMES_SEEN = """
     UNWIND $names AS name MATCH (n:NameSeen {name_key: name}) RETURN n.name_key, n.name, n.evidence, n.chunks"""
 RELATIONS_FROM = """
-    UNWIND $subjects AS subject MATCH (s:Entity {key: subject})-[r:RELATED_TO]->(o:Entity) WHERE r.invalid_at IS NULL
+    UNWIND $subjects AS subject MATCH (s:Entity {key: subject}) WITH s
+    MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
       AND r.relation_key IN $relations AND ($objects IS NULL OR o.key IN $objects)
     RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
 ADD_THREAD = "CREATE (n:Thread) SET n = row"
@@ -167,7 +168,9 @@ def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, d
 def live_of(where: str, *more: str) -> str:
     """Which of some chunks are live and pass, and more of what they are."""
     fields = ", ".join(("c.key", *more))
-    return f"UNWIND $keys AS key MATCH (c:Chunk {{key: key}})<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN {fields}"
+    # With the condition in the first MATCH the server would begin at every memory.
+    found = "UNWIND $keys AS key MATCH (c:Chunk {key: key}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
+    return f"{found} WHERE {where} RETURN {fields}"
 
 
 def newest(where: str) -> str:
@@ -176,6 +179,6 @@ def newest(where: str) -> str:
 
 def at_places(where: str) -> str:
     return (
-        "UNWIND $places AS place MATCH (c:Chunk {stream: place[0]})<-[:HAS_CHUNK]-(m:Memory)"
-        f" WHERE c.stream_position = place[1] AND {where} RETURN c.key, c.stream, c.stream_position"
+        "UNWIND $places AS place MATCH (c:Chunk {stream: place[0]}) WHERE c.stream_position = place[1] WITH c"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.stream, c.stream_position"
     )

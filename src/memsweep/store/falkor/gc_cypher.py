@@ -80,7 +80,9 @@ CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {key: key})-[:HAS_CHUNK]->(c:Ch
 STATED_BY = """
     UNWIND $keys AS key MATCH (m:Memory {key: key})-[s:STATES]->() WITH DISTINCT s.relation AS relation
     MATCH (a)-[r:RELATED_TO {key: relation}]->(b) WHERE NOT r.handed_in RETURN r.key, a.key, b.key"""
-LIVE_SOURCES = "UNWIND $keys AS key MATCH (m:Memory)-[:STATES {relation: key}]->() RETURN key, m.key"
+LIVE_SOURCES = """
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m WHERE m.trash IS NULL
+    RETURN key, m.key"""
 MENTIONED_BY = """
     UNWIND $keys AS key MATCH (e:Entity {key: key})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
     RETURN DISTINCT e.key, m.key"""

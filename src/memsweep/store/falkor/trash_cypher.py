@@ -7,10 +7,11 @@ MEMORIES_OF = "MATCH (m:TrashedMemory {trash: $receipt}) RETURN m.key"
 TRASHED_MEMORY = "MATCH (m:TrashedMemory {id: $id}) RETURN m.key, m.trash"
 CLASHING_FILES = """
     UNWIND $memories AS key MATCH (mine:TrashedMemory {key: key}) WHERE mine.path IS NOT NULL
-    MATCH (theirs:Memory {path: mine.path}) WHERE theirs.root = mine.root RETURN mine.key, mine.id, theirs.id"""
+    WITH mine, mine.path AS path
+    MATCH (theirs:Memory {path: path}) WHERE theirs.root = mine.root RETURN mine.key, mine.id, theirs.id"""
 CLASHING_TEXTS = """
     UNWIND $memories AS key MATCH (mine:TrashedMemory {key: key}) WHERE mine.source <> 'code_indexer'
-    MATCH (theirs:Memory {content_hash: mine.content_hash})
+    WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
     RETURN mine.key, mine.id, theirs.id"""
@@ -33,7 +34,7 @@ RELATIONS_AT = f"""
     UNWIND $keys AS key MATCH (e:TrashedEntity {{key: key}})-[r:WAS_RELATED_TO]-() RETURN DISTINCT {_RELATION}"""
 PLANNED_ELSEWHERE = """
     UNWIND $items AS item MATCH (i:PlanItem {key: item[0]}) WHERE i.kind = 'relation'
-    MATCH (p:Plan {key: i.plan}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
+    WITH item, i, i.plan AS plan MATCH (p:Plan {key: plan}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
 TRASHED_ENTITIES = """
     UNWIND $keys AS key MATCH (e:TrashedEntity {key: key})
     RETURN e.key, e.id, e.name_key, e.type_key, e.handed_in, e.trash"""
@@ -95,8 +96,8 @@ DYING_ENTITIES = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: rec
 DYING_RELATIONS = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"
 # What a memory in another receipt's trash states or mentions is that receipt's now, or its undo would miss it.
 NEEDED_RELATIONS = """
-    UNWIND $keys AS key MATCH (m:TrashedMemory)-[:STATES {relation: key}]->() WHERE NOT m.trash IN $receipts
-    RETURN key, max(m.trash)"""
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
+    WHERE m.trash IS NOT NULL AND NOT m.trash IN $receipts RETURN key, max(m.trash)"""
 MENTIONED_ENTITIES = """
     UNWIND $keys AS key MATCH (e:{label} {{key: key}})<-[:MENTIONS]-(c:TrashedChunk) WHERE NOT c.trash IN $receipts
     RETURN e.key, max(c.trash)"""
@@ -120,7 +121,7 @@ FREE_ROOT = """
     OPTIONAL MATCH (g:TrashedMemory {root: row}) WITH row, t, live, count(g) AS gone
     OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
     WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
-FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) MATCH (i:PlanItem {plan: p.key}) DELETE i"
+FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) WITH row, p.key AS plan MATCH (i:PlanItem {plan: plan}) DELETE i"
 SET_PURGED = "MATCH (r:Receipt {key: row.key}) SET r.purged_at = row.at"
 
 
