@@ -129,7 +129,9 @@ def compare(home: Path, server: Server, chunks: int, source: Path) -> tuple[Time
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--chunks", type=int, default=10_000, help="how many are searched (%(default)s)")
-    parser.add_argument("--source", type=Path, default=Path(os.__file__).parent / "json", help="code to index (%(default)s)")
+    parser.add_argument(
+        "--source", type=Path, default=Path(os.__file__).parent / "json", help="code to index (%(default)s)"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="memsweep-engines-") as folder:
         (Path(folder) / "server").mkdir()

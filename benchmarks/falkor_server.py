@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import redis
 
@@ -32,7 +33,7 @@ class Server:
     def url(self) -> str:
         return f"falkor://127.0.0.1:{self.port}"
 
-    def client(self) -> redis.Redis:
+    def client(self) -> Any:
         return redis.Redis(port=self.port, socket_timeout=_PATIENCE_SECONDS)
 
     def start(self) -> float:

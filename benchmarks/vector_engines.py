@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from common import arguments, table, write_json
 from falkor_server import Server, server_in
 
@@ -31,7 +32,10 @@ class VectorSet:
         pipe.execute()
 
     def search(self, row: Matrix) -> list[int]:
-        return [int(key) for key in self._client.execute_command("VSIM", "v", "FP32", row.tobytes(), "COUNT", COUNT, "EF", 400)]
+        return [
+            int(key)
+            for key in self._client.execute_command("VSIM", "v", "FP32", row.tobytes(), "COUNT", COUNT, "EF", 400)
+        ]
 
     def delete(self, key: int) -> None:
         self._client.execute_command("VREM", "v", key)
@@ -42,7 +46,8 @@ class VectorIndex:
 
     def __init__(self, server: Server) -> None:
         self._client = server.client()
-        index = "CREATE VECTOR INDEX FOR (e:Embedding) ON (e.vector) OPTIONS {dimension:256, similarityFunction:'cosine', efRuntime:400}"
+        options = "{dimension: 256, similarityFunction: 'cosine', efRuntime: 400}"
+        index = f"CREATE VECTOR INDEX FOR (e:Embedding) ON (e.vector) OPTIONS {options}"
         if not self._client.exists("g"):
             self._query(index)
             self._query("CREATE INDEX FOR (e:Embedding) ON (e.key)")
@@ -52,7 +57,8 @@ class VectorIndex:
 
     def insert(self, keys: range, rows: Matrix) -> None:
         listed = ",".join(f"{{key:{key},v:{row.tolist()}}}" for key, row in zip(keys, rows, strict=True))
-        self._query(f"CYPHER rows=[{listed}] UNWIND $rows AS row CREATE (:Embedding {{key: row.key, vector: vecf32(row.v)}})")
+        made = "CREATE (:Embedding {key: row.key, vector: vecf32(row.v)})"
+        self._query(f"CYPHER rows=[{listed}] UNWIND $rows AS row {made}")
 
     def search(self, row: Matrix) -> list[int]:
         found = self._query(
@@ -76,7 +82,11 @@ def measure(kind: type[VectorSet] | type[VectorIndex], rows: Matrix, queries: Ma
     with tempfile.TemporaryDirectory(prefix="memsweep-vectors-") as folder, server_in(Path(folder)) as server:
         engine = kind(server)
         before = int(server.client().info("memory")["used_memory"])
-        inserting = timed(lambda: [engine.insert(range(at, min(at + BATCH, count)), rows[at : at + BATCH]) for at in range(0, count, BATCH)])
+        inserting = timed(
+            lambda: [
+                engine.insert(range(at, min(at + BATCH, count)), rows[at : at + BATCH]) for at in range(0, count, BATCH)
+            ]
+        )
         used = int(server.client().info("memory")["used_memory"]) - before
         times, right = [], 0
         for query in queries:
@@ -105,12 +115,19 @@ def main() -> None:
     options = parser.parse_args()
     random = np.random.default_rng(7)
     centres = random.standard_normal((500, DIMENSION)).astype(np.float32)
-    rows = centres[random.integers(0, 500, options.vectors)] + random.standard_normal((options.vectors, DIMENSION)).astype(np.float32)
+    rows = centres[random.integers(0, 500, options.vectors)] + random.standard_normal(
+        (options.vectors, DIMENSION)
+    ).astype(np.float32)
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     queries = rows[random.integers(0, len(rows), QUERIES)]
     kinds: tuple[type[VectorSet] | type[VectorIndex], ...] = (VectorSet, VectorIndex)
     measured = {kind.name: measure(kind, rows, queries) for kind in kinds}
-    print(table(["", *measured], [[name, *(str(each[name]) for each in measured.values())] for name in next(iter(measured.values()))]))
+    print(
+        table(
+            ["", *measured],
+            [[name, *(str(each[name]) for each in measured.values())] for name in next(iter(measured.values()))],
+        )
+    )
     write_json(options.json, "vector_engines", (), vectors=options.vectors, dimension=DIMENSION, measured=measured)
 
 

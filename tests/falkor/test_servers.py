@@ -130,6 +130,18 @@ def test_a_store_that_is_no_address_is_refused_without_its_password() -> None:
     assert "secret" not in str(caught.value)
 
 
+def test_without_its_package_falkor_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['redis'] = None\n"
+        "from memsweep.app import make_app\nfrom memsweep.settings import load_settings\n"
+        "make_app(load_settings({'MEMSWEEP_HOME': sys.argv[1], 'MEMSWEEP_STORE': 'falkor://u:secret@h'})).workspaces()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert "BadSetting" in ran.stderr
+    assert "pip install 'memsweep[falkor]'" in ran.stderr
+    assert "secret" not in ran.stderr
+
+
 # crashes
 
 

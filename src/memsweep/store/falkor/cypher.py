@@ -87,9 +87,6 @@ PASSAGES = """
            m.pinned, m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
-MATCH_WORDS = """
-    CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score
-    RETURN node.key ORDER BY score DESC, node.key LIMIT $reach"""
 COUNT_MATCHES = "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node RETURN count(node)"
 PLACES = """
     UNWIND $keys AS key MATCH (c:Chunk {key: key}) WHERE c.stream IS NOT NULL
@@ -165,12 +162,20 @@ def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, d
     return " AND ".join(parts) or "true", values
 
 
-def live_of(where: str, *more: str) -> str:
-    """Which of some chunks are live and pass, and more of what they are."""
-    fields = ", ".join(("c.key", *more))
+def match_words(where: str) -> str:
+    """Of the best `reach` chunks of a full-text query those that are live and pass, with their terms."""
+    return (
+        "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score"
+        " WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.terms"
+    )
+
+
+def live_of(where: str) -> str:
+    """Which of some chunks are live and pass."""
     # With the condition in the first MATCH the server would begin at every memory.
     found = "UNWIND $keys AS key MATCH (c:Chunk {key: key}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
-    return f"{found} WHERE {where} RETURN {fields}"
+    return f"{found} WHERE {where} RETURN c.key"
 
 
 def newest(where: str) -> str:

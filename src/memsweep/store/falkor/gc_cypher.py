@@ -21,15 +21,6 @@ CODE_PATHS = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.
 MEMORY_KEYS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
 REVISION = "MATCH (w:Workspace) RETURN w.revision"
 
-# S1's previews, as one plan sees them: what is stale, lone, or connected to nothing
-STALE_PREVIEW = """
-    MATCH (m:Memory {stale: true}) WHERE m.source = 'code_indexer'
-    OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
-    RETURN m.id, m.path, m.created_at, chunks ORDER BY m.created_at DESC LIMIT $limit"""
-ORPHANED_ENTITIES = """
-    MATCH (e:Entity) WHERE NOT (:Chunk)-[:MENTIONS]->(e) AND NOT (e)-[:RELATED_TO]-(:Entity)
-    RETURN e.id, e.name, e.type LIMIT $limit"""
-
 # finding and describing, live or not
 FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{key: n.trash}}) RETURN n.key, r.id"
 DESCRIBE_MEMORY = """

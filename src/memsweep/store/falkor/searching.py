@@ -64,9 +64,9 @@ def _by_words(graph: Graph, ranking: Ranking, query: str, where: Where, depth: i
         return {}
     reach = 2 * depth
     while True:
-        hits = [key for (key,) in graph.ask(cypher.MATCH_WORDS, words=any_of(list(words)), reach=reach)]
-        passing = dict(map(tuple, graph.ask(cypher.live_of(where[0], "c.terms"), keys=hits, **where[1])))
-        if len(passing) >= depth or len(hits) < reach:
+        rows = graph.ask(cypher.match_words(where[0]), words=any_of(list(words)), reach=reach, **where[1])
+        passing = dict(map(tuple, rows))
+        if len(passing) >= depth or sum(words.values()) <= reach:
             scores = ranking.scores(words, passing)
             return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
         reach *= 8

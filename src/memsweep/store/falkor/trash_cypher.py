@@ -99,8 +99,8 @@ NEEDED_RELATIONS = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
     WHERE m.trash IS NOT NULL AND NOT m.trash IN $receipts RETURN key, max(m.trash)"""
 MENTIONED_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:{label} {{key: key}})<-[:MENTIONS]-(c:TrashedChunk) WHERE NOT c.trash IN $receipts
-    RETURN e.key, max(c.trash)"""
+    UNWIND $keys AS key MATCH (e:{label} {{key: key}}) WITH e MATCH (e)<-[:MENTIONS]-(c:TrashedChunk)
+    WHERE NOT c.trash IN $receipts RETURN e.key, max(c.trash)"""
 RELATIONS_AT_ENTITIES = """
     UNWIND $keys AS key MATCH (e:{label} {{key: key}})-[r:RELATED_TO|WAS_RELATED_TO]-() RETURN e.key, r.key, r.trash"""
 THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:Memory {key: key}) RETURN n.key, n.thread, n.root"
