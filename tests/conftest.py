@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 
 from memsweep.app import App, Memory, make_app
 from memsweep.settings import load_settings
+from tests.support.engines import Home
 from tests.support.nursery import Nursery
 
 settings.register_profile(
@@ -33,17 +34,25 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make(home: Path) -> Iterator[Callable[..., App]]:
+def engine_kind() -> str:
+    """Which engine the apps have; `on_every_engine` runs a test on each."""
+    return "sqlite"
+
+
+@pytest.fixture
+def make(home: Path, engine_kind: str) -> Iterator[Callable[..., App]]:
     """Apps on the home, with settings as environment variables: `make(MEMSWEEP_WORKSPACE="x")`."""
     made: list[App] = []
+    place = Home(engine_kind, home)
 
     def make_one(**variables: str) -> App:
-        made.append(make_app(load_settings({"MEMSWEEP_HOME": str(home), **variables})))
+        made.append(make_app(load_settings({**place.variables, **variables})))
         return made[-1]
 
     yield make_one
     for app in made:
         app.close()
+    place.close()
 
 
 @pytest.fixture

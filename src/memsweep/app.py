@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import timedelta
 from functools import cached_property
@@ -13,14 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
-from memsweep.errors import Unconfirmed
+from memsweep.errors import BadInput, BadSetting, Unconfirmed
 from memsweep.memory import Memory
 from memsweep.model.care import Restored
 from memsweep.model.ids import check_name
 from memsweep.model.memory import Workspace
 from memsweep.model.plan import Totals, Undone
-from memsweep.model.text import check_text
-from memsweep.settings import Settings, load_settings
+from memsweep.model.text import check_text, without_password
+from memsweep.settings import Settings, load_settings, stored_at
 
 if TYPE_CHECKING:
     from memsweep.code.exclude import Exclusions
@@ -101,12 +103,39 @@ class App:
         make_folder(folder)
         return folder
 
+    def copy_workspace(
+        self,
+        workspace_id: str,
+        source: str,
+        target: str,
+        *,
+        replace: bool = False,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Restored:
+        """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`; empty: the settings'."""
+        origin, there = (App(stored_at(self.settings, where), self._actor) for where in (source, target))
+        try:
+            if (origin.settings.store, origin.settings.home) == (there.settings.store, there.settings.home):
+                raise BadInput("the copy would replace itself.", hint="Name two different stores in --from and --to.")
+            with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
+                path = os.path.join(folder, "copy")
+                origin.memory(workspace_id).backup(path)
+                progress(1, 2)
+                copied = there.restore(path, workspace_id, replace=replace)
+            progress(2, 2)
+            return copied
+        finally:
+            origin.close()
+            there.close()
+
     def purge_workspaces(self, older_than_days: float) -> int:
         """Free workspaces that were deleted so long ago; how many."""
         return self.engine.purge_deleted(now() - timedelta(days=older_than_days))
 
     @cached_property
     def engine(self) -> Engine:
+        if self.settings.store:
+            return _falkor(self.settings.store)
         from memsweep.store.sqlite.engine import SqliteEngine
 
         return SqliteEngine(self.settings.home)
@@ -150,8 +179,9 @@ class App:
             self.local_model.embed(["warm"])
         import numkong  # noqa: F401
 
-        import memsweep.remember.recall
-        import memsweep.store.sqlite.engine  # noqa: F401
+        import memsweep.remember.recall  # noqa: F401
+
+        _ = self.engine
 
     def close(self) -> None:
         if "sandbox" in self.__dict__:
@@ -160,13 +190,22 @@ class App:
             self.engine.close()
 
 
+def _falkor(url: str) -> Engine:
+    try:
+        from memsweep.store.falkor.engine import FalkorEngine
+    except ImportError as error:
+        raise BadSetting(
+            f"store {without_password(url)!r} needs the package {error.name!r}, which is not installed.",
+            hint="Install it with: pip install 'memsweep[falkor]'",
+        ) from None
+    return FalkorEngine(url)
+
+
 def make_app(settings: Settings | None = None, actor: str = "library") -> App:
     return App(settings or load_settings(), actor)
 
 
 def check_description(text: str) -> str:
-    from memsweep.errors import BadInput
-
     if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
         raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
     return check_text(text, "description") if text.strip() else ""

@@ -10,6 +10,7 @@ MemsweepError                 1  anything below
 │   ├── Unconfirmed           4  a destructive call without its confirmation
 │   └── ModelMismatch         4  the workspace was embedded by another model
 ├── StoreError                5  the disk or the engine refused
+│   ├── StoreAway             5  the server cannot be reached
 │   ├── StoreBusy             5  another process holds the write lock for too long
 │   ├── StoreFull             5  no space left
 │   ├── StoreReadOnly         5  the folder or the file cannot be written
@@ -74,6 +75,10 @@ class ModelMismatch(Conflict):
 class StoreError(MemsweepError):
     code = "store_error"
     exit_status = 5
+
+
+class StoreAway(StoreError):
+    code = "store_away"
 
 
 class StoreBusy(StoreError):

@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from memsweep.errors import BadSetting
+from memsweep.example import EXAMPLE as EXAMPLE
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
 from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
 from memsweep.model.text import check_text, name_key, without_password
@@ -22,64 +24,6 @@ EMBEDDERS = ("local", "ollama", "openai")
 ENCODINGS = ("o200k_base", "cl100k_base", "length/4")
 _DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 _DEFAULT_MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
-
-
-EXAMPLE = """\
-# memsweep.toml: every setting with its default. The environment wins: MEMSWEEP_HOME, MEMSWEEP_EMBEDDING_MODEL, …
-
-# home = ""                     # where memories live; empty means the platform's data folder
-# workspace = "default"         # what an empty workspace id means
-# log_level = "WARNING"         # DEBUG, INFO, WARNING or ERROR
-
-[embedding]
-# provider = "local"            # local (bundled, no network), ollama, or openai (any compatible server)
-# url = ""                      # empty means the provider's usual address
-# model = ""                    # empty means nomic-embed-text (ollama), text-embedding-3-small (openai)
-# api_key_env = "OPENAI_API_KEY"  # the environment variable that holds the key
-# timeout_seconds = 30.0
-
-[chunking]
-# size = 512                    # tokens
-# overlap = 50
-
-[code]
-# max_file_size = 1048576       # bytes; larger files are not indexed
-# secrets = []                  # patterns of files never to index, besides .env*, keys and credentials
-
-[gc]
-# plan_hours = 1.0              # how long a saved plan can be applied
-# grace_days = 0.0              # what is younger is protected
-# apply_seconds = 60.0          # an apply that takes longer is rolled back
-# purge_days = 30.0             # how long trash is kept at least
-
-[graph]                         # how facts fade, and when they have faded away
-# rates = {}                    # what is left after a day, by type, such as { person = 0.998, event = 0.993 }
-# other_rate = 0.996            # for every other type
-# edge_rate = 0.997             # for relations
-# node_threshold = 0.1          # graph_prune takes entities below this confidence
-# edge_threshold = 0.05         # and relations below this weight
-# max_age_days = 30.0           # but no entity that was seen within so many days
-
-[context]                       # context windows; context_gc_configure changes the numbers of one
-# soft_tokens = 100000          # above it, small batches are stashed
-# hard_tokens = 200000          # a full collection starts at 90 % of it
-# changes_per_step = 20         # so many new segments between two looks at a few of them
-# batch = 20                    # a small step stashes so many at most
-# last_n = 10                   # the last messages are roots
-# decision_minutes = 60         # decisions are roots for so long
-# encoding = "o200k_base"       # how tokens are counted: o200k_base, cl100k_base, or length/4 (an estimate)
-# weights = {}                  # what keep_score is made of, such as { recency = 0.15, references = 0.1 }
-
-[schedule]                      # background collection by a running server
-# enabled = false
-# cron = "0 2 * * *"            # minute hour day month weekday, by the clock on the wall
-# strategies = ["stale_code"]
-# workspaces = []               # empty means all
-# ttl_days = 0.0                # for `expired`; 0 means only what has a date of its own
-# purge_days = 0.0              # also purge what has been in the trash for so long; 0 means never
-# notify_command = []           # gets the summary as JSON on standard input
-# notify_url = ""               # gets the summary as JSON by POST
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +113,7 @@ class Settings:
     """Everything that can be set, with its default."""
 
     home: Path = Path()
+    store: str = ""
     workspace: str = DEFAULT_WORKSPACE
     log_level: str = "WARNING"
     embedding: Embedding = field(default_factory=Embedding)
@@ -185,7 +130,15 @@ class Settings:
         values = asdict(self)
         del values["api_key"]
         values["embedding"]["url"] = without_password(self.embedding.url)
-        return {**values, "home": str(self.home)}
+        return {**values, "home": str(self.home), "store": without_password(self.store)}
+
+
+def stored_at(settings: Settings, where: str) -> Settings:
+    """The same settings with another store: `sqlite`, `sqlite:FOLDER` or an address; empty changes nothing."""
+    kind, _, folder = where.partition(":")
+    if kind == "sqlite":
+        return replace(settings, store="", home=_expanded(folder).absolute() if folder else settings.home)
+    return replace(settings, store=_checked_store(where)) if where else settings
 
 
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
@@ -219,6 +172,7 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         )
     return Settings(
         home=_home(settings.home),
+        store=_checked_store(settings.store),
         workspace=settings.workspace,
         log_level=_one_of(settings.log_level.upper(), ("DEBUG", "INFO", "WARNING", "ERROR"), "log_level"),
         embedding=embedding,
@@ -266,6 +220,21 @@ def _home(given: Path) -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("memsweep", appauthor=False)
+
+
+def _checked_store(url: str) -> str:
+    """Empty, or the address of a server; an address that cannot be read is refused without showing its password."""
+    try:
+        parts = urlsplit(url)
+        well_formed = not url or (parts.scheme in ("falkor", "falkors") and bool(parts.hostname) and parts.port != 0)
+    except ValueError:
+        well_formed = False
+    if not well_formed:
+        raise BadSetting(
+            f"store {without_password(url)!r} is not an address.",
+            hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS.",
+        )
+    return url
 
 
 def _checked_embedding(embedding: Embedding) -> Embedding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 import pytest
@@ -10,6 +11,12 @@ from memsweep.app import App, Memory
 from memsweep.context.service import ContextWindow
 
 ESTIMATED = {"MEMSWEEP_CONTEXT_ENCODING": "length/4", "MEMSWEEP_CONTEXT_LAST_N": "0"}
+
+
+@pytest.fixture(autouse=True)
+def _only_where_there_is_a_file(request: pytest.FixtureRequest, engine_kind: str) -> None:
+    if engine_kind != "sqlite" and "home" in inspect.signature(request.function).parameters:
+        pytest.skip("looks into the file of SQLite")
 
 
 @pytest.fixture

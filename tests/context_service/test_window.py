@@ -13,6 +13,9 @@ from memsweep.context.service import ContextWindow
 from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.library import AsyncMemory
 from tests.context_service.build import active, problems, some, stashed
+from tests.support.engines import on_every_engine
+
+pytestmark = on_every_engine
 
 BORN = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

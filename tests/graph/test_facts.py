@@ -6,20 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from memsweep.app import App
 from memsweep.clock import now
 from memsweep.errors import BadInput, NotFound, UnknownWorkspace
 from memsweep.graph import facts
 from memsweep.graph.facts import Graphing
 from memsweep.model.decay import Rates
-from memsweep.settings import load_settings
+from tests.support.engines import on_every_engine
+
+pytestmark = on_every_engine
 
 
 @pytest.fixture
-def graph(tmp_path):
-    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path)}))
-    yield app.memory("work")
-    app.close()
+def graph(make):
+    return make().memory("work")
 
 
 def at(memory, days):

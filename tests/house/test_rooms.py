@@ -18,7 +18,8 @@ MOST_FUNCTION_LINES = 60
 # Decisions are pure: what they need of the world is handed in.
 PURE = re.compile(
     r"(model|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
-    r"|store/sqlite/(\w*sql|schema|script)\.py|server/schema\.py|gc/(planner|roots|explain|strategies/.*)\.py"
+    r"|store/sqlite/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
+    r"|server/schema\.py|gc/(planner|roots|explain|strategies/.*)\.py"
     r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|moving|recalling|choosing|counting)\.py).*"
     r"|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
 )

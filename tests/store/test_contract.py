@@ -1,6 +1,6 @@
 """What every engine promises (`memsweep.store.protocol`), whichever it is.
 
-Another engine is another line in ENGINES; a test that it cannot pass is marked there with the reason.
+Another engine is another name in ENGINES; a test that it cannot pass is marked here with the reason.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ from memsweep.model.memory import (
 from memsweep.model.search import Candidate, Filters, Place
 from memsweep.model.text import content_hash
 from memsweep.store.protocol import Engine, Store
-from memsweep.store.sqlite.engine import SqliteEngine
-
-ENGINES: dict[str, Callable[[Path], Engine]] = {"sqlite": SqliteEngine}
+from tests.support.engines import ENGINES, Home
 
 NOW = datetime(2026, 3, 31, 18, 0, 0, 123456, UTC)
 MODEL = EmbeddingModel("test", 4)
@@ -38,17 +36,11 @@ NUMBERS = count(1)
 
 
 @pytest.fixture(params=ENGINES)
-def make_engine(request: pytest.FixtureRequest, home: Path) -> Iterator[Callable[[], Engine]]:
+def make_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Engine]]:
     """Engines on the same home: what two processes would have."""
-    made: list[Engine] = []
-
-    def make() -> Engine:
-        made.append(ENGINES[request.param](home))
-        return made[-1]
-
-    yield make
-    for engine in made:
-        engine.close()
+    home = Home(request.param, tmp_path / "home")
+    yield home.engine
+    home.close()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from memsweep.app import App
 from memsweep.cli.door import Json, harmless, progress_bar, show, with_app
 from memsweep.report import memory as report
 
-cli = typer.Typer(help="Isolated memories: list, create, delete, reembed.", no_args_is_help=True)
+cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy.", no_args_is_help=True)
 Id = Annotated[str, Argument(metavar="ID")]
 
 
@@ -73,3 +73,21 @@ def reembed(
 
     answer = with_app(run)
     show(answer, as_json, lambda console: console.print(f"Embedded {answer['chunks']:,} chunks by {answer['model']}."))
+
+
+@cli.command()
+def copy(
+    workspace_id: Annotated[str, Argument(metavar="[ID]", help="Empty means the configured one.")] = "",
+    source: Annotated[str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; empty: the settings.")] = "",
+    target: Annotated[str, Option("--to", help="sqlite, sqlite:FOLDER or falkor://…; empty: the settings.")] = "",
+    replace: Annotated[bool, Option("--replace", help="Put a workspace of that name aside.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Copy a workspace with all that is in it to another engine; what arrives is compared with what was sent."""
+
+    def run(app: App) -> report.CopiedAnswer:
+        with progress_bar("copying", quiet=as_json) as progress:
+            return report.copied(app.copy_workspace(workspace_id, source, target, replace=replace, progress=progress))
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: console.print(answer["message"]))

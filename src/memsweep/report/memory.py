@@ -9,6 +9,7 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from memsweep.model.care import Restored
 from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
 from memsweep.model.search import Hit, Page, Passage
 from memsweep.model.times import iso
@@ -90,6 +91,13 @@ class ReembeddedAnswer(TypedDict):
     model: str | None
 
 
+class CopiedAnswer(TypedDict):
+    workspace_id: str
+    memories: int
+    receipt_id: str | None
+    message: str
+
+
 def remembered(result: Remembered) -> RememberedAnswer:
     return {
         "memory_id": result.memory_id,
@@ -169,6 +177,16 @@ def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
 
 def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
     return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}
+
+
+def copied(restored: Restored) -> CopiedAnswer:
+    aside = f" The one that was there can be brought back: {restored.receipt_id}." if restored.receipt_id else ""
+    return {
+        "workspace_id": restored.workspace_id,
+        "memories": restored.seal.memories,
+        "receipt_id": restored.receipt_id,
+        "message": f"Copied workspace {restored.workspace_id!r}: {restored.seal.memories:,} memories.{aside}",
+    }
 
 
 def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:

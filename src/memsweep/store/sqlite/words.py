@@ -74,7 +74,7 @@ class WordQuery:
 
     def _count(self, db: apsw.Connection, word: str) -> int:
         if word not in self._frequency:
-            counts = [one(db, sql.WORD_COUNT, (stem,)) or 0 for stem in _stems(db, word)]
+            counts = [one(db, sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
             if not all(counts):
                 return 0  # asked again next time: it may have been added by then
             self._frequency[word] = min(counts, default=0)
@@ -83,10 +83,10 @@ class WordQuery:
 
 def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text, the words of the query that stand in it, whatever their ending."""
-    wanted = [(word, set(_stems(db, word))) for word in words_of(query)]
+    wanted = [(word, set(stems_of(db, word))) for word in words_of(query)]
     found = []
     for text in texts:
-        here = set(_stems(db, text))
+        here = set(stems_of(db, text))
         found.append(tuple(word for word, stems in wanted if stems and stems <= here))
     return found
 
@@ -100,7 +100,7 @@ def _quoted(word: str) -> str:
     return f'"{spread_script(word)}"'
 
 
-def _stems(db: apsw.Connection, text: str) -> list[Any]:
+def stems_of(db: apsw.Connection, text: str) -> list[Any]:
     tokenise = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
     spread = spread_script(text).encode()
     return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))

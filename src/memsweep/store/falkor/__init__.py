@@ -1,0 +1,1 @@
+"""The engine beyond one machine: FalkorDB, one graph a workspace."""

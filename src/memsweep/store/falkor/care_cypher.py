@@ -1,0 +1,34 @@
+"""Whole graphs in and out, and what the doctor asks: Cypher. Pure text; every value is a parameter."""
+
+from __future__ import annotations
+
+NODES = "MATCH (n:{label}) RETURN properties(n)"
+RELATIONS = "MATCH (s)-[r:{kind}]->(o) RETURN properties(r), s.key, o.key"
+MENTIONS = "MATCH (c)-[:MENTIONS]->(e) RETURN c.key, e.key, coalesce(c.trash, e.trash)"
+STATEMENTS = "MATCH (m)-[s:STATES]->() RETURN s.relation, m.key"
+
+ADD_NODE = "UNWIND $rows AS row CREATE (n:{label}) SET n = row"
+ADD_HAS_CHUNK = """
+    UNWIND $rows AS row MATCH (m:{memory} {{key: row.memory}}) MATCH (c:{chunk} {{key: row.key}})
+    CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(c)"""
+ADD_RELATION = """
+    UNWIND $rows AS row MATCH (s:{subject} {{key: row.subject}}) MATCH (o:{object} {{key: row.object}})
+    CREATE (s)-[r:{kind}]->(o) SET r = row.set"""
+ADD_MENTION = """
+    UNWIND $rows AS row MATCH (c:{chunk} {{key: row.chunk}}) MATCH (e:{entity} {{key: row.entity}})
+    CREATE (c)-[:MENTIONS]->(e)"""
+ADD_STATEMENT = """
+    UNWIND $rows AS row MATCH (m:{memory} {{key: row.memory}}) MATCH (e:{entity} {{key: row.subject}})
+    CREATE (m)-[:STATES {{relation: row.relation}}]->(e)"""
+PUT_META = "MATCH (w:Workspace) SET w += $meta"
+
+UNFIT = """
+    MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{key: c.key}}) WITH c, e
+    WHERE e IS NULL OR size(e.data) <> $length RETURN c.key, c.text ORDER BY c.key"""
+COUNT_EMBEDDINGS = "MATCH (e:Embedding) RETURN count(e)"
+FIT_EMBEDDING = "MERGE (e:Embedding {key: row.key}) SET e.data = row.data"
+
+
+def of(query: str, **names: str) -> str:
+    """The query with its labels: names of ours, never a value."""
+    return query.format(**names)

@@ -1,0 +1,303 @@
+"""Code files in the graph. Every function works inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memsweep.errors import Conflict
+from memsweep.model.code import CodeLink, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, RunEnd
+from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.text import name_key
+from memsweep.model.times import to_micros
+from memsweep.store.falkor import code_cypher, cypher
+from memsweep.store.falkor.naming import Known, Names, Relations
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.words import terms_of
+from memsweep.store.falkor.writing import encoded
+
+NewId = Callable[[str], str]
+
+
+def known_files(graph: Graph, root: str) -> list[KnownFile]:
+    files, skips = graph.ask_all((code_cypher.CODE_FILES, {"root": root}), (code_cypher.CODE_SKIPS, {"root": root}))
+    return [
+        KnownFile(uid, path, language, FileMark(stamp, digest, read_at), stale)
+        for uid, path, language, stamp, digest, read_at, stale in (*files, *skips)
+    ]
+
+
+def chunk_hashes(graph: Graph, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+    found: dict[str, set[bytes]] = defaultdict(set)
+    for uid, digest in graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
+        found[uid].add(bytes.fromhex(digest))
+    return found
+
+
+def totals(graph: Graph, root: str) -> CodeTotals:
+    rows, stale = graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
+    lines, functions, classes = (int(sum(row[column] for row in rows)) for column in (2, 3, 4))
+    return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, stale[0][0])
+
+
+def ensure_root(tx: Change, root: str) -> None:
+    if not tx.ask(code_cypher.ROOT, root=root):
+        tx.do(code_cypher.ADD_ROOT, [{"key": tx.new_key(), "path": root, "total_files": 0}])
+
+
+class _Chunk(NamedTuple):
+    key: int
+    hash: str
+    text: str
+    words: str
+    symbol: str
+    kind: str
+    first_line: int
+    last_line: int
+    position: int
+
+
+def write_files(tx: Change, root: str, files: Sequence[FileWrite], now: int, new_id: NewId) -> list[int]:
+    """Files in their new form: chunks that did not change keep their nodes. The keys of chunks that went."""
+    ids = [file.memory_id for file in files]
+    live, trashed = tx.ask_all((code_cypher.MEMORIES_OF_IDS, {"ids": ids}), (code_cypher.TRASHED_OF_IDS, {"ids": ids}))
+    keys: dict[str, int] = dict(map(tuple, live))
+    gone = {uid for (uid,) in trashed}
+    for file in files:
+        if file.memory_id in gone:
+            raise _overtaken(file.path)
+    before = _Before(tx, list(keys.values()))
+    named = _named(tx, files, now, new_id)
+    relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
+    memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
+    ensure_root(tx, root)
+    tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
+    chunks = _Chunks(tx)
+    mentions: dict[int, set[tuple[int, int]]] = {}
+    for file in files:
+        memory = memories[file.memory_id]
+        places = chunks.write(memory, before.chunks[memory], file.chunks)
+        mentions[memory] = {(places[each.chunk], _found(named, each.thing).key) for each in file.symbols}
+    chunks.finish()
+    stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id) for file in files}
+    named.write()
+    relations.write()
+    for memory, wanted in mentions.items():
+        _write_mentions(tx, before.mentions[memory], wanted)
+    _write_statements(tx, before.stated, stated)
+    return chunks.dropped
+
+
+class _Before:
+    """What some files have now, by the key of their memory."""
+
+    def __init__(self, tx: Change, memories: list[int]) -> None:
+        self.chunks: dict[int, list[_Chunk]] = defaultdict(list)
+        self.mentions: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        self.stated: dict[int, set[int]] = defaultdict(set)
+        if not memories:
+            return
+        asked = (code_cypher.CHUNKS_OF, code_cypher.MENTIONS_OF, code_cypher.STATED_BY)
+        chunks, mentions, stated = tx.ask_all(*((query, {"memories": memories}) for query in asked))
+        for memory, *chunk in chunks:
+            self.chunks[memory].append(_Chunk(*chunk))
+        for memory, chunk, entity in mentions:
+            self.mentions[memory].add((chunk, entity))
+        for memory, relation in stated:
+            self.stated[memory].add(relation)
+
+
+def _write_memory(tx: Change, root: str, file: FileWrite, known: int | None, now: int) -> int:
+    form = {
+        "root": root,
+        "path": file.path,
+        "language": file.language,
+        **_mark(file.mark),
+        "lines": file.lines,
+        "functions": file.functions,
+        "classes": file.classes,
+        "encoding": file.encoding,
+        "failure": file.failure,
+        "text": file.text,
+        "content_hash": file.content_hash.hex(),
+        "updated_at": now,
+        "last_seen_at": now,
+    }
+    if known is not None:
+        tx.do(cypher.CHANGE_MEMORY, [{"key": known, "set": form}])
+        return known
+    key = tx.new_key()
+    plain = {"tags": [], "metadata": "{}", "stale": False, "pinned": False, "version": 1, "created_at": now}
+    tx.do(cypher.ADD_MEMORY, [{"key": key, "id": file.memory_id, "source": CODE_SOURCE, **plain, **form}])
+    return key
+
+
+class _Chunks:
+    """The chunks of some files, gathered: moved, new, copied, dropped."""
+
+    def __init__(self, tx: Change) -> None:
+        self._tx = tx
+        self._moved: list[dict[str, Any]] = []
+        self._new: list[dict[str, Any]] = []
+        self._vectors: list[dict[str, Any]] = []
+        self._copies: list[dict[str, int]] = []
+        self.dropped: list[int] = []
+
+    def write(self, memory: int, before: Sequence[_Chunk], chunks: Sequence[FileChunk]) -> list[int]:
+        """Keys of a file's chunks in their order; equal hashes take the nodes that are there, in their order."""
+        waiting: dict[str, list[_Chunk]] = defaultdict(list)
+        for old in before:
+            waiting[old.hash].append(old)
+        twin_of = {old.hash: old.key for old in before}
+        keys = []
+        for position, chunk in enumerate(chunks):
+            same = waiting.get(chunk.hash.hex())
+            if same:
+                keys.append(self._keep(memory, same.pop(0), chunk, position))
+            else:
+                keys.append(self._add(memory, chunk, position, twin_of))
+        self.dropped += [old.key for rest in waiting.values() for old in rest]
+        return keys
+
+    def finish(self) -> None:
+        self._tx.do(code_cypher.MOVE_CHUNK, self._moved)
+        self._tx.do(cypher.ADD_CHUNK, self._new)
+        self._tx.do(cypher.ADD_EMBEDDING, self._vectors)
+        self._tx.do(code_cypher.COPY_EMBEDDING, self._copies)
+        self._tx.do(code_cypher.DROP_CHUNK, self.dropped)
+        self._tx.do(code_cypher.DROP_EMBEDDING, self.dropped)
+
+    def _keep(self, memory: int, old: _Chunk, chunk: FileChunk, position: int) -> int:
+        """The same piece, perhaps with other blank lines around it, which the hash does not see."""
+        form = _form(memory, chunk, position)
+        was = (old.position, old.text, old.first_line, old.last_line, old.symbol, old.kind, old.words)
+        if was != (position, chunk.text, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words):
+            self._moved.append({"memory": memory, "key": old.key, "set": form})
+        return old.key
+
+    def _add(self, memory: int, chunk: FileChunk, position: int, twin_of: Mapping[str, int]) -> int:
+        """A piece that the file did not have, or has once more: that takes the vector of its twin."""
+        key = self._tx.new_key()
+        made = {"key": key, "id": chunk.id, "memory": memory, "start": 0, "hash": chunk.hash.hex()}
+        self._new.append({**made, **_form(memory, chunk, position)})
+        if chunk.vector is not None:
+            self._vectors.append({"key": key, "data": encoded(chunk.vector)})
+        elif chunk.hash.hex() in twin_of:
+            self._copies.append({"key": key, "twin": twin_of[chunk.hash.hex()]})
+        else:
+            raise _overtaken("a file")
+        return key
+
+
+def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
+    return {
+        "position": position,
+        "text": chunk.text,
+        "first_line": chunk.first_line,
+        "last_line": chunk.last_line,
+        "symbol": chunk.symbol,
+        "symbol_kind": chunk.kind,
+        "words": chunk.words,
+        "terms": terms_of(chunk.text, chunk.words),
+        "stream": -memory,
+        "stream_position": position,
+    }
+
+
+def _named(tx: Change, files: Sequence[FileWrite], now: int, new_id: NewId) -> Names:
+    """Every name of the files, known or made; a name that is seen again is not a changed one."""
+    things = [symbol.thing for file in files for symbol in file.symbols]
+    things += [thing for file in files for link in file.links for thing in (link.subject, link.object)]
+    names = Names(tx, [thing.name for thing in things])
+    for thing in dict.fromkeys(things):
+        known = names.find(thing)
+        if known is None:
+            names.add(thing, new_id("ent"), now, confidence=1.0, handed_in=False)
+        elif known.props["last_seen"] < now:
+            known.change(raises_version=False, last_seen=now)
+    return names
+
+
+def _found(names: Names, thing: NamedThing) -> Known:
+    found = names.find(thing)
+    assert found is not None, "every name of a file was looked up"
+    return found
+
+
+def _ends(names: Names, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
+    return [
+        (_found(names, link.subject).key, name_key(link.relation), _found(names, link.object).key) for link in links
+    ]
+
+
+def _state(relations: Relations, names: Names, links: Sequence[CodeLink], now: int, new_id: NewId) -> dict[int, int]:
+    """The relations that a file states, each with the entity it begins at."""
+    stated = {}
+    for link, ends in zip(links, _ends(names, links), strict=True):
+        known = relations.find(ends)
+        if known is None:
+            known = relations.add(ends, link.relation, new_id("rel"), now)
+        elif known.props["last_seen"] < now:
+            known.change(raises_version=False, last_seen=now)
+        stated[known.key] = ends[0]
+    return stated
+
+
+def _write_mentions(tx: Change, have: set[tuple[int, int]], wanted: set[tuple[int, int]]) -> None:
+    tx.do(code_cypher.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in sorted(have - wanted)])
+    tx.do(cypher.ADD_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in sorted(wanted - have)])
+
+
+def _write_statements(tx: Change, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
+    """What a file states now; what only it stated before, and states no more, is gone."""
+    added, dropped = [], []
+    for memory, stated in wanted.items():
+        before = have.get(memory, set())
+        added += [
+            {"memory": memory, "relation": relation, "subject": subject}
+            for relation, subject in stated.items()
+            if relation not in before
+        ]
+        dropped += [{"memory": memory, "relation": relation} for relation in sorted(before - stated.keys())]
+    tx.do(code_cypher.ADD_STATEMENT, added)
+    tx.do(code_cypher.DROP_STATEMENT, dropped)
+    tx.do(code_cypher.DROP_UNSOURCED, sorted({row["relation"] for row in dropped}))
+
+
+def end_run(tx: Change, run: RunEnd, now: datetime) -> None:
+    """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
+    at = to_micros(now)
+    ensure_root(tx, run.root)
+    files, scopes = tx.ask_all(
+        (code_cypher.FILES_IN_SCOPES, {"root": run.root}),
+        (code_cypher.SCOPE, {"root": run.root, "filters": run.scope}),
+    )
+    scope_of: dict[str, int | None] = dict(map(tuple, files))
+    if any(uid not in scope_of for uid in run.verified):
+        raise _overtaken(run.root)
+    scope, verified_at = (scopes[0][0], scopes[0][2]) if scopes else (tx.new_key(), None)
+    if not scopes:
+        tx.do(code_cypher.ADD_SCOPE, [{"key": scope, "root": run.root, "filters": run.scope, "runs": 0}])
+    tx.do(code_cypher.MARK_STALE, run.gone)
+    tx.do(code_cypher.MARK_FRESH, [{"id": uid, "at": at} for uid in run.returned])
+    tx.do(code_cypher.MARK_FILE, [{"id": uid, "set": _mark(mark)} for uid, mark in run.marks.items()])
+    forgotten = [*run.forgotten_skips, *(skip.path for skip in run.skips)]
+    tx.do(code_cypher.DROP_SKIP, [{"root": run.root, "path": path} for path in forgotten])
+    skips = [{"root": run.root, "path": s.path, "language": s.language, **_mark(s.mark)} for s in run.skips]
+    tx.do(code_cypher.ADD_SKIP, skips)
+    doubtful = [uid for uid in run.doubtful if scope_of.get(uid) == scope]
+    tx.do(code_cypher.DOUBT, [{"id": uid, "verified_at": verified_at} for uid in doubtful])
+    elsewhere = [uid for uid in run.verified if scope_of[uid] != scope or uid in set(doubtful)]
+    tx.do(code_cypher.VERIFY, [{"id": uid, "scope": scope} for uid in elsewhere])
+    tx.do(code_cypher.SCOPE_VERIFIED, [{"key": scope, "at": at}])
+    tx.do(code_cypher.SET_ROOT_TOTAL, [{"path": run.root, "total_files": run.total_files}])
+
+
+def _mark(mark: FileMark) -> dict[str, Any]:
+    return {"stamp": mark.stamp, "digest": mark.digest, "read_at_ns": mark.read_at_ns}
+
+
+def _overtaken(what: str) -> Conflict:
+    return Conflict(f"{what} was removed from the index while it was refreshed.", hint="Run the index again.")

@@ -1,0 +1,65 @@
+"""Code files: Cypher. Pure text; every value is a parameter. A memory with a `path` is a file."""
+
+from __future__ import annotations
+
+# reading
+CODE_FILES = """
+    MATCH (m:Memory {root: $root}) WHERE m.path IS NOT NULL
+    RETURN m.id, m.path, m.language, m.stamp, m.digest, m.read_at_ns, m.stale"""
+CODE_SKIPS = "MATCH (s:CodeSkip {root: $root}) RETURN '', s.path, s.language, s.stamp, s.digest, s.read_at_ns, false"
+CHUNK_HASHES = "UNWIND $ids AS id MATCH (m:Memory {id: id})-[:HAS_CHUNK]->(c:Chunk) RETURN m.id, c.hash"
+CODE_TOTALS = """
+    MATCH (m:Memory {root: $root}) WHERE m.path IS NOT NULL AND NOT m.stale
+    WITH m.language AS language, count(m) AS files, sum(m.lines) AS lines, sum(m.functions) AS functions,
+         sum(m.classes) AS classes
+    RETURN language, files, lines, functions, classes ORDER BY language"""
+SCOPE = "MATCH (s:CodeScope {root: $root}) WHERE s.filters = $filters RETURN s.key, s.runs, s.verified_at"
+ROOT = "MATCH (r:CodeRoot {path: $root}) RETURN r.key"
+FILES_IN_SCOPES = "MATCH (m:Memory {root: $root}) WHERE m.path IS NOT NULL RETURN m.id, m.scope"
+
+# what a file has now
+MEMORIES_OF_IDS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
+TRASHED_OF_IDS = "UNWIND $ids AS id MATCH (m:TrashedMemory {id: id}) RETURN m.id"
+CHUNKS_OF = """
+    UNWIND $memories AS memory MATCH (m:Memory {key: memory})-[:HAS_CHUNK]->(c:Chunk)
+    RETURN m.key, c.key, c.hash, c.text, c.words, c.symbol, c.symbol_kind, c.first_line, c.last_line, c.position
+    ORDER BY c.position, c.key"""
+MENTIONS_OF = """
+    UNWIND $memories AS memory MATCH (m:Memory {key: memory})-[:HAS_CHUNK]->(c:Chunk)-[:MENTIONS]->(e)
+    RETURN m.key, c.key, e.key"""
+STATED_BY = "UNWIND $memories AS memory MATCH (m:Memory {key: memory})-[s:STATES]->() RETURN m.key, s.relation"
+
+# steps of a file
+MOVE_CHUNK = """
+    MATCH (m:Memory {key: row.memory})-[h:HAS_CHUNK]->(c:Chunk {key: row.key}) SET c += row.set
+    SET h.index = row.set.position"""
+COPY_EMBEDDING = "MATCH (e:Embedding {key: row.twin}) CREATE (:Embedding {key: row.key, data: e.data})"
+DROP_CHUNK = "MATCH (c:Chunk {key: row}) DETACH DELETE c"
+DROP_EMBEDDING = "MATCH (e:Embedding {key: row}) DELETE e"
+DROP_MENTION = "MATCH (c:Chunk {key: row.chunk})-[r:MENTIONS]->(e {key: row.entity}) DELETE r"
+ADD_STATEMENT = """
+    MATCH (m:Memory {key: row.memory}) MATCH (e:Entity {key: row.subject})
+    CREATE (m)-[:STATES {relation: row.relation}]->(e)"""
+DROP_STATEMENT = "MATCH (m:Memory {key: row.memory})-[s:STATES {relation: row.relation}]->() DELETE s"
+DROP_UNSOURCED = """
+    MATCH ()-[r:RELATED_TO {key: row}]->() WHERE NOT r.handed_in
+    OPTIONAL MATCH ()-[s:STATES {relation: row}]->() WITH row, r, count(s) AS left WHERE left = 0 DELETE r"""
+
+# steps of a run
+ADD_ROOT = "CREATE (n:CodeRoot) SET n = row"
+SET_ROOT_TOTAL = "MATCH (r:CodeRoot {path: row.path}) SET r.total_files = row.total_files"
+ADD_SCOPE = "CREATE (n:CodeScope) SET n = row"
+SCOPE_VERIFIED = "MATCH (s:CodeScope {key: row.key}) SET s.verified_at = row.at SET s.runs = s.runs + 1"
+# A file that has left was last seen by the run that verified it last.
+MARK_STALE = """
+    MATCH (m:Memory {id: row}) OPTIONAL MATCH (s:CodeScope {key: m.scope})
+    WITH row, m, coalesce(s.verified_at, m.verified_at) AS seen
+    SET m.stale = true, m.version = m.version + 1,
+        m.last_seen_at = CASE WHEN seen > m.last_seen_at THEN seen ELSE m.last_seen_at END"""
+MARK_FRESH = """
+    MATCH (m:Memory {id: row.id}) SET m.stale = false, m.version = m.version + 1, m.last_seen_at = row.at"""
+MARK_FILE = "MATCH (m:Memory {id: row.id}) SET m += row.set"
+DOUBT = "MATCH (m:Memory {id: row.id}) SET m.verified_at = row.verified_at, m.scope = NULL"
+VERIFY = "MATCH (m:Memory {id: row.id}) SET m.scope = row.scope, m.verified_at = NULL"
+DROP_SKIP = "MATCH (s:CodeSkip {root: row.root}) WHERE s.path = row.path DELETE s"
+ADD_SKIP = "CREATE (n:CodeSkip) SET n = row"

@@ -1,0 +1,44 @@
+"""Context windows: Cypher. Pure text; every value is a parameter."""
+
+from __future__ import annotations
+
+FIND_PROJECT = """
+    MATCH (p:Project {id: $id}) RETURN p.key, p.tokens, p.segments, p.stashed, p.changes, p.full_from, p.counted_by,
+           p.config, p.focus, p.places, p.turns"""
+PROJECTS = "MATCH (p:Project) RETURN p.id ORDER BY p.id"
+WINDOWS = """
+    MATCH (p:Project) WHERE p.segments + p.stashed > 0
+    RETURN p.id, p.tokens, p.segments, p.stashed, p.counted_by ORDER BY p.id"""
+_FIELDS = """
+    s.key, s.version, s.place, s.stash IS NOT NULL, s.id, s.type, s.created_at, s.last_touched_at, s.pinned,
+    s.generation, s.gc_survival_count, s.refcount, s.file_path, s.first_line, s.last_line, s.tags, s.topic_id,
+    s.tokens, s.role, s.task_id, s.refs, s.text"""
+SEGMENTS = f"MATCH (s:Segment {{project: $project}}) RETURN {_FIELDS}, s.turn, s.stash ORDER BY s.place"
+TRASHED_IDS = """
+    UNWIND $ids AS id MATCH (s:TrashedSegment {id: id}) WHERE s.project = $project RETURN DISTINCT s.id"""
+IDS_OF = "UNWIND $keys AS key MATCH (s:{label} {{key: key}}) RETURN s.key, s.id"
+
+ADD_PROJECT = "CREATE (p:Project) SET p = row"
+SAVE_PROJECT = "MATCH (p:Project {key: row.key}) SET p += row"
+ADD_SEGMENT = "CREATE (s:Segment) SET s = row"
+CHANGE_SEGMENT = "MATCH (s:Segment {key: row.key}) SET s += row.set"
+TRASH_SEGMENT = "MATCH (s:Segment {key: row.key}) REMOVE s:Segment SET s:TrashedSegment SET s.trash = row.trash"
+
+# undoing and purging
+TRASHED_BY = "MATCH (s:TrashedSegment {trash: $receipt}) RETURN s.key, s.id, s.project"
+STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.key, s.project"
+LIVE_IDS = "MATCH (s:Segment {project: $project}) RETURN s.id"
+UNTRASH = "MATCH (s:TrashedSegment {key: row}) REMOVE s:TrashedSegment SET s:Segment SET s.trash = NULL"
+UNSTASH = "MATCH (s:Segment {key: row}) SET s.stash = NULL SET s.version = s.version + 1"
+RECOUNT = """
+    MATCH (p:Project {key: row}) OPTIONAL MATCH (s:Segment {project: row}) WHERE s.stash IS NULL
+    WITH row, p, count(s) AS active, coalesce(sum(s.tokens), 0) AS tokens
+    OPTIONAL MATCH (h:Segment {project: row}) WHERE h.stash IS NOT NULL
+    WITH row, p, active, tokens, count(h) AS stashed
+    SET p.segments = active, p.tokens = toInteger(tokens), p.stashed = stashed"""
+DYING_SEGMENTS = "UNWIND $receipts AS receipt MATCH (s:TrashedSegment {trash: receipt}) RETURN s.key"
+FREE_SEGMENT = "MATCH (s:TrashedSegment {key: row}) DELETE s"
+
+
+def ids_of(*, live: bool) -> str:
+    return IDS_OF.format(label="Segment" if live else "TrashedSegment")

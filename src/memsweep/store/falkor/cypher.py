@@ -1,0 +1,189 @@
+"""What remembers, finds and reads: Cypher. Pure text; every value is a parameter.
+
+A constant that ends in a verb of change is a step of a transaction: it does something with each `row`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from memsweep.model.search import Filters
+from memsweep.model.times import to_micros
+
+# the workspace and its transactions
+MAKE_WORKSPACE = "CREATE (w:Workspace) SET w = $meta"
+META = "MATCH (w:Workspace) RETURN properties(w)"
+UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'OPERATIONAL' RETURN count(status)"
+COUNT_NODES = "MATCH (n) RETURN count(n)"
+
+
+def all_at_once(steps: Sequence[str]) -> str:
+    """Every step in one query, which does nothing if the revision is another by now."""
+    calls = [
+        f"CALL {{ WITH w UNWIND $rows{n} AS row {step.strip()} RETURN count(row) AS done{n} }}"
+        for n, step in enumerate(steps)
+    ]
+    head = "MATCH (w:Workspace) WHERE w.revision = $revision SET w += $meta SET w.revision = $revision + 1 WITH w"
+    return "\n".join([head, *calls, "RETURN 1"])
+
+
+# remembering
+MEMORIES_BY_HASH = """
+    MATCH (m:Memory {content_hash: $hash}) WHERE NOT m.stale AND m.source <> $code_source
+    RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned"""
+KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
+THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
+CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN c.key ORDER BY h.index"
+_ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version"
+ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RETURN {_ENTITY} ORDER BY e.key"
+ENTITIES_OF_IDS = f"UNWIND $ids AS id MATCH (e:Entity {{id: id}}) RETURN {_ENTITY}"
+NAMES_SEEN = """
+    UNWIND $names AS name MATCH (n:NameSeen {name_key: name}) RETURN n.name_key, n.name, n.evidence, n.chunks"""
+RELATIONS_FROM = """
+    UNWIND $subjects AS subject MATCH (s:Entity {key: subject}) WITH s
+    MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
+      AND r.relation_key IN $relations AND ($objects IS NULL OR o.key IN $objects)
+    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
+ADD_THREAD = "CREATE (n:Thread) SET n = row"
+SET_LAST_PLACE = "MATCH (t:Thread {key: row.key}) SET t.last = row.last"
+ADD_MEMORY = "CREATE (n:Memory) SET n = row"
+CHANGE_MEMORY = "MATCH (n:Memory {key: row.key}) SET n += row.set SET n.version = n.version + 1"
+ADD_CHUNK = """
+    MATCH (m:Memory {key: row.memory}) CREATE (m)-[h:HAS_CHUNK {index: row.position}]->(n:Chunk) SET n = row"""
+ADD_LONE_CHUNK = "CREATE (n:Chunk) SET n = row"
+ADD_EMBEDDING = "CREATE (n:Embedding) SET n = row"
+ADD_ENTITY = "CREATE (n:Entity) SET n = row"
+SEE_ENTITY = "MATCH (n:Entity {key: row.key}) SET n += row.set SET n.version = n.version + row.times"
+ADD_MENTION = "MATCH (c:Chunk {key: row.chunk}) MATCH (e:Entity {key: row.entity}) MERGE (c)-[:MENTIONS]->(e)"
+ADD_TRASHED_MENTION = """
+    MATCH (c:TrashedChunk {key: row.chunk}) MATCH (e:Entity {key: row.entity}) MERGE (c)-[:MENTIONS]->(e)"""
+ADD_RELATION = """
+    MATCH (s:Entity {key: row.subject}) MATCH (o:Entity {key: row.object})
+    CREATE (s)-[r:RELATED_TO]->(o) SET r = row.set"""
+CHANGE_RELATION = "MATCH ()-[r:RELATED_TO {key: row.key}]->() SET r += row.set SET r.version = r.version + row.times"
+SET_NAME_SEEN = "MERGE (n:NameSeen {name_key: row.name_key}) SET n = row"
+DROP_NAME_SEEN = "MATCH (n:NameSeen {name_key: row}) DELETE n"
+
+# reading
+GET_MEMORY = """
+    MATCH (m:Memory {id: $id}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
+    OPTIONAL MATCH (t:Thread {key: m.thread})
+    RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
+           coalesce(m.last_seen_at, m.created_at), m.expires_at, m.stale, m.pinned, m.version, chunks"""
+ENTITIES_OF_MEMORY = """
+    MATCH (m:Memory {id: $id})-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity)
+    WITH DISTINCT e ORDER BY e.key RETURN e.name, e.type"""
+COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m), min(m.created_at), max(m.created_at)"
+COUNT_CHUNKS = "MATCH (c:Chunk) RETURN count(c)"
+COUNT_ENTITIES = "MATCH (e:Entity) RETURN count(e)"
+COUNT_RELATIONS = "MATCH ()-[r:RELATED_TO]->() RETURN count(r)"
+COUNT_STALE = "MATCH (m:Memory {stale: true}) RETURN count(m)"
+PASSAGES = """
+    UNWIND $keys AS key MATCH (c:Chunk {key: key})<-[:HAS_CHUNK]-(m:Memory)
+    OPTIONAL MATCH (t:Thread {key: m.thread}) OPTIONAL MATCH (s:CodeScope {key: m.scope})
+    RETURN c.key, c.id, m.id, c.text, c.first_line, c.last_line, m.source, m.tags, m.created_at, t.id, m.stale,
+           m.pinned, m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
+
+# searching
+COUNT_MATCHES = "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node RETURN count(node)"
+PLACES = """
+    UNWIND $keys AS key MATCH (c:Chunk {key: key}) WHERE c.stream IS NOT NULL
+    RETURN c.key, c.stream, c.stream_position"""
+CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
+EMBEDDINGS = "UNWIND $keys AS key MATCH (e:Embedding {key: key}) RETURN e.key, e.data"
+EMBEDDINGS_AFTER = "MATCH (e:Embedding) WHERE e.key > $after RETURN e.key, e.data ORDER BY e.key LIMIT $limit"
+
+# another model
+UNSTAGED = """
+    MATCH (c:{label}) OPTIONAL MATCH (s:StagedEmbedding {{key: c.key}}) WITH c, s WHERE s IS NULL
+    RETURN c.key, c.text ORDER BY c.key LIMIT $limit"""
+COUNT_UNSTAGED = """
+    MATCH (c:{label}) OPTIONAL MATCH (s:StagedEmbedding {{key: c.key}}) WITH c, s WHERE s IS NULL RETURN count(c)"""
+STAGE = "MERGE (s:StagedEmbedding {key: row.key}) ON CREATE SET s.data = row.data"
+DROP_STAGED = "MATCH (s:StagedEmbedding) DELETE s"
+DROP_EMBEDDINGS = "MATCH (e:Embedding) DELETE e"
+TAKE_STAGED = "MATCH (s:StagedEmbedding) REMOVE s:StagedEmbedding SET s:Embedding"
+
+
+def unstaged(label: str) -> str:
+    return UNSTAGED.format(label=label)
+
+
+def count_unstaged(label: str) -> str:
+    return COUNT_UNSTAGED.format(label=label)
+
+
+def is_pattern(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def path_matches(place: str, wanted: str) -> bool:
+    """A file, all that is in a folder, or what a pattern matches."""
+    return place == wanted or place.startswith(wanted + "/") or _glob(wanted).fullmatch(place) is not None
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """`*` and `?` match everything, folders too; brackets hold letters to choose from."""
+    parts = re.split(r"(\*|\?|\[\^?\]?[^]]*\])", pattern)
+    signs = {"*": ".*", "?": "."}
+    return re.compile(
+        "".join(
+            signs.get(part) or (part if part.startswith("[") and len(part) > 2 else re.escape(part)) for part in parts
+        ),
+        re.DOTALL,
+    )
+
+
+def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, dict[str, Any]]:
+    """What a hit must be, as a condition on `m` and `c`, with its values."""
+    parts: list[str] = []
+    values: dict[str, Any] = {}
+    if filters.tags:
+        parts.append("ALL(tag IN $tags WHERE tag IN m.tags)")
+        values["tags"] = list(filters.tags)
+    if filters.source is not None:
+        parts.append("m.source = $source")
+        values["source"] = filters.source
+    for bound, name, sign in ((filters.date_from, "date_from", ">="), (filters.date_to, "date_to", "<=")):
+        if bound is not None:
+            parts.append(f"m.created_at {sign} ${name}")
+            values[name] = to_micros(bound)
+    if path_keys is not None:
+        parts.append("m.key IN $path_keys")
+        values["path_keys"] = list(path_keys)
+    for name, where in (("language", "m.language"), ("symbol_kind", "c.symbol_kind")):
+        if (wanted := getattr(filters, name)) is not None:
+            parts.append(f"{where} = ${name}")
+            values[name] = wanted
+    if not filters.include_stale:
+        parts.append("NOT m.stale")
+    return " AND ".join(parts) or "true", values
+
+
+def match_words(where: str) -> str:
+    """Of the best `reach` chunks of a full-text query those that are live and pass, with their terms."""
+    return (
+        "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score"
+        " WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.terms"
+    )
+
+
+def live_of(where: str) -> str:
+    """Which of some chunks are live and pass."""
+    # With the condition in the first MATCH the server would begin at every memory.
+    found = "UNWIND $keys AS key MATCH (c:Chunk {key: key}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
+    return f"{found} WHERE {where} RETURN c.key"
+
+
+def newest(where: str) -> str:
+    return f"MATCH (c:Chunk)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key ORDER BY c.key DESC LIMIT $limit"
+
+
+def at_places(where: str) -> str:
+    return (
+        "UNWIND $places AS place MATCH (c:Chunk {stream: place[0]}) WHERE c.stream_position = place[1] WITH c"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.stream, c.stream_position"
+    )

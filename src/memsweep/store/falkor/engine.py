@@ -1,0 +1,224 @@
+"""All workspaces of one prefix on a server or a cluster.
+
+There is no registry in one place: each workspace has an entry of its own, a hash that lives in the same
+slot as its graph. So a node that fails takes nothing with it but what it held. A graph has a name that is
+never used again; a workspace that was deleted and made anew cannot meet the old one's data.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import secrets
+import threading
+import time
+from datetime import datetime
+from typing import Any
+
+from memsweep.errors import AlreadyExists, NotFound, StoreBusy, StoreCorrupt, StoreTooNew, UnknownWorkspace
+from memsweep.model.memory import Workspace
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.falkor import cypher
+from memsweep.store.falkor.home import FalkorHomeKeeper
+from memsweep.store.falkor.link import Link
+from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
+from memsweep.store.falkor.store import FalkorStore
+from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.wire import to_json
+
+_INDEX_SECONDS = 30.0
+_GRAPH = re.compile(r"}:[0-9a-f]{16}$")
+# Both keys are in one slot, and a script is done whole.
+_HIDE = """
+    if redis.call('hget', KEYS[1], 'graph') ~= ARGV[1] then return 0 end
+    redis.call('hset', KEYS[2], ARGV[1], ARGV[2]) redis.call('del', KEYS[1]) return 1"""
+_SHOW = """
+    if redis.call('exists', KEYS[1]) == 1 then return 0 end
+    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
+    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+
+
+class FalkorEngine:
+    """Implements `memsweep.store.protocol.Engine`."""
+
+    def __init__(self, url: str) -> None:
+        self.link = Link(url)
+        self._stores: dict[str, FalkorStore] = {}
+        self._lock = threading.Lock()
+        self.keeper = FalkorHomeKeeper(self)
+
+    def workspaces(self) -> list[Workspace]:
+        return [_workspace(name, entry) for name, entry in self._entries()]
+
+    def graphs(self) -> dict[str, str]:
+        """The graph of each workspace."""
+        return {name: entry["graph"] for name, entry in self._entries()}
+
+    def all_graphs(self) -> list[tuple[str, str]]:
+        """Every graph of this prefix, whether an entry leads to it or not, with the name that is in its own."""
+        keys = sorted(key for key in self.link.keys("{*}:*") if _GRAPH.search(key))
+        return [(key.split("{", 1)[1].split("}", 1)[0], key) for key in keys]
+
+    def has_graph(self, graph: str) -> bool:
+        return bool(self.link.read("EXISTS", graph))
+
+    def _entries(self) -> list[tuple[str, dict[str, str]]]:
+        names = sorted(key.split("{", 1)[1][:-1] for key in self.link.keys("{*}"))
+        return [(name, entry) for name in names if (entry := self._entry(name))]
+
+    def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
+        if self._entry(workspace_id):
+            raise _taken(workspace_id)
+        workspace = Workspace(workspace_id, description, now)
+        graph = self.new_graph(workspace)
+        if not self.enter(workspace, graph):
+            self.drop_graph(graph.name)
+            raise _taken(workspace_id)
+        return workspace
+
+    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
+        entry = self._entry(workspace_id)
+        if not entry:
+            raise self._unknown(workspace_id)
+        about = to_json(
+            {
+                "description": entry["description"],
+                "created_at": int(entry["created_at"]),
+                "deleted_at": to_micros(now),
+                "receipt": receipt_id,
+            }
+        )
+        keys = (self._entry_key(workspace_id), self._deleted_key(workspace_id))
+        if not self.link.write("EVAL", _HIDE, 2, *keys, entry["graph"], about):
+            raise self._unknown(workspace_id)
+        return _workspace(workspace_id, entry, receipt_id or None)
+
+    def undelete(self, receipt_id: str) -> Workspace:
+        for name, graph, about in self.deleted():
+            if receipt_id and about["receipt"] == receipt_id:
+                values = (graph, about["description"], about["created_at"])
+                keys = (self._entry_key(name), self._deleted_key(name))
+                if not self.link.write("EVAL", _SHOW, 2, *keys, *values):
+                    raise AlreadyExists(
+                        f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
+                        hint="Delete the new one first.",
+                    )
+                return Workspace(name, about["description"], from_micros(about["created_at"]))
+        raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+
+    def purge_deleted(self, before: datetime) -> int:
+        """Free the graphs of workspaces that were deleted up to a moment; how many."""
+        old = [(name, graph) for name, graph, about in self.deleted() if about["deleted_at"] <= to_micros(before)]
+        for name, graph in old:
+            self.drop_graph(graph)
+            self.link.write("HDEL", self._deleted_key(name), graph)
+        return len(old)
+
+    def open(self, workspace_id: str) -> FalkorStore:
+        entry = self._entry(workspace_id)
+        if not entry:
+            raise self._unknown(workspace_id)
+        with self._lock:
+            store = self._stores.get(entry["graph"])
+            if store is None:
+                store = self._stores[entry["graph"]] = FalkorStore(workspace_id, self._checked(workspace_id, entry))
+            return store
+
+    def open_or_create(self, workspace_id: str, now: datetime) -> FalkorStore:
+        if not self._entry(workspace_id):
+            with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
+                self.create(workspace_id, "", now)
+        return self.open(workspace_id)
+
+    def close(self) -> None:
+        self._stores.clear()
+        self.link.close()
+
+    def new_graph(self, workspace: Workspace) -> Graph:
+        """A graph with its indexes that no entry leads to yet."""
+        graph = Graph(self.link, f"{self._entry_key(workspace.id)}:{secrets.token_hex(8)}")
+        meta = {
+            "name": workspace.id,
+            "description": workspace.description,
+            "created_at": to_micros(workspace.created_at),
+            "revision": 0,
+            "keys": 0,
+            "generation": 0,
+            "schema": SCHEMA,
+        }
+        self.link.change(graph.name, cypher.MAKE_WORKSPACE, meta=meta)
+        self.link.send_all([("GRAPH.QUERY", graph.name, index) for step in MIGRATIONS for index in step])
+        _wait_for_indexes(graph)
+        return graph
+
+    def enter(self, workspace: Workspace, graph: Graph) -> bool:
+        """Give a graph the name of its workspace; False if another has it."""
+        key = self._entry_key(workspace.id)
+        values = (graph.name, workspace.description, to_micros(workspace.created_at))
+        return bool(self.link.write("EVAL", _SHOW, 2, key, self._deleted_key(workspace.id), *values))
+
+    def drop_graph(self, graph: str) -> None:
+        self.link.send_all([("GRAPH.DELETE", graph)])
+        for key in list(self.link.keys(f"{graph.removeprefix(self.link.prefix + ':')}:*")):
+            self.link.write("UNLINK", key)
+
+    def deleted(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """Workspace, graph and what is known of every deletion."""
+        found = []
+        for key in self.link.keys("{*}:deleted"):
+            name = key.split("{", 1)[1].split("}", 1)[0]
+            listed = self.link.read("HGETALL", key)
+            found += [(name, graph.decode(), json.loads(about)) for graph, about in _pairs(listed)]
+        return found
+
+    def _checked(self, workspace_id: str, entry: dict[str, str]) -> Graph:
+        graph = Graph(self.link, entry["graph"])
+        if not self.has_graph(graph.name):
+            raise StoreCorrupt(
+                f"the graph of workspace {workspace_id!r} is missing: {graph.name}.",
+                hint="Restore a backup with --replace, or delete the workspace.",
+            )
+        if graph.meta()["schema"] > SCHEMA:
+            raise StoreTooNew(f"workspace {workspace_id!r} was written by a newer memsweep.", hint="Upgrade memsweep.")
+        return graph
+
+    def _entry(self, workspace_id: str) -> dict[str, str]:
+        pairs = _pairs(self.link.read("HGETALL", self._entry_key(workspace_id)))
+        return {name.decode(): value.decode() for name, value in pairs}
+
+    def _entry_key(self, workspace_id: str) -> str:
+        return f"{self.link.prefix}:{{{workspace_id}}}"
+
+    def _deleted_key(self, workspace_id: str) -> str:
+        return f"{self._entry_key(workspace_id)}:deleted"
+
+    def _unknown(self, workspace_id: str) -> UnknownWorkspace:
+        known = ", ".join(repr(workspace.id) for workspace in self.workspaces()) or "none yet"
+        return UnknownWorkspace(
+            f"workspace {workspace_id!r} does not exist; known workspaces: {known}.",
+            hint="Adding a memory to it creates it.",
+        )
+
+
+def _wait_for_indexes(graph: Graph) -> None:
+    """An index is made in the background, and a full text that is not ready finds nothing."""
+    deadline = time.monotonic() + _INDEX_SECONDS
+    while graph.ask(cypher.UNREADY_INDEXES)[0][0]:
+        if time.monotonic() > deadline:
+            raise StoreBusy(
+                f"the indexes of {graph.name} were not ready after {_INDEX_SECONDS:g} s.", hint="Try again."
+            )
+        time.sleep(0.002)
+
+
+def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:
+    return list(listed.items()) if isinstance(listed, dict) else list(zip(listed[::2], listed[1::2], strict=True))
+
+
+def _workspace(name: str, entry: dict[str, str], receipt_id: str | None = None) -> Workspace:
+    return Workspace(name, entry["description"], from_micros(int(entry["created_at"])), receipt_id)
+
+
+def _taken(workspace_id: str) -> AlreadyExists:
+    return AlreadyExists(f"workspace {workspace_id!r} exists already.", hint="Choose another id, or use it as it is.")

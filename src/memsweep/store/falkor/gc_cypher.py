@@ -1,0 +1,112 @@
+"""The collector's Cypher: survey, plans, apply. Pure text; every value is a parameter."""
+
+from __future__ import annotations
+
+# survey
+MEMORIES = """
+    MATCH (m:Memory) RETURN m.key, m.version, m.source = 'code_indexer', m.stale, m.pinned, m.created_at,
+           m.last_seen_at, m.expires_at, m.content_hash, m.path IS NOT NULL, m.scope, m.verified_at ORDER BY m.key"""
+SCOPES = "MATCH (s:CodeScope) WHERE s.verified_at IS NOT NULL RETURN s.key, s.verified_at"
+CHUNK_COUNTS = "MATCH (m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"
+LONE_CHUNKS = """
+    MATCH (c:Chunk) OPTIONAL MATCH (c)<-[h:HAS_CHUNK]-() WITH c, h WHERE h IS NULL
+    RETURN c.key, c.memory ORDER BY c.key"""
+ENTITIES = """
+    MATCH (e:Entity) RETURN e.key, e.version, e.type_key, e.pinned, e.handed_in, e.created_at, e.confidence,
+        e.last_seen
+    ORDER BY e.key"""
+EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key, r.handed_in ORDER BY r.key"
+STATEMENTS = "MATCH (m:Memory)-[s:STATES]->() RETURN m.key, s.relation"
+MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETURN DISTINCT m.key, e.key"
+TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
+CODE_PATHS = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
+MEMORY_KEYS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
+REVISION = "MATCH (w:Workspace) RETURN w.revision"
+
+# finding and describing, live or not
+FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{key: n.trash}}) RETURN n.key, r.id"
+DESCRIBE_MEMORY = """
+    UNWIND $keys AS key MATCH (m:{memory} {{key: key}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:{chunk})
+    WITH m, count(c) AS chunks
+    RETURN m.key, m.id, left(m.text, 80), m.created_at, size(m.text), m.root, m.path, chunks"""
+DESCRIBE_CHUNK = "UNWIND $keys AS key MATCH (c:{chunk} {{key: key}}) RETURN c.key, c.id, left(c.text, 80), size(c.text)"
+DESCRIBE_ENTITY = "UNWIND $keys AS key MATCH (e:{entity} {{key: key}}) RETURN e.key, e.id, e.name, e.type, e.created_at"
+DESCRIBE_RELATION = "UNWIND $keys AS key MATCH ()-[r:{relation} {{key: key}}]->() RETURN r.key, r.id, r.relation"
+_LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO"}
+_TRASH = {"memory": "TrashedMemory", "chunk": "TrashedChunk", "entity": "TrashedEntity", "relation": "WAS_RELATED_TO"}
+
+
+def live_and_trashed(query: str) -> tuple[str, str]:
+    """The same question about what is live and about what is in the trash."""
+    return query.format(**_LIVE), query.format(**_TRASH)
+
+
+def of_label(query: str, label: str) -> str:
+    return query.format(label=label)
+
+
+# plans
+ADD_PLAN = "CREATE (p:Plan) SET p = row"
+ADD_ITEM = "CREATE (i:PlanItem) SET i = row"
+GET_PLAN = """
+    MATCH (p:Plan {id: $id}) OPTIONAL MATCH (r:Receipt {key: p.receipt})
+    RETURN p.key, p.id, p.strategy, p.created_at, p.expires_at, p.digest, p.summary, r.id"""
+PLAN_ITEMS = """
+    MATCH (i:PlanItem {plan: $plan}) WHERE i.position >= $from AND i.position < $to
+    RETURN i.kind, i.key, i.version, i.reason, i.evidence ORDER BY i.position"""
+USE_PLAN = "MATCH (p:Plan {key: row.plan}) SET p.receipt = row.receipt"
+DROP_OLD_PLANS = """
+    MATCH (p:Plan) WHERE p.expires_at < row AND p.receipt IS NULL
+    OPTIONAL MATCH (i:PlanItem {plan: p.key}) DELETE i, p"""
+REASONS = """
+    UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {key: item[2]})
+    WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
+
+# what an apply looks at again
+COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m)"
+LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {key: key}) RETURN m.key, m.id, m.version, m.pinned"
+LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {key: key}) RETURN e.key, e.id, e.version, e.pinned"
+LIVE_CHUNKS = """
+    UNWIND $keys AS key MATCH (c:Chunk {key: key}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c) RETURN c.key, c.id, m.key"""
+TRASHED_IDS = "UNWIND $keys AS key MATCH (n:{label} {{key: key}}) RETURN n.key, n.id"
+CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {key: key})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key"
+STATED_BY = """
+    UNWIND $keys AS key MATCH (m:Memory {key: key})-[s:STATES]->() WITH DISTINCT s.relation AS relation
+    MATCH (a)-[r:RELATED_TO {key: relation}]->(b) WHERE NOT r.handed_in RETURN r.key, a.key, b.key"""
+LIVE_SOURCES = """
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m WHERE m.trash IS NULL
+    RETURN key, m.key"""
+MENTIONED_BY = """
+    UNWIND $keys AS key MATCH (e:Entity {key: key})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    RETURN DISTINCT e.key, m.key"""
+EDGES_OF = """
+    UNWIND $keys AS key MATCH (e:Entity {key: key})-[r:RELATED_TO]-()
+    RETURN DISTINCT r.key, startNode(r).key, endNode(r).key"""
+
+# steps of an apply: what goes gets another label and the number of its receipt
+TRASH_MEMORY = "MATCH (n:Memory {key: row.key}) REMOVE n:Memory SET n:TrashedMemory SET n.trash = row.trash"
+TRASH_CHUNK = "MATCH (n:Chunk {key: row.key}) REMOVE n:Chunk SET n:TrashedChunk SET n.trash = row.trash"
+TRASH_ENTITY = "MATCH (n:Entity {key: row.key}) REMOVE n:Entity SET n:TrashedEntity SET n.trash = row.trash"
+TRASH_RELATION = """
+    MATCH (s)-[r:RELATED_TO {key: row.key}]->(o)
+    CREATE (s)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) SET n.trash = row.trash DELETE r"""
+ADD_RECEIPT = "CREATE (r:Receipt) SET r = row"
+GET_RECEIPT = "MATCH (r:Receipt {id: $id}) RETURN r.key, r.undone_at, r.purged_at"
+
+# audit, pins, tombstones
+ADD_AUDIT = "CREATE (a:AuditEvent) SET a = row"
+AUDIT = """
+    MATCH (a:AuditEvent) WHERE a.key > 0 RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
+    ORDER BY a.key DESC LIMIT $limit"""
+AUDIT_OF = """
+    MATCH (a:AuditEvent {subject: $subject}) RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
+    ORDER BY a.key DESC LIMIT $limit"""
+PIN = "MATCH (n:{label} {{id: row.id}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
+BURIED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
+HASHES = "UNWIND $keys AS key MATCH (m:Memory {key: key}) RETURN m.id, m.content_hash"
+BURY = "MERGE (t:Tombstone {hash: row.hash}) ON CREATE SET t = row"
+TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at DESC"
+TOMBSTONE_OF = "MATCH (t:Tombstone {memory: $id}) RETURN t.hash"
+DROP_TOMBSTONE = "MATCH (t:Tombstone {memory: row}) DELETE t"
+# Files that were passed over because of a tombstone are read again, and so are the few others without text.
+DROP_SKIPS = "MATCH (s:CodeSkip) DELETE s"

@@ -1,0 +1,198 @@
+"""The knowledge graph of a workspace: every method is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from typing import Any
+
+from memsweep.errors import NotFound
+from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded
+from memsweep.model.graph import Edge, Entity, GraphBatch, Reinforced, Related, RelationDraft, RelationOutcome
+from memsweep.model.memory import NamedThing
+from memsweep.model.text import name_key
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.falkor import graph_cypher
+from memsweep.store.falkor.atlas import NoUpkeep
+from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations
+from memsweep.store.falkor.transaction import Change, Graph
+
+NewId = Callable[[str], str]
+_DEFAULT_TYPE = NamedThing("").type
+
+
+class FalkorGraph(NoUpkeep):
+    """Implements `memsweep.store.protocol.Graph`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
+        with self._graph.writing() as tx:
+            return _Writer(tx, batch, rates, now, new_id).write()
+
+    def reinforce(
+        self,
+        subject: str,
+        relation: str,
+        target: str,
+        kind: str,
+        amount: float | None,
+        rates: Rates,
+        now: datetime,
+        actor: str,
+        reason: str,
+    ) -> Reinforced:
+        with self._graph.writing() as tx:
+            ends = (_find(tx, subject), name_key(relation), _find(tx, target))
+            relations = Relations(tx, [ends])
+            found = relations.find(ends)
+            if found is None:
+                raise NotFound(f"there is no current relation {relation!r:.60} from {subject!r:.60} to {target!r:.60}.")
+            weight, seen = found.props["weight"], found.props["last_seen"]
+            base, last = 1.0 if weight is None else weight, from_micros(seen)
+            days = age_days(last, now)
+            if kind == "confirm":
+                new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
+            else:
+                new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
+            _weigh(found, new, max(seen, to_micros(last)))
+            relations.write()
+            audit(tx, now, actor, kind, found.props["id"], {}, reason)
+            after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
+            return Reinforced(found.props["id"], faded(base, rates.edge, days), after)
+
+    def find(self, name_or_id: str) -> int:
+        """The key of an entity by its id or its name."""
+        return _find(self._graph, name_or_id)
+
+    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]:
+        wanted = {
+            "search": None if search is None else name_key(search),
+            "type": None if entity_type is None else name_key(entity_type),
+        }
+        return [_entity(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
+
+    def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
+        return [_entity(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES_AT, keys=sorted(keys))]
+
+    def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
+        """Relations that begin or end at these entities, with what they weigh now."""
+        folded = None if kinds is None else [name_key(kind) for kind in kinds]
+        rows = self._graph.ask(graph_cypher.EDGES_AT, keys=sorted(keys), kinds=folded)
+        return [_edge(row, rates, now) for row in rows]
+
+
+class _Writer:
+    """One batch: what it makes, and what it finds there."""
+
+    def __init__(self, tx: Change, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> None:
+        self._batch, self._rates, self._now, self._new_id = batch, rates, now, new_id
+        self._tx, self._at = tx, to_micros(now)
+        self._created: list[str] = []
+        ends = [end for draft in batch.relations for end in (draft.subject, draft.object)]
+        told = [end for end in ends if isinstance(end, str)]
+        things = [*batch.entities, *(end for end in ends if isinstance(end, NamedThing))]
+        self._names = Names(tx, [*told, *(thing.name for thing in things)])
+        self._by_id = self._names.load_ids(told) if told else {}
+
+    def write(self) -> Related:
+        for thing in self._batch.entities:
+            self._entity(thing)
+        drafts = self._batch.relations
+        entities = [(self._end(draft.subject), self._end(draft.object)) for draft in drafts]
+        places: list[Ends] = [
+            (subject.key, name_key(draft.relation), target.key)
+            for draft, (subject, target) in zip(drafts, entities, strict=True)
+        ]
+        relations = Relations(self._tx, places, to_anything=any(draft.replaces for draft in drafts))
+        outcomes = [
+            self._relation(relations, draft, place, ends)
+            for draft, place, ends in zip(drafts, places, entities, strict=True)
+        ]
+        self._names.write()
+        relations.write()
+        return Related(tuple(self._created), tuple(outcomes))
+
+    def _entity(self, thing: NamedThing) -> Known:
+        """The entity of that name (and type, if one is given), made or seen again."""
+        found = self._names.find(thing) if thing.type else _best(self._names.of_name(thing.name))
+        if found is not None:
+            found.change(handed_in=True, confidence=1.0, last_seen=max(found.props["last_seen"], self._at))
+            return found
+        made, uid = NamedThing(thing.name, thing.type or _DEFAULT_TYPE), self._new_id("ent")
+        self._created.append(uid)
+        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True)
+
+    def _end(self, end: NamedThing | str) -> Known:
+        if isinstance(end, NamedThing):
+            return self._entity(end)
+        found = self._by_id.get(end) or _best(self._names.of_name(end))
+        if found is None:
+            raise _unknown(end)
+        return found
+
+    def _relation(
+        self, relations: Relations, draft: RelationDraft, place: Ends, ends: tuple[Known, Known]
+    ) -> RelationOutcome:
+        closed = relations.close_others(place, self._at) if draft.replaces else []
+        known = relations.find(place)
+        if known is None:
+            uid, weight = self._new_id("rel"), draft.weight
+            valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
+            relations.add(place, draft.relation, uid, self._at, weight=weight, handed_in=True, valid_at=valid)
+        else:
+            uid, base, seen = (known.props[name] for name in ("id", "weight", "last_seen"))
+            current = faded(1.0 if base is None else base, self._rates.edge, age_days(from_micros(seen), self._now))
+            weight = max(current, draft.weight)
+            _weigh(known, weight, max(self._at, seen))
+        names = [end.props["name"] for end in ends]
+        state = "created" if known is None else "strengthened"
+        return RelationOutcome(uid, names[0], draft.relation, names[1], state, weight, tuple(closed))  # type: ignore[arg-type]
+
+
+def _weigh(relation: Known, weight: float, seen: int) -> None:
+    relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=True)
+
+
+def _best(named: Collection[Known]) -> Known | None:
+    """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
+    ranked = sorted(
+        named,
+        key=lambda each: (
+            not each.props["handed_in"],
+            not each.props["pinned"],
+            -each.props["last_seen"],
+            each.key,
+        ),
+    )
+    return ranked[0] if ranked else None
+
+
+def _find(asked: Graph | Change, name: str) -> int:
+    rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name))
+    ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
+    if not ranked:
+        raise _unknown(name)
+    return int(ranked[0][0])
+
+
+def _unknown(name: str) -> NotFound:
+    return NotFound(f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities.")
+
+
+def _entity(row: Any, rates: Rates, now: datetime) -> Entity:
+    key, uid, name, kind, base, seen, pinned, mentions, relations = row
+    last = from_micros(seen)
+    return Entity(
+        key, uid, name, kind, faded(base, rates.of(kind), age_days(last, now)), base, last, pinned, mentions, relations
+    )
+
+
+def _edge(row: Any, rates: Rates, now: datetime) -> Edge:
+    uid, subject, target, relation, base, seen, valid, invalid = row
+    last = from_micros(seen)
+    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
+    ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
+    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1])

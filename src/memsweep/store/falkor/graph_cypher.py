@@ -1,0 +1,21 @@
+"""The knowledge graph: Cypher. Pure text; every value is a parameter."""
+
+from __future__ import annotations
+
+_ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
+ENTITIES = f"""
+    MATCH (e:Entity) WHERE ($search IS NULL OR e.name_key CONTAINS $search) AND ($type IS NULL OR e.type_key = $type)
+    OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
+    OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
+    RETURN {_ENTITY}, mentions, relations ORDER BY e.key"""
+ENTITIES_AT = f"UNWIND $keys AS key MATCH (e:Entity {{key: key}}) RETURN {_ENTITY}, 0 AS mentions, 0 AS relations"
+EDGES_AT = """
+    UNWIND $keys AS key MATCH (e:Entity {key: key})-[r:RELATED_TO]-(:Entity)
+    WHERE $kinds IS NULL OR r.relation_key IN $kinds
+    RETURN DISTINCT r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at,
+           r.invalid_at"""
+FIND = """
+    MATCH (e:Entity {id: $id}) RETURN e.key, 0 AS named, true AS told, true AS pinned, 0 AS seen
+    UNION ALL
+    MATCH (e:Entity {name_key: $name})
+    RETURN e.key, 1 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""

@@ -1,0 +1,105 @@
+"""Looking after one graph: examine, repair, compact, copy.
+
+What must hold in a workspace is written once, as checks on a workspace file; so the graph is examined as
+the file that a backup of it would be.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from memsweep.errors import StoreError
+from memsweep.model.care import Compaction, Finding, Seal
+from memsweep.model.memory import EmbeddingModel
+from memsweep.store.falkor import care_cypher, copying, surveying, writing
+from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.sqlite import copying as sealing
+from memsweep.store.sqlite import health, portable
+from memsweep.store.sqlite.connect import plain_errors, snapshot
+from memsweep.store.sqlite.vectors import VectorIndex
+
+_LABELS = ("Chunk", "TrashedChunk")
+
+
+class FalkorKeeper:
+    """Implements `memsweep.store.protocol.Keeper`."""
+
+    def __init__(self, workspace_id: str, graph: Graph, vectors: VectorSet) -> None:
+        self._workspace_id = workspace_id
+        self._graph = graph
+        self._vectors = vectors
+
+    def examine(self) -> list[Finding]:
+        with self._as_file() as (db, folder):
+            found = health.examine(db, VectorIndex(folder / "none"))
+        generation = self._graph.meta()["generation"]
+        ((wanted,),) = self._graph.ask(care_cypher.COUNT_EMBEDDINGS)
+        if self._vectors.count(generation) != wanted:
+            found += health.finding("vector_file_differs", [f"the vector set of {self._graph.name}"])
+        return found
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+        if cure != "vector_files":
+            raise StoreError(
+                f"{found[0].invariant} cannot be mended in a FalkorDB workspace yet.",
+                hint="Back it up, restore it into a SQLite workspace, mend it there, and copy it back.",
+            )
+        generation = self._graph.meta()["generation"]
+        self._vectors.forget(generation)
+        with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
+            _note(tx, cure, found, actor, now)
+
+    def unfit_chunks(self) -> list[tuple[int, str]]:
+        model = writing.model_of(self._graph.meta())
+        length = len(writing.encoded(bytes(model.dimension))) if model else 0
+        asked = ((care_cypher.of(care_cypher.UNFIT, label=label), {"length": length}) for label in _LABELS)
+        return [(key, text) for rows in self._graph.ask_all(*asked) for key, text in rows]
+
+    def fit_vectors(
+        self,
+        vectors: Iterable[tuple[int, bytes]],
+        model: EmbeddingModel,
+        found: Sequence[Finding],
+        *,
+        actor: str,
+        now: datetime,
+    ) -> None:
+        self._vectors.forget(self._graph.meta()["generation"])
+        with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
+            writing.claim_model(tx, model)
+            rows = [{"key": key, "data": writing.encoded(data)} for key, data in vectors]
+            tx.do(care_cypher.FIT_EMBEDDING, rows)
+            _note(tx, "embed", found, actor, now)
+
+    def compact(self) -> Compaction:
+        """The server gives back what it can; there is no file of ours to shrink."""
+        before = self._size_bytes()
+        self._graph.link.write("MEMORY", "PURGE")
+        return Compaction(before, self._size_bytes(), True)
+
+    def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
+        with self._as_file() as (db, _), plain_errors(named), snapshot(db):
+            return sealing.copy(db, draft, version, now)
+
+    @contextmanager
+    def _as_file(self) -> Iterator[tuple[apsw.Connection, Path]]:
+        rows = surveying.at_one_moment(self._graph, copying.dump)
+        with tempfile.TemporaryDirectory(prefix="memsweep-") as name:
+            folder = Path(name)
+            with portable.file_of(folder / "workspace.db", rows) as db:
+                yield db, folder
+
+    def _size_bytes(self) -> int:
+        return self._graph.size_bytes() + self._vectors.size_bytes(self._graph.meta()["generation"])
+
+
+def _note(tx: Change, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
+    audit(tx, now, actor, "repair", cure, {finding.invariant: finding.count for finding in found}, "")

@@ -1,0 +1,166 @@
+"""Entities and relations of one transaction: looked up once, changed in memory, written at its end.
+
+Steps of a query do not see what earlier rows of the same step did, so what happens to one entity is
+added up here first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from memsweep.model.memory import NamedThing
+from memsweep.model.text import name_key
+from memsweep.store.falkor import cypher
+from memsweep.store.falkor.transaction import Change
+
+
+@dataclass
+class Known:
+    """One entity or relation; `made` is all of it if it is new, else `set` is what changes, `times` how often."""
+
+    key: int
+    props: dict[str, Any]
+    is_new: bool = False
+    set: dict[str, Any] = field(default_factory=dict)
+    times: int = 0
+
+    def change(self, *, raises_version: bool = True, **values: Any) -> None:
+        self.props |= values
+        self.set |= values
+        self.times += raises_version
+        if self.is_new and raises_version:
+            self.props["version"] += 1
+
+
+class Names:
+    """The live entities of some names."""
+
+    def __init__(self, tx: Change, names: Iterable[str]) -> None:
+        self._tx = tx
+        self._known: dict[tuple[str, str], Known] = {}
+        self._by_name: dict[str, list[Known]] = {}
+        self.load(names)
+
+    def load(self, names: Iterable[str]) -> None:
+        wanted = sorted({name_key(name) for name in names} - self._by_name.keys())
+        if not wanted:
+            return
+        self._by_name |= {name: [] for name in wanted}
+        for row in self._tx.ask(cypher.ENTITIES_NAMED, names=wanted):
+            self._remember(_known(row))
+
+    def load_ids(self, ids: Iterable[str]) -> dict[str, Known]:
+        """Entities by id; what is known of them already stays the same object."""
+        found = {}
+        for row in self._tx.ask(cypher.ENTITIES_OF_IDS, ids=sorted(set(ids))):
+            entity = _known(row)
+            place = entity.props["name_key"], entity.props["type_key"]
+            if place not in self._known:
+                self._known[place] = entity
+            found[entity.props["id"]] = self._known[place]
+        return found
+
+    def find(self, thing: NamedThing) -> Known | None:
+        return self._known.get((name_key(thing.name), name_key(thing.type)))
+
+    def of_name(self, name: str) -> list[Known]:
+        return self._by_name.get(name_key(name), [])
+
+    def add(self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool) -> Known:
+        key = self._tx.new_key()
+        props = {
+            "key": key,
+            "id": uid,
+            "name": thing.name,
+            "name_key": name_key(thing.name),
+            "type": thing.type,
+            "type_key": name_key(thing.type),
+            "confidence": confidence,
+            "handed_in": handed_in,
+            "pinned": False,
+            "created_at": now,
+            "last_seen": now,
+            "version": 1,
+        }
+        made = Known(key, props, is_new=True)
+        self._remember(made)
+        return made
+
+    def write(self) -> None:
+        """What is new, and what was seen again."""
+        everyone = sorted(self._known.values(), key=lambda entity: entity.key)
+        self._tx.do(cypher.ADD_ENTITY, [entity.props for entity in everyone if entity.is_new])
+        seen = [entity for entity in everyone if entity.set and not entity.is_new]
+        self._tx.do(cypher.SEE_ENTITY, [{"key": e.key, "set": e.set, "times": e.times} for e in seen])
+
+    def _remember(self, entity: Known) -> None:
+        self._known[entity.props["name_key"], entity.props["type_key"]] = entity
+        self._by_name.setdefault(entity.props["name_key"], []).append(entity)
+
+
+def _known(row: list[Any]) -> Known:
+    names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version")
+    return Known(row[0], dict(zip(names, row, strict=True)))
+
+
+Ends = tuple[int, str, int]
+
+
+class Relations:
+    """The current relations between some entities, by their ends and kind."""
+
+    def __init__(self, tx: Change, wanted: Iterable[Ends], *, to_anything: bool = False) -> None:
+        self._tx = tx
+        self._known: dict[Ends, Known] = {}
+        self._closed: list[tuple[Ends, Known]] = []
+        ends = set(wanted)
+        if not ends:
+            return
+        values = {
+            "subjects": sorted({subject for subject, _, _ in ends}),
+            "relations": sorted({kind for _, kind, _ in ends}),
+            "objects": None if to_anything else sorted({target for _, _, target in ends}),
+        }
+        names = ("id", "weight", "last_seen", "evidence", "handed_in")
+        for subject, kind, target, key, *rest in tx.ask(cypher.RELATIONS_FROM, **values):
+            self._known[subject, kind, target] = Known(key, dict(zip(names, rest, strict=True)))
+
+    def find(self, ends: Ends) -> Known | None:
+        return self._known.get(ends)
+
+    def add(self, ends: Ends, relation: str, uid: str, now: int, **more: Any) -> Known:
+        key = self._tx.new_key()
+        props = {
+            "key": key,
+            "id": uid,
+            "relation": relation,
+            "relation_key": ends[1],
+            "weight": 1.0,
+            "evidence": 1,
+            "handed_in": False,
+            "created_at": now,
+            "last_seen": now,
+            "valid_at": now,
+            "version": 1,
+            **more,
+        }
+        made = self._known[ends] = Known(key, props, is_new=True)
+        return made
+
+    def close_others(self, ends: Ends, at: int) -> list[str]:
+        """End what the subject has of this kind with anything else; the ids of those."""
+        others = [each for each in self._known if each[:2] == ends[:2] and each[2] != ends[2]]
+        for other in sorted(others, key=lambda each: self._known[each].key):
+            relation = self._known.pop(other)
+            relation.change(invalid_at=at)
+            self._closed.append((other, relation))
+        return [relation.props["id"] for _, relation in self._closed[len(self._closed) - len(others) :]]
+
+    def write(self) -> None:
+        known = sorted([*self._known.items(), *self._closed], key=lambda item: item[1].key)
+        added = [{"subject": s, "object": o, "set": each.props} for (s, _, o), each in known if each.is_new]
+        self._tx.do(cypher.ADD_RELATION, added)
+        changed = [each for _, each in known if each.set and not each.is_new]
+        self._tx.do(cypher.CHANGE_RELATION, [{"key": e.key, "set": e.set, "times": e.times} for e in changed])

@@ -1,0 +1,125 @@
+"""The graph of a workspace as the rows of a workspace file, and back. Pure.
+
+Both engines keep the same things under other names, so a backup of either can be restored into either.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from memsweep.store.falkor.wire import to_json
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+_FILE = ("language", "stamp", "digest", "read_at_ns", "lines", "functions", "classes", "encoding", "failure")
+_FILE_PLACE = ("root", "path", "scope", "verified_at")
+_FLAGS = {"stale", "pinned", "handed_in"}
+# The properties of a node that are columns under the same name.
+PLAIN: dict[str, tuple[str, ...]] = {
+    "memory": ("text", "source", "metadata", "thread", "created_at", "updated_at", "last_seen_at", "expires_at",
+               "stale", "pinned", "version", "trash"),
+    "chunk": ("memory", "position", "text", "start", "first_line", "last_line", "stream", "stream_position", "symbol",
+              "symbol_kind", "words", "trash"),
+    "entity": ("name", "name_key", "type", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen",
+               "version", "trash"),
+    "relation": ("relation", "relation_key", "weight", "evidence", "handed_in", "created_at", "last_seen", "valid_at",
+                 "invalid_at", "version", "trash"),
+    "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
+    "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
+    "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
+    "audit": ("at", "actor", "action", "subject", "counts", "reason"),
+    "project": ("created_at", "tokens", "segments", "stashed", "changes", "full_from", "places", "turns", "counted_by",
+                "config", "focus"),
+    "segment": ("project", "place", "turn", "type", "created_at", "last_touched_at", "pinned", "generation",
+                "gc_survival_count", "refcount", "file_path", "first_line", "last_line", "topic_id", "tokens", "role",
+                "task_id", "version", "stash", "trash", "text"),
+}  # fmt: skip
+META = {"workspace": "name", "model": "model", "created_at": "created_at", "description": "description"}
+
+
+_LISTS = {"tags", "refs", "chunks"}
+
+
+def comparable(row: Mapping[str, Any]) -> Row:
+    """A row as it can be compared: lists however they were written, and the fifteen digits that the server tells."""
+    told = {name: json.loads(value) if name in _LISTS else value for name, value in row.items()}
+    return {name: round(value, 12) if isinstance(value, float) else value for name, value in told.items()}
+
+
+def to_row(table: str, node: Mapping[str, Any]) -> Row:
+    """A node as a row of its table; `key` and `id` are `id` and `uid` there."""
+    row = {name: _column(name, node.get(name)) for name in PLAIN[table]}
+    if table != "plan_item":
+        row["id"] = node["key"]
+        if table != "audit":
+            row["uid"] = node["id"]
+    return row
+
+
+def to_node(table: str, row: Mapping[str, Any]) -> Row:
+    node = {name: _property(name, row[name]) for name in PLAIN[table]}
+    if table != "plan_item":
+        node["key"] = row["id"]
+        if table != "audit":
+            node["id"] = row["uid"]
+    return {name: value for name, value in node.items() if value is not None}
+
+
+def memory_rows(node: Mapping[str, Any], roots: Mapping[str, int]) -> tuple[Row, list[Row], list[Row]]:
+    """The row of a memory, of its tags, and of its file if it has one."""
+    row = to_row("memory", node) | {
+        "tags": to_json(node["tags"]),
+        "content_hash": bytes.fromhex(node["content_hash"]),
+    }
+    tags = [{"tag": tag, "memory": node["key"]} for tag in dict.fromkeys(node["tags"])]
+    if "path" not in node:
+        return row, tags, []
+    file = {name: node.get(name) for name in (*_FILE, *_FILE_PLACE)}
+    return row, tags, [{**file, "memory": node["key"], "root": roots[node["root"]]}]
+
+
+def memory_node(row: Mapping[str, Any], file: Mapping[str, Any] | None, roots: Mapping[int, str]) -> Row:
+    node = to_node("memory", row) | {"tags": json.loads(row["tags"]), "content_hash": row["content_hash"].hex()}
+    if file is not None:
+        known = {name: file[name] for name in (*_FILE, *_FILE_PLACE) if file[name] is not None}
+        node |= {**known, "root": roots[file["root"]]}
+    return node
+
+
+def chunk_row(node: Mapping[str, Any]) -> Row:
+    return to_row("chunk", node) | {"hash": bytes.fromhex(node["hash"])}
+
+
+def chunk_node(row: Mapping[str, Any], terms: str) -> Row:
+    return to_node("chunk", row) | {"hash": row["hash"].hex(), "terms": terms}
+
+
+def vector_row(node: Mapping[str, Any]) -> Row:
+    return {"chunk": node["key"], "data": base64.b64decode(node["data"])}
+
+
+def vector_node(row: Mapping[str, Any]) -> Row:
+    return {"key": row["chunk"], "data": base64.b64encode(row["data"]).decode()}
+
+
+def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    """The row of a segment, and what it refers to."""
+    row = to_row("segment", node) | {"tags": to_json(node["tags"]), "refs": to_json(node["refs"])}
+    targets = dict.fromkeys(node["refs"])
+    return row, [{"project": node["project"], "target": target, "source": node["key"]} for target in targets]
+
+
+def segment_node(row: Mapping[str, Any]) -> Row:
+    return to_node("segment", row) | {"tags": json.loads(row["tags"]), "refs": json.loads(row["refs"])}
+
+
+def _column(name: str, value: Any) -> Any:
+    return int(value) if name in _FLAGS and value is not None else value
+
+
+def _property(name: str, value: Any) -> Any:
+    return bool(value) if name in _FLAGS and value is not None else value

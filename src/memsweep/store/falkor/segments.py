@@ -1,0 +1,340 @@
+"""Context windows in the graph. An open window is one transaction; leaving it commits, or drops what was gathered.
+
+A window's segments are read when the first of them is asked for, and changed in memory: what a step reads is
+what it has already done. Only what changed is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from memsweep.errors import NotFound
+from memsweep.model.plan import Draft, Plan, PlanItem, Totals
+from memsweep.model.segment import ContextSegment
+from memsweep.model.times import from_micros, to_micros
+from memsweep.model.window import Held, WindowRow, WindowState
+from memsweep.store.falkor import context_cypher, gc_cypher, plans
+from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.matching import best_matches
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.wire import to_json
+
+
+class FalkorSegments:
+    """Implements `memsweep.store.protocol.Segments`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    def windows(self) -> list[WindowRow]:
+        return [WindowRow(*row) for row in self._graph.ask(context_cypher.WINDOWS)]
+
+    @contextmanager
+    def reading(self, project_id: str) -> Iterator[FalkorWindow]:
+        yield FalkorWindow(self._graph, project_id)
+
+    @contextmanager
+    def writing(self, project_id: str, *, create_at: datetime | None = None) -> Iterator[FalkorWindow]:
+        with self._graph.writing() as tx:
+            window = FalkorWindow(tx, project_id, create_at)
+            yield window
+            window.save()
+
+
+class FalkorWindow:
+    """Implements `memsweep.store.protocol.OpenWindow`."""
+
+    def __init__(self, asked: Graph | Change, project_id: str, create_at: datetime | None = None) -> None:
+        self._asked = asked
+        self.project_id = project_id
+        found = asked.ask(context_cypher.FIND_PROJECT, id=project_id)
+        self._new: dict[str, Any] | None = None
+        if not found:
+            found = [self._make(create_at)]
+        self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found[0]
+        self._places, self._turns = clocks
+        self.state = WindowState(
+            tokens, segments, stashed, changes, full_from, counted_by, json.loads(config), json.loads(focus)
+        )
+        self._added: list[int] = []
+        self._set: dict[int, dict[str, Any]] = {}
+        self._trashed: dict[int, int] = {}
+        self._turn_of: dict[int, int] = {}
+        self._gone: set[str] = set()
+        self._receipts: dict[int, dict[str, Any]] = {}
+
+    def _make(self, at: datetime | None) -> list[Any]:
+        if at is None or not isinstance(self._asked, Change):
+            known = ", ".join(repr(name) for (name,) in self._asked.ask(context_cypher.PROJECTS)) or "none yet"
+            raise NotFound(
+                f"context window {self.project_id!r} does not exist; known: {known}.",
+                hint="Adding a segment to it makes it.",
+            )
+        self._new = {"key": self._tx.new_key(), "id": self.project_id, "created_at": to_micros(at)}
+        return [self._new["key"], 0, 0, 0, 0, 0, "", "{}", "{}", 0, 0]
+
+    @property
+    def _tx(self) -> Change:
+        assert isinstance(self._asked, Change), "this window was opened to be read"
+        return self._asked
+
+    @cached_property
+    def _held(self) -> dict[int, Held]:
+        """Every live segment by key, in session order."""
+        rows = [] if self._new else self._asked.ask(context_cypher.SEGMENTS, project=self._key)
+        self._turn_of = {row[0]: row[-2] for row in rows}
+        return {row[0]: _row(row[:-2]) for row in rows}
+
+    def save(self) -> None:
+        state, tx = self.state, self._tx
+        row = {
+            "key": self._key,
+            "tokens": state.tokens,
+            "segments": state.segments,
+            "stashed": state.stashed,
+            "changes": state.changes,
+            "full_from": state.full_from,
+            "counted_by": state.counted_by,
+            "config": to_json(dict(state.config)),
+            "focus": to_json(dict(state.focus)),
+            "places": self._places,
+            "turns": self._turns,
+        }
+        if self._new is not None:
+            tx.do(context_cypher.ADD_PROJECT, [{**self._new, **row}])
+        else:
+            tx.do(context_cypher.SAVE_PROJECT, [row])
+        added = set(self._added)
+        tx.do(context_cypher.ADD_SEGMENT, [self._set[key] for key in self._added])
+        changed = [{"key": key, "set": values} for key, values in self._set.items() if key not in added]
+        tx.do(context_cypher.CHANGE_SEGMENT, changed)
+        tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": trash} for key, trash in self._trashed.items()])
+        tx.do(gc_cypher.ADD_RECEIPT, self._receipts.values())
+
+    def active(self) -> list[Held]:
+        return [held for held in self.live() if not held.stashed]
+
+    def live(self) -> list[Held]:
+        return sorted(self._held.values(), key=lambda held: held.place)
+
+    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+        wanted = set(segment_ids)
+        return {held.segment.segment_id: held for held in self.live() if held.segment.segment_id in wanted}
+
+    def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
+        wanted = set(segment_ids)
+        trashed = self._asked.ask(context_cypher.TRASHED_IDS, ids=sorted(wanted), project=self._key)
+        return self.find(wanted).keys() | {uid for (uid,) in trashed} | (self._gone & wanted)
+
+    def next_to_examine(self, count: int) -> list[Held]:
+        found = sorted(self.active(), key=lambda held: self._turn_of[held.key])[:count]
+        for held in found:
+            self._write(held.key, turn=self._turn())
+        return sorted(found, key=lambda held: held.place)
+
+    def last_messages(self, count: int) -> set[str]:
+        messages = [held.segment.segment_id for held in self.active() if held.segment.type == "message"]
+        return set(messages[-count:]) if count else set()
+
+    def referenced(self, segment_ids: Iterable[str]) -> set[str]:
+        wanted = set(segment_ids)
+        pointing = ((held.segment.segment_id, target) for held in self.active() for target in held.segment.references)
+        return {target for own, target in pointing if target in wanted and own != target}
+
+    def matches(self, query: str, count: int) -> dict[int, float]:
+        stashed = {held.place: held.segment.text for held in self.live() if held.stashed}
+        everything = [held.segment.text for held in self.live()]
+        return best_matches(query, stashed, everything, count)
+
+    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
+        wanted = set(places)
+        return {held.place: held for held in self.live() if held.stashed and held.place in wanted}
+
+    def add(self, segments: Iterable[ContextSegment]) -> None:
+        for segment in segments:
+            key, turn = self._tx.new_key(), self._turn()
+            row = {"key": key, "project": self._key, "place": self._places, "turn": turn, "version": 1}
+            self._held[key] = Held(key, 1, self._places, False, segment)
+            self._turn_of[key] = turn
+            self._set[key] = {**row, **_values(segment)}
+            self._added.append(key)
+            self._places += 1
+            self.state.tokens += segment.tokens
+            self.state.segments += 1
+            self.state.changes += 1
+            self._touch(segment)
+
+    def _touch(self, segment: ContextSegment) -> None:
+        """What a new segment refers to has been used again."""
+        for held in self.find(segment.references).values():
+            if not held.stashed and held.segment.last_touched_at < segment.created_at:
+                at = segment.created_at
+                self._write(held.key, raises_version=True, last_touched_at=to_micros(at))
+                self._held[held.key] = self._held[held.key]._replace(segment=replace(held.segment, last_touched_at=at))
+
+    def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
+        for key, segment in survivors:
+            count, generation = segment.gc_survival_count, segment.generation
+            self._write(key, gc_survival_count=count, generation=generation)
+
+    def pin(self, held: Iterable[Held], pinned: bool) -> None:
+        for each in held:
+            self._write(each.key, raises_version=True, pinned=pinned)
+
+    def stash(self, held: Sequence[Held], receipt: int) -> None:
+        for each in held:
+            self._write(each.key, raises_version=True, stash=receipt)
+        self._moved(held, -1)
+        self.state.stashed += len(held)
+
+    def restore(self, held: Sequence[Held]) -> None:
+        turn = self._turn
+        for each in held:
+            self._write(each.key, raises_version=True, stash=None, turn=turn())
+        self._moved(held, +1)
+        self.state.stashed -= len(held)
+
+    def trash(self, held: Sequence[Held], receipt: int) -> None:
+        for each in held:
+            self._trashed[each.key] = receipt
+            self._gone.add(each.segment.segment_id)
+            self._held.pop(each.key, None)
+        active = [each for each in held if not each.stashed]
+        self._moved(active, -1)
+        self.state.stashed -= len(held) - len(active)
+
+    def add_receipt(self, receipt_id: str, plan_id: str | None, action: str, actor: str, now: datetime) -> int:
+        key = self._tx.new_key()
+        self._receipts[key] = {
+            "key": key,
+            "id": receipt_id,
+            "plan": plan_id,
+            "action": action,
+            "strategy": _strategy(self.project_id),
+            "actor": actor,
+            "created_at": to_micros(now),
+            "counts": "{}",
+            "skipped": "[]",
+        }
+        return key
+
+    def fill_receipt(self, receipt: int, stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> None:
+        counts = to_json({"segments": deleted, "stashed": stashed})
+        self._receipts[receipt] |= {"counts": counts, "skipped": to_json(list(refused))}
+
+    def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
+        audit(self._tx, now, actor, action, subject, counts, reason)
+
+    def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan:
+        draft = Draft(tuple(items), (), (), 0.0, 0)
+        return plans.save(self._tx, draft, plan_id, _strategy(self.project_id), now, lifetime, Totals())[1]
+
+    def load_plan(self, plan_id: str, now: datetime) -> tuple[int, list[tuple[str, PlanItem]]]:
+        key, plan, used = plans.load(self._asked, plan_id, self.project_id)
+        plans.refuse_unusable(plan, used, now, self.project_id)
+        items = plans.items(self._asked, key)
+        keys = [item.key for item in items]
+        found = self._asked.ask_all(*((context_cypher.ids_of(live=live), {"keys": keys}) for live in (True, False)))
+        ids = {row[0]: row[1] for rows in found for row in rows}
+        return key, [(ids.get(item.key, ""), item) for item in items]
+
+    def use_plan(self, plan: int, receipt: int) -> None:
+        self._tx.do(gc_cypher.USE_PLAN, [{"plan": plan, "receipt": receipt}])
+
+    def _write(self, key: int, *, raises_version: bool = False, **values: Any) -> None:
+        """What the collector counts about a segment is no change of the segment: its version stays."""
+        held = self._held[key]
+        version = held.version + raises_version
+        known = {name: value for name, value in values.items() if name in _COUNTED}
+        stashed = values["stash"] is not None if "stash" in values else held.stashed
+        self._held[key] = Held(key, version, held.place, stashed, replace(held.segment, **known))
+        if "turn" in values:
+            self._turn_of[key] = values["turn"]
+        self._set.setdefault(key, {})
+        self._set[key] |= values | {"version": version}
+
+    def _moved(self, held: Sequence[Held], sign: int) -> None:
+        self.state.segments += sign * len(held)
+        self.state.tokens += sign * sum(each.segment.tokens for each in held)
+
+    def _turn(self) -> int:
+        self._turns += 1
+        return int(self._turns)
+
+
+_COUNTED = {"gc_survival_count", "generation", "pinned"}
+
+
+def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
+    """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
+    trashed, stashed = tx.ask_all(
+        (context_cypher.TRASHED_BY, {"receipt": receipt}), (context_cypher.STASHED_BY, {"receipt": receipt})
+    )
+    projects = sorted({row[-1] for row in (*trashed, *stashed)})
+    taken = {(project, uid) for project in projects for (uid,) in tx.ask(context_cypher.LIVE_IDS, project=project)}
+    clashes = [(uid, "a segment with its id was added meanwhile") for _, uid, p in trashed if (p, uid) in taken]
+    back = [key for key, uid, project in trashed if (project, uid) not in taken]
+    tx.do(context_cypher.UNTRASH, back)
+    # A segment may have been stashed by the receipt that trashed it; it was active before both.
+    tx.do(context_cypher.UNSTASH, [key for key, _ in stashed])
+    tx.do(context_cypher.RECOUNT, projects)
+    return len(back) + len(stashed), clashes
+
+
+def _strategy(project_id: str) -> str:
+    return f"{plans.CONTEXT}{project_id}"
+
+
+def _values(segment: ContextSegment) -> dict[str, Any]:
+    first, last = segment.line_range or (None, None)
+    return {
+        "id": segment.segment_id,
+        "type": segment.type,
+        "created_at": to_micros(segment.created_at),
+        "last_touched_at": to_micros(segment.last_touched_at),
+        "pinned": segment.pinned,
+        "generation": segment.generation,
+        "gc_survival_count": segment.gc_survival_count,
+        "refcount": segment.refcount,
+        "file_path": segment.file_path,
+        "first_line": first,
+        "last_line": last,
+        "tags": list(segment.tags),
+        "topic_id": segment.topic_id,
+        "tokens": segment.tokens,
+        "role": segment.role,
+        "task_id": segment.task_id,
+        "refs": list(segment.references),
+        "text": segment.text,
+    }
+
+
+def _row(found: Sequence[Any]) -> Held:
+    key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
+    path, first, last, tags, topic, tokens, role, task, references, text = rest
+    segment = ContextSegment(
+        segment_id=uid,
+        text=text,
+        type=kind,
+        created_at=from_micros(created),
+        last_touched_at=from_micros(touched),
+        pinned=pinned,
+        generation=generation,
+        gc_survival_count=survived,
+        refcount=refcount,
+        file_path=path,
+        line_range=None if first is None else (first, last),
+        tags=tuple(tags),
+        topic_id=topic,
+        tokens=tokens,
+        role=role,
+        task_id=task,
+        references=tuple(references),
+    )
+    return Held(key, version, place, stashed, segment)

@@ -1,0 +1,192 @@
+"""One workspace in one graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from memsweep.errors import ModelMismatch
+from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
+from memsweep.store.falkor.atlas import FalkorAtlas
+from memsweep.store.falkor.collector import FalkorCollector
+from memsweep.store.falkor.graph import FalkorGraph
+from memsweep.store.falkor.keeper import FalkorKeeper
+from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.segments import FalkorSegments
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.protocol import Embed
+
+
+class FalkorStore:
+    """Implements `memsweep.store.protocol.Store`."""
+
+    def __init__(self, workspace_id: str, graph: Graph) -> None:
+        self.workspace_id = workspace_id
+        self._graph = graph
+        self._vectors = VectorSet(graph)
+        self._ranking = Ranking(graph)
+        self.collector = FalkorCollector(graph, self._vectors)
+        self.segments = FalkorSegments(graph)
+        self.graph = FalkorGraph(graph)
+        self.atlas = FalkorAtlas()
+        self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
+
+    def model(self) -> EmbeddingModel | None:
+        return writing.model_of(self._graph.meta())
+
+    def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+        if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
+            return None
+        with self._graph.writing() as tx:
+            return writing.touch_twin(tx, draft, content_hash, now)
+
+    def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
+        with self._writing_vectors() as tx:
+            return writing.add(tx, new, model)
+
+    def memory(self, memory_id: str) -> Memory | None:
+        found, things = self._graph.ask_all(
+            (cypher.GET_MEMORY, {"id": memory_id}), (cypher.ENTITIES_OF_MEMORY, {"id": memory_id})
+        )
+        if not found:
+            return None
+        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found[0]
+        created, updated, seen, expires = times
+        return Memory(
+            id=uid,
+            text=text,
+            tags=tuple(tags),
+            source=source,
+            metadata=json.loads(metadata),
+            thread_id=thread,
+            created_at=from_micros(created),
+            updated_at=from_micros(updated),
+            last_seen_at=from_micros(seen),
+            expires_at=None if expires is None else from_micros(expires),
+            stale=stale,
+            pinned=pinned,
+            version=version,
+            chunk_count=chunk_count,
+            entities=tuple(NamedThing(name, kind) for name, kind in things),
+        )
+
+    def stats(self) -> Stats:
+        counted = (cypher.COUNT_MEMORIES, cypher.COUNT_CHUNKS, cypher.COUNT_ENTITIES, cypher.COUNT_RELATIONS)
+        (memories, *span), *others = (
+            rows[0] for rows in self._graph.ask_all(*((query, {}) for query in (*counted, cypher.COUNT_STALE)))
+        )
+        chunks, entities, relations, stale = (row[0] for row in others)
+        meta = self._graph.meta()
+        oldest, newest = (None if at is None else from_micros(at) for at in span)
+        return Stats(
+            workspace_id=self.workspace_id,
+            total_memories=memories,
+            total_chunks=chunks,
+            total_entities=entities,
+            total_relations=relations,
+            stale_memories=stale,
+            database_bytes=self._graph.size_bytes(),
+            vector_bytes=self._vectors.size_bytes(meta["generation"]),
+            engine="falkor",
+            model=writing.model_of(meta),
+            oldest=oldest,
+            newest=newest,
+        )
+
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
+        meta = self._graph.meta()
+        known = writing.model_of(meta)
+        if known is not None and known.dimension != len(vector):
+            raise ModelMismatch(
+                f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
+                " not by the query's model.",
+                hint="Ask again.",
+            )
+        generation = meta["generation"]
+        return searching.candidates(
+            self._graph, self._ranking, self._vectors, generation, query, vector, filters, depth
+        )
+
+    def newest(self, filters: Filters, limit: int) -> list[Candidate]:
+        return searching.newest(self._graph, filters, limit)
+
+    def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
+        return searching.at_places(self._graph, places, filters)
+
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        return searching.passages(self._graph, keys)
+
+    def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+        return words.matched(query, texts)
+
+    def code_files(self, root: str) -> list[KnownFile]:
+        return code.known_files(self._graph, root)
+
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        return code.chunk_hashes(self._graph, memory_ids)
+
+    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+        rows = self._graph.ask(gc_cypher.BURIED, hashes=[digest.hex() for digest in hashes])
+        return {bytes.fromhex(digest) for (digest,) in rows}
+
+    def write_files(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: Callable[[str], str],
+    ) -> None:
+        dropped: list[int] = []
+        with self._writing_vectors() as tx:
+            writing.claim_model(tx, model)
+            dropped += code.write_files(tx, root, files, to_micros(now), new_id)
+        if dropped:
+            self._vectors.remove(self._graph.meta()["generation"], dropped)
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._graph.writing() as tx:
+            code.end_run(tx, run, now)
+
+    def code_totals(self, root: str) -> CodeTotals:
+        return code.totals(self._graph, root)
+
+    def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
+        self._begin_stage(model)
+        with self._graph.writing() as tx:
+            return reembedding.unstaged(tx, limit)
+
+    def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+        self._begin_stage(model)
+        with self._graph.writing() as tx:
+            reembedding.stage(tx, vectors)
+
+    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+        self._begin_stage(model)
+        before = self._graph.meta()["generation"]
+        with self._writing_vectors() as tx:
+            missing = reembedding.switch(tx, model, embed, at_most)
+        if missing == 0:
+            self._vectors.forget(before)
+        return missing
+
+    def close(self) -> None:
+        """Connections belong to the engine."""
+
+    def _begin_stage(self, model: EmbeddingModel) -> None:
+        if not reembedding.begun(self._graph.meta().get("staged_model"), model):
+            with self._graph.writing() as tx:
+                reembedding.start(tx, model)
+
+    @contextmanager
+    def _writing_vectors(self) -> Iterator[Change]:
+        """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
+        with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
+            yield tx

@@ -1,0 +1,84 @@
+"""Reading what the collector's rules must see, at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+from memsweep.errors import StoreError
+from memsweep.model.plan import EntityRow, MemoryRow, Survey
+from memsweep.model.reach import spanning
+from memsweep.store.falkor import gc_cypher
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.wire import Row
+
+_ATTEMPTS = 5
+Result = TypeVar("Result")
+
+
+def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Result:
+    """Several reads between which nobody wrote; if somebody always does, they have to wait."""
+    for _ in range(_ATTEMPTS):
+        before = graph.ask(gc_cypher.REVISION)
+        result = read(graph)
+        if graph.ask(gc_cypher.REVISION) == before:
+            return result
+    with graph.writing() as tx:
+        return read(tx)
+
+
+def survey(asked: Graph | Change, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+    if "relations" in needs:
+        raise StoreError(
+            "relations that fade or are superseded cannot be collected on FalkorDB yet; nothing was planned.",
+            hint="memsweep workspace copy brings the workspace to the embedded engine, which can.",
+        )
+    with_graph = "graph" in needs
+    entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)] if with_graph else []
+    edges, stated = _edges(asked, needs, entities) if with_graph else ([], [])
+    return Survey(
+        memories=_memories(asked),
+        chunk_counts=dict(map(tuple, asked.ask(gc_cypher.CHUNK_COUNTS))) if "chunk counts" in needs else {},
+        lone_chunks=[(key, memory) for key, memory in asked.ask(gc_cypher.LONE_CHUNKS)]
+        if "lone chunks" in needs
+        else (),
+        entities=entities,
+        edges=edges,
+        stated=stated,
+        mentions=[(memory, entity) for memory, entity in asked.ask(gc_cypher.MENTIONS)] if with_graph else (),
+        texts=dict(map(tuple, asked.ask(gc_cypher.TEXTS))) if "texts" in needs else {},
+        missing_files=frozenset(missing_files),
+    )
+
+
+def _memories(asked: Graph | Change) -> list[MemoryRow]:
+    rows, scopes = asked.ask_all((gc_cypher.MEMORIES, {}), (gc_cypher.SCOPES, {}))
+    verified: dict[int | None, int] = dict(map(tuple, scopes))
+    return [_memory(row, verified) for row in rows]
+
+
+def _memory(row: Row, verified: dict[int | None, int]) -> MemoryRow:
+    """A file that was verified has been seen, though its memory is not written each time."""
+    key, version, is_code, stale, pinned, created, seen, expires, digest, is_file, scope, alone = row
+    if is_file and not stale:
+        seen = max(created if seen is None else seen, verified.get(scope) or alone or 0)
+    return MemoryRow(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
+
+
+def _edges(
+    asked: Graph | Change, needs: Collection[str], entities: Sequence[EntityRow]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
+    """Relations that stand by themselves, and those that stand as long as a memory states them.
+
+    Who asks for ways gets every relation; to everyone else it only matters what they connect.
+    """
+    rows: list[Any] = asked.ask(gc_cypher.EDGES)
+    stated: list[tuple[int, int, int]] = []
+    if "statements" in needs:
+        ends = {key: (subject, target) for subject, target, key, handed_in in rows if not handed_in}
+        statements = asked.ask(gc_cypher.STATEMENTS)
+        stated = [(memory, *ends[relation]) for memory, relation in statements if relation in ends]
+        held = {relation for _, relation in statements}
+        rows = [row for row in rows if row[3] or row[2] not in held]
+    edges = [(subject, target) for subject, target, *_ in rows]
+    return (edges if "ways" in needs else spanning([entity.key for entity in entities], edges)), stated

@@ -1,0 +1,73 @@
+"""Values as Cypher parameters, and compact replies as values. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+Row = list[Any]
+_NOWHERE = "\U0010fffe\U0010ffff"
+_NULL, _STRING, _INTEGER, _BOOLEAN, _DOUBLE, _ARRAY, _MAP = 1, 2, 3, 4, 5, 6, 10
+
+
+def with_values(query: str, values: Mapping[str, Any]) -> str:
+    """The query behind its parameters: the server keeps one plan for one query, whatever the values."""
+    if not values:
+        return query
+    return "CYPHER " + " ".join(f"{name}={literal(value)}" for name, value in values.items()) + "\n" + query
+
+
+def literal(value: Any) -> str:
+    """One value as Cypher writes it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        # Nothing that is stored has a NUL, and the server takes none: a value with one is found nowhere.
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\0", _NOWHERE) + '"'
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} cannot be stored")
+        return repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"`{key}`:{literal(item)}" for key, item in value.items()) + "}"
+    return "[" + ",".join(map(literal, value)) + "]"
+
+
+def rows_of(reply: Any) -> list[Row]:
+    """The rows of a compact reply; a query that returns nothing has none."""
+    return [[_value(kind, value) for kind, value in row] for row in reply[1]] if len(reply) == 3 else []
+
+
+def changes_of(reply: Any) -> dict[str, float]:
+    """What the server says it did, such as `Nodes created`."""
+    said = (line.decode() if isinstance(line, bytes) else str(line) for line in reply[-1])
+    pairs = (line.partition(": ") for line in said)
+    return {name: float(number.split()[0]) for name, _, number in pairs if number[:1].isdigit()}
+
+
+def _value(kind: int, value: Any) -> Any:
+    if kind == _INTEGER:
+        return value
+    if kind == _STRING:
+        return value.decode()
+    if kind == _NULL:
+        return None
+    if kind == _BOOLEAN:
+        return value == b"true"
+    if kind == _DOUBLE:
+        return float(value)
+    if kind == _ARRAY:
+        return [_value(*item) for item in value]
+    if kind == _MAP:
+        return {name.decode(): _value(*item) for name, item in zip(value[::2], value[1::2], strict=True)}
+    raise ValueError(f"a reply holds a value of kind {kind}, which no query of ours returns")
+
+
+def to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,263 @@
+"""Writing a memory with all that belongs to it. Every function works inside the caller's transaction."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memsweep.errors import Conflict, ModelMismatch
+from memsweep.model.memory import CODE_SOURCE, Draft, EmbeddingModel, NewFact, NewMemory, NewMention, Remembered
+from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
+from memsweep.model.text import content_hash, name_key
+from memsweep.model.times import to_micros
+from memsweep.store.falkor import cypher, gc_cypher
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations
+from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.wire import to_json
+from memsweep.store.falkor.words import terms_of
+
+_TWIN = ("key", "id", "tags", "metadata", "thread", "text", "last_seen_at", "created_at", "expires_at", "pinned")
+
+
+def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
+    stored = meta.get("model")
+    return None if stored is None else EmbeddingModel(**json.loads(stored))
+
+
+def claim_model(tx: Change, model: EmbeddingModel) -> None:
+    """The first vector decides the model; another one later is refused."""
+    known = model_of(tx.meta)
+    if known is None:
+        set_model(tx, model)
+    elif known != model:
+        raise ModelMismatch(
+            f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
+            f" not by {model.name} ({model.dimension}).",
+            hint="Embed it anew with: memsweep workspace reembed",
+        )
+
+
+def set_model(tx: Change, model: EmbeddingModel) -> None:
+    tx.set_meta(model=to_json({"name": model.name, "dimension": model.dimension}))
+
+
+def encoded(vector: bytes) -> str:
+    return base64.b64encode(vector).decode()
+
+
+def touch_twin(tx: Change, draft: Draft, digest: bytes, now: datetime) -> str | None:
+    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    found, thread = tx.ask_all(
+        (cypher.MEMORIES_BY_HASH, {"hash": digest.hex(), "code_source": CODE_SOURCE}),
+        (cypher.THREAD, {"id": draft.thread_id or ""}),
+    )
+    where = thread[0][0] if thread and draft.thread_id is not None else None
+    if draft.thread_id is not None and where is None:
+        return None
+    rows = (dict(zip(_TWIN, row, strict=True)) for row in found)
+    twin = next((row for row in rows if row["thread"] == where and row["text"] == draft.text), None)
+    if twin is None:
+        return None
+    last = twin["created_at"] if twin["last_seen_at"] is None else twin["last_seen_at"]
+    seen = {
+        "last_seen_at": max(last, to_micros(now)),
+        "tags": list(dict.fromkeys([*twin["tags"], *draft.tags])),
+        "metadata": to_json({**json.loads(twin["metadata"]), **draft.metadata}),
+        "expires_at": twin["expires_at"] if draft.expires_at is None else to_micros(draft.expires_at),
+        "pinned": twin["pinned"] or draft.pinned,
+    }
+    tx.do(cypher.CHANGE_MEMORY, [{"key": twin["key"], "set": seen}])
+    return str(twin["id"])
+
+
+def add(tx: Change, new: NewMemory, model: EmbeddingModel) -> Remembered:
+    twin = touch_twin(tx, new.draft, new.content_hash, new.now)
+    if twin is not None:
+        return _add_to_twin(tx, twin, new)
+    if tx.ask(gc_cypher.BURIED, hashes=[new.content_hash.hex()]):
+        raise Conflict(
+            "this text was deleted for good and may not be learned again.",
+            hint="`memsweep tombstone remove` allows it.",
+        )
+    claim_model(tx, model)
+    chunks = _add_memory(tx, new)
+    return Remembered(new.id, len(chunks), _add_names(tx, new.mentions, new.facts, chunks, to_micros(new.now)))
+
+
+def _add_to_twin(tx: Change, twin: str, new: NewMemory) -> Remembered:
+    """What the caller named and told beside a text that is known already."""
+    chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=twin)]
+    # It may have been cut into fewer pieces when it was stored.
+    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
+    told = [mention for mention in new.mentions if mention.handed_in]
+    return Remembered(twin, 0, _add_names(tx, told, new.facts, chunks, to_micros(new.now)), duplicate_of=twin)
+
+
+def _add_memory(tx: Change, new: NewMemory) -> list[int]:
+    draft, now, key = new.draft, to_micros(new.now), tx.new_key()
+    thread, first = _thread(tx, draft.thread_id, len(new.chunks))
+    memory = {
+        "key": key,
+        "id": new.id,
+        "text": draft.text,
+        "tags": list(draft.tags),
+        "source": draft.source,
+        "metadata": to_json(draft.metadata),
+        "thread": thread,
+        "created_at": now,
+        "updated_at": now,
+        "last_seen_at": now,
+        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "stale": False,
+        "pinned": draft.pinned,
+        "content_hash": new.content_hash.hex(),
+        "version": 1,
+    }
+    tx.do(cypher.ADD_MEMORY, [memory])
+    # The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own.
+    stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
+    rows: list[dict[str, Any]] = [
+        {
+            "key": tx.new_key(),
+            "id": chunk.id,
+            "memory": key,
+            "position": index,
+            "text": chunk.text,
+            "start": chunk.start,
+            "first_line": chunk.first_line,
+            "last_line": chunk.last_line,
+            "hash": content_hash(chunk.text).hex(),
+            "stream": stream,
+            "stream_position": None if stream is None else first + index,
+            "symbol": "",
+            "symbol_kind": "",
+            "words": "",
+            "terms": terms_of(chunk.text),
+        }
+        for index, chunk in enumerate(new.chunks)
+    ]
+    tx.do(cypher.ADD_CHUNK, rows)
+    vectors = zip(rows, new.chunks, strict=True)
+    tx.do(cypher.ADD_EMBEDDING, [{"key": row["key"], "data": encoded(chunk.vector)} for row, chunk in vectors])
+    return [row["key"] for row in rows]
+
+
+def _thread(tx: Change, thread_id: str | None, places: int) -> tuple[int | None, int]:
+    """The key of a thread, made if it is new, and the place that comes next in it."""
+    if thread_id is None:
+        return None, 0
+    if found := tx.ask(cypher.THREAD, id=thread_id):
+        key, last = found[0]
+        tx.do(cypher.SET_LAST_PLACE, [{"key": key, "last": last + places}])
+        return key, last + 1
+    key = tx.new_key()
+    tx.do(cypher.ADD_THREAD, [{"key": key, "id": thread_id, "last": places - 1}])
+    return key, 0
+
+
+def _add_names(
+    tx: Change, mentions: Sequence[NewMention], facts: Sequence[NewFact], chunks: list[int], now: int
+) -> int:
+    """Mentions and facts; how many entities are new."""
+    if not mentions and not facts:
+        return 0
+    ends = [thing for new in facts for thing in (new.fact.subject, new.fact.object)]
+    names = Names(tx, [*(mention.thing.name for mention in mentions), *(thing.name for thing in ends)])
+    seen = _Seen(tx, [mention.thing.name for mention in mentions if not mention.handed_in])
+    pairs: dict[tuple[int, int], None] = {}
+    created = 0
+    for mention in mentions:
+        entity, earlier = _mentioned(names, seen, mention, chunks, now)
+        if entity is not None:
+            created += entity.is_new and entity.props["id"] == mention.id
+            pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(chunks[at] for at in mention.chunks))}
+    _add_facts(tx, names, facts, now)
+    seen.write()
+    rows = [{"chunk": chunk, "entity": entity} for chunk, entity in pairs]
+    tx.do(cypher.ADD_MENTION, rows)
+    # A chunk that spoke of it earlier may be in the trash by now, and so is its mention.
+    tx.do(cypher.ADD_TRASHED_MENTION, [row for row in rows if row["chunk"] not in set(chunks)])
+    return created
+
+
+def _mentioned(
+    names: Names, seen: _Seen, mention: NewMention, chunks: list[int], now: int
+) -> tuple[Known | None, Iterable[int]]:
+    """The entity, and the chunks that spoke of it before it was one."""
+    if mention.handed_in:
+        entity = names.find(mention.thing)
+        if entity is None:
+            return names.add(mention.thing, mention.id, now, confidence=1.0, handed_in=True), ()
+        entity.change(last_seen=max(entity.props["last_seen"], now), handed_in=True)
+        return entity, ()
+    known = sorted(names.of_name(mention.thing.name), key=lambda each: (not each.props["handed_in"], each.key))
+    if known:
+        known[0].change(last_seen=max(known[0].props["last_seen"], now))
+        return known[0], ()
+    earlier = seen.count(mention, [chunks[at] for at in mention.chunks])
+    if earlier is None:
+        return None, ()
+    return names.add(mention.thing, mention.id, now, confidence=RULE_CONFIDENCE, handed_in=False), earlier
+
+
+class _Seen:
+    """Names found by rule: counted until the workspace has seen enough of them."""
+
+    def __init__(self, tx: Change, names: Iterable[str]) -> None:
+        self._tx = tx
+        self._rows: dict[str, dict[str, Any]] = {}
+        self._dropped: list[str] = []
+        if wanted := sorted(map(name_key, names)):
+            for key, name, evidence, chunks in tx.ask(cypher.NAMES_SEEN, names=wanted):
+                self._rows[key] = {"name_key": key, "name": name, "evidence": evidence, "chunks": chunks}
+        self._before = {key: row["evidence"] for key, row in self._rows.items()}
+
+    def count(self, mention: NewMention, chunks: list[int]) -> list[int] | None:
+        """The chunks that spoke of it earlier once there is enough evidence; None while there is not."""
+        key = name_key(mention.thing.name)
+        row = self._rows.get(key) or {"name_key": key, "name": mention.thing.name, "evidence": 0, "chunks": []}
+        evidence = row["evidence"] + mention.evidence
+        if evidence >= ENOUGH_EVIDENCE:
+            if key in self._before:
+                self._dropped.append(key)
+            self._rows.pop(key, None)
+            return list(row["chunks"])
+        if mention.evidence:
+            self._rows[key] = {**row, "evidence": evidence, "chunks": [*row["chunks"], *chunks]}
+        return None
+
+    def write(self) -> None:
+        changed = [row for key, row in self._rows.items() if row["evidence"] != self._before.get(key)]
+        self._tx.do(cypher.SET_NAME_SEEN, changed)
+        self._tx.do(cypher.DROP_NAME_SEEN, self._dropped)
+
+
+def _add_facts(tx: Change, names: Names, facts: Sequence[NewFact], now: int) -> None:
+    """Create each relation, or strengthen it if it is known; entities are written first."""
+    ends: list[Ends] = []
+    for new in facts:
+        subject, target = names.find(new.fact.subject), names.find(new.fact.object)
+        assert subject is not None, "both ends of a fact are among the mentions"
+        assert target is not None, "both ends of a fact are among the mentions"
+        ends.append((subject.key, name_key(new.fact.relation), target.key))
+    relations = Relations(tx, ends)
+    for new, place in zip(facts, ends, strict=True):
+        known = relations.find(place)
+        if known is None:
+            relations.add(place, new.fact.relation, new.id, now, weight=_told(new), handed_in=True)
+        else:
+            known.change(
+                weight=max(known.props["weight"] or 0.0, _told(new)),
+                evidence=known.props["evidence"] + 1,
+                handed_in=True,
+                last_seen=max(known.props["last_seen"], now),
+            )
+    names.write()
+    relations.write()
+
+
+def _told(new: NewFact) -> float:
+    return 1.0 if new.fact.weight is None else new.fact.weight

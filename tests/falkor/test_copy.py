@@ -1,0 +1,98 @@
+"""Workspaces go from one engine to the other and come back the same."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App, make_app
+from memsweep.errors import AlreadyExists, BadInput, StoreCorrupt
+from memsweep.settings import load_settings
+from memsweep.store.sqlite import portable
+from tests.falkor.twins import comparable
+from tests.support import falkor, looking
+from tests.support.engines import Home
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+
+
+@pytest.fixture
+def app(tmp_path: Path):
+    app = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "here")}))
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path):
+    home = Home("falkor", tmp_path / "nothing")
+    yield home.url
+    home.close()
+
+
+def fill(app: App, tmp_path: Path) -> None:
+    memory = app.memory()
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / "app.py").write_text("def first():\n    return second()\n")
+    memory.index(tmp_path / "repository")
+    for number in range(20):
+        memory.add(f"note {number} of 東京", entities=["Ada", f"Thing {number}"], tags=["a", "b"], thread_id="talk")
+    window = memory.window("session")
+    window.add([{"segment_id": f"s{n}", "text": f"message {n}", "type": "message"} for n in range(5)])
+    window.prune(["s1"], strategy="stash")
+    gone = memory.add("to the trash", entities=["Gone"])
+    memory.delete(gone.memory_id, confirm=True)
+
+
+def test_a_copy_to_falkor_and_back_is_the_same(app: App, server: str, tmp_path: Path) -> None:
+    fill(app, tmp_path)
+    app.copy_workspace("default", "", server)
+    app.copy_workspace("default", server, f"sqlite:{tmp_path / 'there'}")
+    told = []
+    for home in ("here", "there"):
+        with looking.open_file(looking.file_of(tmp_path / home)) as db:
+            told.append(comparable(portable.rows_of(db)))
+    assert told[1] == told[0]
+    assert looking.problems(looking.file_of(tmp_path / "there")) == []
+
+
+def test_a_copy_on_falkor_can_be_searched_and_its_trash_undone(app: App, server: str, tmp_path: Path) -> None:
+    fill(app, tmp_path)
+    app.copy_workspace("default", "sqlite", server)
+    there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
+    try:
+        memory = there.memory()
+        assert memory.search("note 7 of 東京").hits[0].passage.text == "note 7 of 東京"
+        (gone,), total = memory.trash()[0][:1], 1
+        assert (gone.name, total) == ("to the trash", 1)
+        memory.recover(gone.id)
+        assert memory.search("trash").hits[0].passage.text == "to the trash"
+        assert memory.doctor().findings == ()
+    finally:
+        there.close()
+
+
+def test_a_copy_does_not_overwrite(app: App, server: str, tmp_path: Path) -> None:
+    fill(app, tmp_path)
+    app.copy_workspace("default", "", server)
+    with pytest.raises(AlreadyExists):
+        app.copy_workspace("default", "", server)
+    assert app.copy_workspace("default", "", server, replace=True).receipt_id is not None
+    with pytest.raises(BadInput, match="replace itself"):
+        app.copy_workspace("default", "", "sqlite")
+
+
+def test_a_damaged_backup_is_not_restored_into_falkor(app: App, server: str, tmp_path: Path) -> None:
+    fill(app, tmp_path)
+    app.memory().backup(tmp_path / "backup")
+    with sqlite3.connect(tmp_path / "backup") as db:
+        db.execute("update chunk set text = 'forged' where id = 3")
+    there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
+    try:
+        with pytest.raises(StoreCorrupt, match="is damaged"):
+            there.restore(tmp_path / "backup", "default")
+        assert there.workspaces() == []
+    finally:
+        there.close()

@@ -1,0 +1,88 @@
+"""Flaw 22: many queries of the source documents fail on FalkorDB. Every one of ours is shown to a real server."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from memsweep.store.falkor.engine import FalkorEngine
+from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.wire import literal, rows_of, with_values
+from tests.support import falkor
+from tests.support.engines import falkor_server
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+
+MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher")
+LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
+          "kind": "RELATED_TO", "subject": "Entity", "object": "Entity"}  # fmt: skip
+NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length"}
+TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source"}
+PAIRS = {"items", "places", "ends", "names"}
+# What must see everything: the survey, the trash, whole copies, and what there are few of.
+LOOKS_AT_ALL = re.compile(
+    r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
+    r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|OLD_RECEIPTS|NAMES_OF_CHUNKS|PROJECTS"
+    r"|NODES|RELATIONS|UNFIT|META|PUT_META"
+)
+
+
+def queries() -> Iterator[tuple[str, str]]:
+    for module in MODULES:
+        for name, text in vars(importlib.import_module(f"memsweep.store.falkor.{module}")).items():
+            if name.isupper() and not name.startswith("_") and isinstance(text, str):
+                yield f"{module}.{name}", text
+
+
+def value(name: str) -> Any:
+    if name in NUMBERS:
+        return 1
+    if name in TEXTS:
+        return "x"
+    return [["a", "b", 3]] if name in PAIRS else {"a": 1} if name == "meta" else [1]
+
+
+@pytest.fixture(scope="module")
+def graph() -> Iterator[Graph]:
+    engine = FalkorEngine(f"{falkor_server().url}/cypher")
+    engine.create("one", "", datetime.now(UTC))
+    yield engine.open("one").graph._graph
+    engine.drop_graph(engine.graphs()["one"])
+    engine.close()
+
+
+@pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in queries()])
+def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: str, graph: Graph) -> None:
+    query = text.format(**LABELS) if re.search(r"\{(label|memory|chunk|entity|relation|kind)\}", text) else text
+    if re.search(r"\brow\b", query) and "AS row" not in query:  # a step of a transaction
+        step = f"CALL {{ WITH w UNWIND $rows AS row {query} RETURN count(row) AS n }}"
+        query = f"MATCH (w:Workspace) WITH w {step} RETURN n"
+    values = {found: value(found) for found in set(re.findall(r"\$(\w+)", query))}
+    plan = [line.decode().strip() for line in graph.link.read("GRAPH.EXPLAIN", graph.name, with_values(query, values))]
+    scans = [line for line in plan if re.search("Label Scan|All Node", line) and ":Workspace" not in line]
+    assert scans == [] or LOOKS_AT_ALL.fullmatch(name.split(".")[1]), plan
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["", "'", '"', "\\", '\\"', "\n\r\t", "$x `y` {z}", "é 漢 🎉 \ufffe", "CYPHER a=1", 2**62, -1, 0.1, 1e300, True,
+     None, ["a", ["b", 1]], {"a b": [1, None]}, "\x01\x1b\x7f"],
+)  # fmt: skip
+def test_falkor_gives_back_every_value_as_it_was_sent(given: Any, graph: Graph) -> None:
+    assert graph.ask("RETURN $given", given=given) == [[given]]
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="cannot be stored"):
+            literal(number)
+
+
+def test_a_reply_of_a_kind_that_no_query_returns_is_refused() -> None:
+    with pytest.raises(ValueError, match="kind 8"):
+        rows_of([[], [[[8, []]]], []])

@@ -1,0 +1,135 @@
+"""The same workspace in both engines, the same acts on both, and what each has then, in one form."""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from memsweep.errors import MemsweepError
+from memsweep.gc.collect import Collecting
+from memsweep.model.ids import make_id
+from memsweep.store.falkor import copying, rowing
+from memsweep.store.falkor.engine import FalkorEngine
+from memsweep.store.protocol import Engine, Store
+from memsweep.store.sqlite import portable
+from memsweep.store.sqlite.engine import SqliteEngine
+from tests.gc.stores import NOW, Place, Plot, planted
+from tests.support import looking
+from tests.support.engines import falkor_server
+
+_IN_TRASH = ("memory", "chunk", "entity", "relation", "segment")
+_RECORDS = ("plan", "receipt", "audit", "project")
+
+
+@dataclass
+class Side:
+    """One engine with its own clockwork: equal calls get equal ids on both sides."""
+
+    engine: Engine
+    ticks: Iterator[int] = field(default_factory=lambda: count(1))
+
+    @property
+    def store(self) -> Store:
+        return self.engine.open("default")
+
+    def new_id(self, prefix: str) -> str:
+        return make_id(prefix, next(self.ticks).to_bytes(8, "big"))
+
+    def tools(self, now: datetime = NOW, **settings: Any) -> Collecting:
+        return Collecting(
+            store=self.store.collector,
+            workspace_id="default",
+            actor="tester",
+            clock=lambda: now,
+            new_id=self.new_id,
+            **settings,
+        )
+
+
+@dataclass
+class Twins:
+    place: Place
+    sqlite: Side
+    falkor: Side
+
+    def both(self, act: Callable[[Side], Any]) -> Any:
+        """Do it on both sides: the same answer or the same refusal; the answer."""
+        told, said = outcome(self.sqlite, act), outcome(self.falkor, act)
+        assert said == told, f"falkor: {said}\nsqlite: {told}"
+        return told[1]
+
+    def same(self) -> None:
+        """Both sides hold the same."""
+        mine, theirs = self.rows(), graph_rows(self.falkor.engine)
+        for table, wanted in mine.items():
+            assert theirs[table] == wanted, table
+
+    def rows(self) -> dict[str, list[str]]:
+        with looking.open_file(self.place.file) as db:
+            return comparable(portable.rows_of(db))
+
+
+def outcome(side: Side, act: Callable[[Side], Any]) -> tuple[str, Any]:
+    try:
+        return "done", act(side)
+    except MemsweepError as error:
+        return type(error).__name__, error.message
+
+
+def graph_rows(engine: Engine) -> dict[str, list[str]]:
+    assert isinstance(engine, FalkorEngine)
+    return comparable(copying.dump(engine.open("default").graph._graph))
+
+
+def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
+    """Rows without the numbers that each engine gives its own records: receipts and plans go by their ids."""
+    receipt = {row["id"]: row["uid"] for row in rows.get("receipt", ())}
+    plan = {row["id"]: row["uid"] for row in rows.get("plan", ())}
+    told: dict[str, list[str]] = {}
+    for table in (*_IN_TRASH, *_RECORDS, "thread", "memory_tag", "vector", "mention", "relation_source", "code_root",
+                  "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link"):  # fmt: skip
+        kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
+        told[table] = sorted(_told(table, rowing.comparable(row), receipt, plan) for row in kept)
+    return told
+
+
+def _told(table: str, row: dict[str, Any], receipt: dict[int, str], plan: dict[int, str]) -> str:
+    if table in _IN_TRASH:
+        row["trash"] = receipt.get(row["trash"])
+    if table == "segment":
+        row["stash"] = receipt.get(row["stash"])
+    if table == "mention":
+        row["trash"] = row["trash"] is not None
+    if table in _RECORDS:
+        row.pop("id")
+    if table == "plan":
+        row["receipt"] = receipt.get(row["receipt"])
+    if table == "plan_item":
+        row["plan"] = plan.get(row["plan"])
+    return repr(sorted(row.items()))
+
+
+@contextmanager
+def twins(plot: Plot, now: datetime = NOW) -> Iterator[Twins]:
+    """A planted workspace, and a copy of it in FalkorDB with the same keys."""
+    with planted(plot, now) as place, tempfile.TemporaryDirectory() as folder:
+        engine = FalkorEngine(f"{falkor_server().url}/t{secrets.token_hex(6)}")
+        draft = Path(folder) / "copy"
+        draft.touch()
+        own = SqliteEngine(place.home)
+        own.open("default").keeper.copy(draft, draft, "0", now)
+        engine.keeper.install(draft, "default", replace=False, receipt_id="r", actor="tester", now=now)
+        try:
+            yield Twins(place, Side(own), Side(engine))
+        finally:
+            for graph in engine.graphs().values():
+                engine.drop_graph(graph)
+            engine.close()
+            own.close()
