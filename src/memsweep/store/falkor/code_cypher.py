@@ -21,38 +21,42 @@ FILES_IN_SCOPES = "MATCH (m:Memory {root: $root}) WHERE m.path IS NOT NULL RETUR
 MEMORIES_OF_IDS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
 TRASHED_OF_IDS = "UNWIND $ids AS id MATCH (m:TrashedMemory {id: id}) RETURN m.id"
 CHUNKS_OF = """
-    UNWIND $memories AS memory MATCH (m:Memory {key: memory})-[:HAS_CHUNK]->(c:Chunk)
+    UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[:HAS_CHUNK]->(c:Chunk)
     RETURN m.key, c.key, c.hash, c.text, c.words, c.symbol, c.symbol_kind, c.first_line, c.last_line, c.position
     ORDER BY c.position, c.key"""
 MENTIONS_OF = """
-    UNWIND $memories AS memory MATCH (m:Memory {key: memory})-[:HAS_CHUNK]->(c:Chunk)-[:MENTIONS]->(e)
+    UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[:HAS_CHUNK]->(c:Chunk)-[:MENTIONS]->(e)
     RETURN m.key, c.key, e.key"""
-STATED_BY = "UNWIND $memories AS memory MATCH (m:Memory {key: memory})-[s:STATES]->() RETURN m.key, s.relation"
+STATED_BY = (
+    "UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[s:STATES]->() RETURN m.key, s.relation"
+)
 
 # steps of a file
 MOVE_CHUNK = """
-    MATCH (m:Memory {key: row.memory})-[h:HAS_CHUNK]->(c:Chunk {key: row.key}) SET c += row.set
+    MATCH (m:Memory {ref: toString(row.memory)})-[h:HAS_CHUNK]->(c:Chunk {ref: toString(row.key)}) SET c += row.set
     SET h.index = row.set.position"""
-COPY_EMBEDDING = "MATCH (e:Embedding {key: row.twin}) CREATE (:Embedding {key: row.key, data: e.data})"
-DROP_CHUNK = "MATCH (c:Chunk {key: row}) DETACH DELETE c"
-DROP_EMBEDDING = "MATCH (e:Embedding {key: row}) DELETE e"
-DROP_MENTION = "MATCH (c:Chunk {key: row.chunk})-[r:MENTIONS]->(e {key: row.entity}) DELETE r"
+COPY_EMBEDDING = """
+    MATCH (e:Embedding {ref: toString(row.twin)})
+    CREATE (n:Embedding {key: row.key, data: e.data}) SET n.ref = toString(row.key)"""
+DROP_CHUNK = "MATCH (c:Chunk {ref: toString(row)}) DETACH DELETE c"
+DROP_EMBEDDING = "MATCH (e:Embedding {ref: toString(row)}) DELETE e"
+DROP_MENTION = "MATCH (c:Chunk {ref: toString(row.chunk)})-[r:MENTIONS]->(e {ref: toString(row.entity)}) DELETE r"
 ADD_STATEMENT = """
-    MATCH (m:Memory {key: row.memory}) MATCH (e:Entity {key: row.subject})
+    MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     CREATE (m)-[:STATES {relation: row.relation}]->(e)"""
-DROP_STATEMENT = "MATCH (m:Memory {key: row.memory})-[s:STATES {relation: row.relation}]->() DELETE s"
+DROP_STATEMENT = "MATCH (m:Memory {ref: toString(row.memory)})-[s:STATES {relation: row.relation}]->() DELETE s"
 DROP_UNSOURCED = """
-    MATCH ()-[r:RELATED_TO {key: row}]->() WHERE NOT r.handed_in
+    MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() WHERE NOT r.handed_in
     OPTIONAL MATCH ()-[s:STATES {relation: row}]->() WITH row, r, count(s) AS left WHERE left = 0 DELETE r"""
 
 # steps of a run
-ADD_ROOT = "CREATE (n:CodeRoot) SET n = row"
+ADD_ROOT = "CREATE (n:CodeRoot) SET n = row SET n.ref = toString(row.key)"
 SET_ROOT_TOTAL = "MATCH (r:CodeRoot {path: row.path}) SET r.total_files = row.total_files"
-ADD_SCOPE = "CREATE (n:CodeScope) SET n = row"
-SCOPE_VERIFIED = "MATCH (s:CodeScope {key: row.key}) SET s.verified_at = row.at SET s.runs = s.runs + 1"
+ADD_SCOPE = "CREATE (n:CodeScope) SET n = row SET n.ref = toString(row.key)"
+SCOPE_VERIFIED = "MATCH (s:CodeScope {ref: toString(row.key)}) SET s.verified_at = row.at SET s.runs = s.runs + 1"
 # A file that has left was last seen by the run that verified it last.
 MARK_STALE = """
-    MATCH (m:Memory {id: row}) OPTIONAL MATCH (s:CodeScope {key: m.scope})
+    MATCH (m:Memory {id: row}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
     WITH row, m, coalesce(s.verified_at, m.verified_at) AS seen
     SET m.stale = true, m.version = m.version + 1,
         m.last_seen_at = CASE WHEN seen > m.last_seen_at THEN seen ELSE m.last_seen_at END"""
@@ -62,4 +66,4 @@ MARK_FILE = "MATCH (m:Memory {id: row.id}) SET m += row.set"
 DOUBT = "MATCH (m:Memory {id: row.id}) SET m.verified_at = row.verified_at, m.scope = NULL"
 VERIFY = "MATCH (m:Memory {id: row.id}) SET m.scope = row.scope, m.verified_at = NULL"
 DROP_SKIP = "MATCH (s:CodeSkip {root: row.root}) WHERE s.path = row.path DELETE s"
-ADD_SKIP = "CREATE (n:CodeSkip) SET n = row"
+ADD_SKIP = "CREATE (n:CodeSkip) SET n = row SET n.ref = toString(row.key)"

@@ -16,28 +16,30 @@ _FIELDS = """
 SEGMENTS = f"MATCH (s:Segment {{project: $project}}) RETURN {_FIELDS}, s.turn, s.stash ORDER BY s.place"
 TRASHED_IDS = """
     UNWIND $ids AS id MATCH (s:TrashedSegment {id: id}) WHERE s.project = $project RETURN DISTINCT s.id"""
-IDS_OF = "UNWIND $keys AS key MATCH (s:{label} {{key: key}}) RETURN s.key, s.id"
+IDS_OF = "UNWIND $keys AS key MATCH (s:{label} {{ref: toString(key)}}) RETURN s.key, s.id"
 
-ADD_PROJECT = "CREATE (p:Project) SET p = row"
-SAVE_PROJECT = "MATCH (p:Project {key: row.key}) SET p += row"
-ADD_SEGMENT = "CREATE (s:Segment) SET s = row"
-CHANGE_SEGMENT = "MATCH (s:Segment {key: row.key}) SET s += row.set"
-TRASH_SEGMENT = "MATCH (s:Segment {key: row.key}) REMOVE s:Segment SET s:TrashedSegment SET s.trash = row.trash"
+ADD_PROJECT = "CREATE (p:Project) SET p = row SET p.ref = toString(row.key)"
+SAVE_PROJECT = "MATCH (p:Project {ref: toString(row.key)}) SET p += row"
+ADD_SEGMENT = "CREATE (s:Segment) SET s = row SET s.ref = toString(row.key)"
+CHANGE_SEGMENT = "MATCH (s:Segment {ref: toString(row.key)}) SET s += row.set"
+TRASH_SEGMENT = (
+    "MATCH (s:Segment {ref: toString(row.key)}) REMOVE s:Segment SET s:TrashedSegment SET s.trash = row.trash"
+)
 
 # undoing and purging
 TRASHED_BY = "MATCH (s:TrashedSegment {trash: $receipt}) RETURN s.key, s.id, s.project"
 STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.key, s.project"
 LIVE_IDS = "MATCH (s:Segment {project: $project}) RETURN s.id"
-UNTRASH = "MATCH (s:TrashedSegment {key: row}) REMOVE s:TrashedSegment SET s:Segment SET s.trash = NULL"
-UNSTASH = "MATCH (s:Segment {key: row}) SET s.stash = NULL SET s.version = s.version + 1"
+UNTRASH = "MATCH (s:TrashedSegment {ref: toString(row)}) REMOVE s:TrashedSegment SET s:Segment SET s.trash = NULL"
+UNSTASH = "MATCH (s:Segment {ref: toString(row)}) SET s.stash = NULL SET s.version = s.version + 1"
 RECOUNT = """
-    MATCH (p:Project {key: row}) OPTIONAL MATCH (s:Segment {project: row}) WHERE s.stash IS NULL
+    MATCH (p:Project {ref: toString(row)}) OPTIONAL MATCH (s:Segment {project: row}) WHERE s.stash IS NULL
     WITH row, p, count(s) AS active, coalesce(sum(s.tokens), 0) AS tokens
     OPTIONAL MATCH (h:Segment {project: row}) WHERE h.stash IS NOT NULL
     WITH row, p, active, tokens, count(h) AS stashed
     SET p.segments = active, p.tokens = toInteger(tokens), p.stashed = stashed"""
 DYING_SEGMENTS = "UNWIND $receipts AS receipt MATCH (s:TrashedSegment {trash: receipt}) RETURN s.key"
-FREE_SEGMENT = "MATCH (s:TrashedSegment {key: row}) DELETE s"
+FREE_SEGMENT = "MATCH (s:TrashedSegment {ref: toString(row)}) DELETE s"
 
 
 def ids_of(*, live: bool) -> str:

@@ -57,6 +57,7 @@ def _dump_code(asked: Graph | Change, rows: Rows, roots: Mapping[str, int]) -> N
     for root in _nodes(asked, "CodeRoot"):
         rows["code_root"].append({"id": root["key"], "path": root["path"], "total_files": root["total_files"]})
     for scope in _nodes(asked, "CodeScope"):
+        del scope["ref"]
         named = {"id": scope.pop("key"), "root": roots[scope.pop("root")]}
         rows["code_scope"].append({**scope, **named})
     for skip in _nodes(asked, "CodeSkip"):

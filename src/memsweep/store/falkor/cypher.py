@@ -42,34 +42,40 @@ ENTITIES_OF_IDS = f"UNWIND $ids AS id MATCH (e:Entity {{id: id}}) RETURN {_ENTIT
 NAMES_SEEN = """
     UNWIND $names AS name MATCH (n:NameSeen {name_key: name}) RETURN n.name_key, n.name, n.evidence, n.chunks"""
 RELATIONS_FROM = """
-    UNWIND $subjects AS subject MATCH (s:Entity {key: subject}) WITH s
+    UNWIND $subjects AS subject MATCH (s:Entity {ref: toString(subject)}) WITH s
     MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
       AND r.relation_key IN $relations AND ($objects IS NULL OR o.key IN $objects)
     RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
-ADD_THREAD = "CREATE (n:Thread) SET n = row"
-SET_LAST_PLACE = "MATCH (t:Thread {key: row.key}) SET t.last = row.last"
-ADD_MEMORY = "CREATE (n:Memory) SET n = row"
-CHANGE_MEMORY = "MATCH (n:Memory {key: row.key}) SET n += row.set SET n.version = n.version + 1"
+ADD_THREAD = "CREATE (n:Thread) SET n = row SET n.ref = toString(row.key)"
+SET_LAST_PLACE = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
+ADD_MEMORY = "CREATE (n:Memory) SET n = row SET n.ref = toString(row.key)"
+CHANGE_MEMORY = "MATCH (n:Memory {ref: toString(row.key)}) SET n += row.set SET n.version = n.version + 1"
 ADD_CHUNK = """
-    MATCH (m:Memory {key: row.memory}) CREATE (m)-[h:HAS_CHUNK {index: row.position}]->(n:Chunk) SET n = row"""
-ADD_LONE_CHUNK = "CREATE (n:Chunk) SET n = row"
-ADD_EMBEDDING = "CREATE (n:Embedding) SET n = row"
-ADD_ENTITY = "CREATE (n:Entity) SET n = row"
-SEE_ENTITY = "MATCH (n:Entity {key: row.key}) SET n += row.set SET n.version = n.version + row.times"
-ADD_MENTION = "MATCH (c:Chunk {key: row.chunk}) MATCH (e:Entity {key: row.entity}) MERGE (c)-[:MENTIONS]->(e)"
+    MATCH (m:Memory {ref: toString(row.memory)}) CREATE (m)-[h:HAS_CHUNK {index: row.position}]->(n:Chunk) SET n = row
+    SET n.ref = toString(row.key)"""
+ADD_LONE_CHUNK = "CREATE (n:Chunk) SET n = row SET n.ref = toString(row.key)"
+ADD_EMBEDDING = "CREATE (n:Embedding) SET n = row SET n.ref = toString(row.key)"
+ADD_ENTITY = "CREATE (n:Entity) SET n = row SET n.ref = toString(row.key)"
+SEE_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) SET n += row.set SET n.version = n.version + row.times"
+ADD_MENTION = (
+    "MATCH (c:Chunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)}) MERGE (c)-[:MENTIONS]->(e)"
+)
 ADD_TRASHED_MENTION = """
-    MATCH (c:TrashedChunk {key: row.chunk}) MATCH (e:Entity {key: row.entity}) MERGE (c)-[:MENTIONS]->(e)"""
+    MATCH (c:TrashedChunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)})
+    MERGE (c)-[:MENTIONS]->(e)"""
 ADD_RELATION = """
-    MATCH (s:Entity {key: row.subject}) MATCH (o:Entity {key: row.object})
-    CREATE (s)-[r:RELATED_TO]->(o) SET r = row.set"""
-CHANGE_RELATION = "MATCH ()-[r:RELATED_TO {key: row.key}]->() SET r += row.set SET r.version = r.version + row.times"
+    MATCH (s:Entity {ref: toString(row.subject)}) MATCH (o:Entity {ref: toString(row.object)})
+    CREATE (s)-[r:RELATED_TO]->(o) SET r = row.set SET r.ref = toString(row.set.key)"""
+CHANGE_RELATION = (
+    "MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r += row.set SET r.version = r.version + row.times"
+)
 SET_NAME_SEEN = "MERGE (n:NameSeen {name_key: row.name_key}) SET n = row"
 DROP_NAME_SEEN = "MATCH (n:NameSeen {name_key: row}) DELETE n"
 
 # reading
 GET_MEMORY = """
     MATCH (m:Memory {id: $id}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
-    OPTIONAL MATCH (t:Thread {key: m.thread})
+    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)})
     RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
            coalesce(m.last_seen_at, m.created_at), m.expires_at, m.stale, m.pinned, m.version, chunks"""
 ENTITIES_OF_MEMORY = """
@@ -81,27 +87,28 @@ COUNT_ENTITIES = "MATCH (e:Entity) RETURN count(e)"
 COUNT_RELATIONS = "MATCH ()-[r:RELATED_TO]->() RETURN count(r)"
 COUNT_STALE = "MATCH (m:Memory {stale: true}) RETURN count(m)"
 PASSAGES = """
-    UNWIND $keys AS key MATCH (c:Chunk {key: key})<-[:HAS_CHUNK]-(m:Memory)
-    OPTIONAL MATCH (t:Thread {key: m.thread}) OPTIONAL MATCH (s:CodeScope {key: m.scope})
+    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory)
+    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
     RETURN c.key, c.id, m.id, c.text, c.first_line, c.last_line, m.source, m.tags, m.created_at, t.id, m.stale,
            m.pinned, m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
 COUNT_MATCHES = "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node RETURN count(node)"
 PLACES = """
-    UNWIND $keys AS key MATCH (c:Chunk {key: key}) WHERE c.stream IS NOT NULL
+    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WHERE c.stream IS NOT NULL
     RETURN c.key, c.stream, c.stream_position"""
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
-EMBEDDINGS = "UNWIND $keys AS key MATCH (e:Embedding {key: key}) RETURN e.key, e.data"
+EMBEDDINGS = "UNWIND $keys AS key MATCH (e:Embedding {ref: toString(key)}) RETURN e.key, e.data"
 EMBEDDINGS_AFTER = "MATCH (e:Embedding) WHERE e.key > $after RETURN e.key, e.data ORDER BY e.key LIMIT $limit"
 
 # another model
 UNSTAGED = """
-    MATCH (c:{label}) OPTIONAL MATCH (s:StagedEmbedding {{key: c.key}}) WITH c, s WHERE s IS NULL
+    MATCH (c:{label}) OPTIONAL MATCH (s:StagedEmbedding {{ref: toString(c.key)}}) WITH c, s WHERE s IS NULL
     RETURN c.key, c.text ORDER BY c.key LIMIT $limit"""
 COUNT_UNSTAGED = """
-    MATCH (c:{label}) OPTIONAL MATCH (s:StagedEmbedding {{key: c.key}}) WITH c, s WHERE s IS NULL RETURN count(c)"""
-STAGE = "MERGE (s:StagedEmbedding {key: row.key}) ON CREATE SET s.data = row.data"
+    MATCH (c:{label}) OPTIONAL MATCH (s:StagedEmbedding {{ref: toString(c.key)}}) WITH c, s WHERE s IS NULL
+    RETURN count(c)"""
+STAGE = "MERGE (s:StagedEmbedding {ref: toString(row.key)}) ON CREATE SET s.key = row.key, s.data = row.data"
 DROP_STAGED = "MATCH (s:StagedEmbedding) DELETE s"
 DROP_EMBEDDINGS = "MATCH (e:Embedding) DELETE e"
 TAKE_STAGED = "MATCH (s:StagedEmbedding) REMOVE s:StagedEmbedding SET s:Embedding"
@@ -174,7 +181,7 @@ def match_words(where: str) -> str:
 def live_of(where: str) -> str:
     """Which of some chunks are live and pass."""
     # With the condition in the first MATCH the server would begin at every memory.
-    found = "UNWIND $keys AS key MATCH (c:Chunk {key: key}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
+    found = "UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
     return f"{found} WHERE {where} RETURN c.key"
 
 

@@ -24,14 +24,20 @@ MEMORY_KEYS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
 REVISION = "MATCH (w:Workspace) RETURN w.revision"
 
 # finding and describing, live or not
-FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{key: n.trash}}) RETURN n.key, r.id"
+FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{ref: toString(n.trash)}}) RETURN n.key, r.id"
 DESCRIBE_MEMORY = """
-    UNWIND $keys AS key MATCH (m:{memory} {{key: key}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:{chunk})
+    UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:{chunk})
     WITH m, count(c) AS chunks
     RETURN m.key, m.id, left(m.text, 80), m.created_at, size(m.text), m.root, m.path, chunks"""
-DESCRIBE_CHUNK = "UNWIND $keys AS key MATCH (c:{chunk} {{key: key}}) RETURN c.key, c.id, left(c.text, 80), size(c.text)"
-DESCRIBE_ENTITY = "UNWIND $keys AS key MATCH (e:{entity} {{key: key}}) RETURN e.key, e.id, e.name, e.type, e.created_at"
-DESCRIBE_RELATION = "UNWIND $keys AS key MATCH ()-[r:{relation} {{key: key}}]->() RETURN r.key, r.id, r.relation"
+DESCRIBE_CHUNK = (
+    "UNWIND $keys AS key MATCH (c:{chunk} {{ref: toString(key)}}) RETURN c.key, c.id, left(c.text, 80), size(c.text)"
+)
+DESCRIBE_ENTITY = (
+    "UNWIND $keys AS key MATCH (e:{entity} {{ref: toString(key)}}) RETURN e.key, e.id, e.name, e.type, e.created_at"
+)
+DESCRIBE_RELATION = (
+    "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.id, r.relation"
+)
 _LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO"}
 _TRASH = {"memory": "TrashedMemory", "chunk": "TrashedChunk", "entity": "TrashedEntity", "relation": "WAS_RELATED_TO"}
 
@@ -46,55 +52,56 @@ def of_label(query: str, label: str) -> str:
 
 
 # plans
-ADD_PLAN = "CREATE (p:Plan) SET p = row"
-ADD_ITEM = "CREATE (i:PlanItem) SET i = row"
+ADD_PLAN = "CREATE (p:Plan) SET p = row SET p.ref = toString(row.key)"
+ADD_ITEM = "CREATE (i:PlanItem) SET i = row SET i.ref = toString(row.key)"
 GET_PLAN = """
-    MATCH (p:Plan {id: $id}) OPTIONAL MATCH (r:Receipt {key: p.receipt})
+    MATCH (p:Plan {id: $id}) OPTIONAL MATCH (r:Receipt {ref: toString(p.receipt)})
     RETURN p.key, p.id, p.strategy, p.created_at, p.expires_at, p.digest, p.summary, r.id"""
 PLAN_ITEMS = """
     MATCH (i:PlanItem {plan: $plan}) WHERE i.position >= $from AND i.position < $to
     RETURN i.kind, i.key, i.version, i.reason, i.evidence ORDER BY i.position"""
-USE_PLAN = "MATCH (p:Plan {key: row.plan}) SET p.receipt = row.receipt"
+USE_PLAN = "MATCH (p:Plan {ref: toString(row.plan)}) SET p.receipt = row.receipt"
 DROP_OLD_PLANS = """
     MATCH (p:Plan) WHERE p.expires_at < row AND p.receipt IS NULL
     OPTIONAL MATCH (i:PlanItem {plan: p.key}) DELETE i, p"""
 REASONS = """
-    UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {key: item[2]})
+    UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {ref: toString(item[2])})
     WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
 
 # what an apply looks at again
 COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m)"
-LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {key: key}) RETURN m.key, m.id, m.version, m.pinned"
-LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {key: key}) RETURN e.key, e.id, e.version, e.pinned"
+LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.key, m.id, m.version, m.pinned"
+LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key, e.id, e.version, e.pinned"
 LIVE_CHUNKS = """
-    UNWIND $keys AS key MATCH (c:Chunk {key: key}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c) RETURN c.key, c.id, m.key"""
-TRASHED_IDS = "UNWIND $keys AS key MATCH (n:{label} {{key: key}}) RETURN n.key, n.id"
-CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {key: key})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key"
+    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
+    RETURN c.key, c.id, m.key"""
+TRASHED_IDS = "UNWIND $keys AS key MATCH (n:{label} {{ref: toString(key)}}) RETURN n.key, n.id"
+CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key"
 STATED_BY = """
-    UNWIND $keys AS key MATCH (m:Memory {key: key})-[s:STATES]->() WITH DISTINCT s.relation AS relation
-    MATCH (a)-[r:RELATED_TO {key: relation}]->(b) WHERE NOT r.handed_in RETURN r.key, a.key, b.key"""
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:STATES]->() WITH DISTINCT s.relation AS relation
+    MATCH (a)-[r:RELATED_TO {ref: toString(relation)}]->(b) WHERE NOT r.handed_in RETURN r.key, a.key, b.key"""
 LIVE_SOURCES = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m WHERE m.trash IS NULL
     RETURN key, m.key"""
 MENTIONED_BY = """
-    UNWIND $keys AS key MATCH (e:Entity {key: key})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
     RETURN DISTINCT e.key, m.key"""
 EDGES_OF = """
-    UNWIND $keys AS key MATCH (e:Entity {key: key})-[r:RELATED_TO]-()
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
     RETURN DISTINCT r.key, startNode(r).key, endNode(r).key"""
 
 # steps of an apply: what goes gets another label and the number of its receipt
-TRASH_MEMORY = "MATCH (n:Memory {key: row.key}) REMOVE n:Memory SET n:TrashedMemory SET n.trash = row.trash"
-TRASH_CHUNK = "MATCH (n:Chunk {key: row.key}) REMOVE n:Chunk SET n:TrashedChunk SET n.trash = row.trash"
-TRASH_ENTITY = "MATCH (n:Entity {key: row.key}) REMOVE n:Entity SET n:TrashedEntity SET n.trash = row.trash"
+TRASH_MEMORY = "MATCH (n:Memory {ref: toString(row.key)}) REMOVE n:Memory SET n:TrashedMemory SET n.trash = row.trash"
+TRASH_CHUNK = "MATCH (n:Chunk {ref: toString(row.key)}) REMOVE n:Chunk SET n:TrashedChunk SET n.trash = row.trash"
+TRASH_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) REMOVE n:Entity SET n:TrashedEntity SET n.trash = row.trash"
 TRASH_RELATION = """
-    MATCH (s)-[r:RELATED_TO {key: row.key}]->(o)
+    MATCH (s)-[r:RELATED_TO {ref: toString(row.key)}]->(o)
     CREATE (s)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) SET n.trash = row.trash DELETE r"""
-ADD_RECEIPT = "CREATE (r:Receipt) SET r = row"
+ADD_RECEIPT = "CREATE (r:Receipt) SET r = row SET r.ref = toString(row.key)"
 GET_RECEIPT = "MATCH (r:Receipt {id: $id}) RETURN r.key, r.undone_at, r.purged_at"
 
 # audit, pins, tombstones
-ADD_AUDIT = "CREATE (a:AuditEvent) SET a = row"
+ADD_AUDIT = "CREATE (a:AuditEvent) SET a = row SET a.ref = toString(row.key)"
 AUDIT = """
     MATCH (a:AuditEvent) WHERE a.key > 0 RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
@@ -103,7 +110,7 @@ AUDIT_OF = """
     ORDER BY a.key DESC LIMIT $limit"""
 PIN = "MATCH (n:{label} {{id: row.id}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
 BURIED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
-HASHES = "UNWIND $keys AS key MATCH (m:Memory {key: key}) RETURN m.id, m.content_hash"
+HASHES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.id, m.content_hash"
 BURY = "MERGE (t:Tombstone {hash: row.hash}) ON CREATE SET t = row"
 TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at DESC"
 TOMBSTONE_OF = "MATCH (t:Tombstone {memory: $id}) RETURN t.hash"

@@ -8,9 +8,11 @@ ENTITIES = f"""
     OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
     OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
     RETURN {_ENTITY}, mentions, relations ORDER BY e.key"""
-ENTITIES_AT = f"UNWIND $keys AS key MATCH (e:Entity {{key: key}}) RETURN {_ENTITY}, 0 AS mentions, 0 AS relations"
+ENTITIES_AT = (
+    f"UNWIND $keys AS key MATCH (e:Entity {{ref: toString(key)}}) RETURN {_ENTITY}, 0 AS mentions, 0 AS relations"
+)
 EDGES_AT = """
-    UNWIND $keys AS key MATCH (e:Entity {key: key})-[r:RELATED_TO]-(:Entity)
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity)
     WHERE $kinds IS NULL OR r.relation_key IN $kinds
     RETURN DISTINCT r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at,
            r.invalid_at"""

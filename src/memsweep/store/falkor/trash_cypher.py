@@ -6,11 +6,11 @@ from __future__ import annotations
 MEMORIES_OF = "MATCH (m:TrashedMemory {trash: $receipt}) RETURN m.key"
 TRASHED_MEMORY = "MATCH (m:TrashedMemory {id: $id}) RETURN m.key, m.trash"
 CLASHING_FILES = """
-    UNWIND $memories AS key MATCH (mine:TrashedMemory {key: key}) WHERE mine.path IS NOT NULL
+    UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.path IS NOT NULL
     WITH mine, mine.path AS path
     MATCH (theirs:Memory {path: path}) WHERE theirs.root = mine.root RETURN mine.key, mine.id, theirs.id"""
 CLASHING_TEXTS = """
-    UNWIND $memories AS key MATCH (mine:TrashedMemory {key: key}) WHERE mine.source <> 'code_indexer'
+    UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.source <> 'code_indexer'
     WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
@@ -19,59 +19,62 @@ CHUNKS_OF_RECEIPT = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
     RETURN c.key, m.key, m.trash IS NULL"""
 CHUNKS_OF_MEMORIES = """
-    UNWIND $memories AS key MATCH (m:TrashedMemory {key: key})-[:HAS_CHUNK]->(c:TrashedChunk)
+    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->(c:TrashedChunk)
     RETURN c.key, m.key, false"""
 STATED = """
-    UNWIND $memories AS key MATCH (m:TrashedMemory {key: key})-[s:STATES]->() RETURN m.key, s.relation"""
+    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[s:STATES]->() RETURN m.key, s.relation"""
 MENTIONED = """
-    UNWIND $memories AS key MATCH (m:TrashedMemory {key: key})-[:HAS_CHUNK]->()-[:MENTIONS]->(e:TrashedEntity)
+    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->()-[:MENTIONS]->(e:TrashedEntity)
     RETURN DISTINCT m.key, e.key"""
 ENTITIES_OF = "MATCH (e:TrashedEntity {trash: $receipt}) RETURN e.key"
 RELATIONS_OF = "MATCH ()-[r:WAS_RELATED_TO {trash: $receipt}]->() RETURN r.key"
 _RELATION = "r.key, r.id, startNode(r).key, endNode(r).key, r.relation_key, r.handed_in, r.invalid_at, r.trash"
-RELATIONS = f"UNWIND $keys AS key MATCH ()-[r:WAS_RELATED_TO {{key: key}}]->() RETURN DISTINCT {_RELATION}"
+RELATIONS = f"UNWIND $keys AS key MATCH ()-[r:WAS_RELATED_TO {{ref: toString(key)}}]->() RETURN DISTINCT {_RELATION}"
 RELATIONS_AT = f"""
-    UNWIND $keys AS key MATCH (e:TrashedEntity {{key: key}})-[r:WAS_RELATED_TO]-() RETURN DISTINCT {_RELATION}"""
+    UNWIND $keys AS key MATCH (e:TrashedEntity {{ref: toString(key)}})-[r:WAS_RELATED_TO]-()
+    RETURN DISTINCT {_RELATION}"""
 PLANNED_ELSEWHERE = """
-    UNWIND $items AS item MATCH (i:PlanItem {key: item[0]}) WHERE i.kind = 'relation'
-    WITH item, i, i.plan AS plan MATCH (p:Plan {key: plan}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
+    UNWIND $items AS item MATCH (i:PlanItem {ref: toString(item[0])}) WHERE i.kind = 'relation'
+    WITH item, i, i.plan AS plan MATCH (p:Plan {ref: toString(plan)}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
 TRASHED_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:TrashedEntity {key: key})
+    UNWIND $keys AS key MATCH (e:TrashedEntity {ref: toString(key)})
     RETURN e.key, e.id, e.name_key, e.type_key, e.handed_in, e.trash"""
 LIVE_TWINS = """
     UNWIND $names AS name MATCH (e:Entity {name_key: name[0]}) WHERE e.type_key = name[1]
     RETURN e.key, e.id, e.name_key, e.type_key, e.handed_in"""
 SOURCES = "UNWIND $keys AS key MATCH (m)-[:STATES {relation: key}]->() RETURN key, m.key, m.trash IS NULL"
-LIVE_KEYS = "UNWIND $keys AS key MATCH (e:Entity {key: key}) RETURN e.key"
+LIVE_KEYS = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key"
 LIVE_RELATIONS = """
-    UNWIND $ends AS ends MATCH (s:Entity {key: ends[0]})-[r:RELATED_TO]->(o:Entity {key: ends[2]})
+    UNWIND $ends AS ends MATCH (s:Entity {ref: toString(ends[0])})-[r:RELATED_TO]->(o:Entity {ref: toString(ends[2])})
     WHERE r.relation_key = ends[1] AND r.invalid_at IS NULL RETURN s.key, r.relation_key, o.key"""
-RECEIPT_IDS = "UNWIND $keys AS key MATCH (r:Receipt {key: key}) RETURN r.key, r.id"
+RECEIPT_IDS = "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id"
 
 # steps of an undo
-RESTORE_MEMORY = "MATCH (n:TrashedMemory {key: row}) REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
-RESTORE_CHUNK = "MATCH (n:TrashedChunk {key: row}) REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
-RESTORE_ENTITY = "MATCH (n:TrashedEntity {key: row}) REMOVE n:TrashedEntity SET n:Entity SET n.trash = NULL"
+RESTORE_MEMORY = "MATCH (n:TrashedMemory {ref: toString(row)}) REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
+RESTORE_CHUNK = "MATCH (n:TrashedChunk {ref: toString(row)}) REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
+RESTORE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) REMOVE n:TrashedEntity SET n:Entity SET n.trash = NULL"
 # The twin takes over what the other had, in whichever trash it waits.
 MOVE_MENTIONS = """
-    MATCH (e:TrashedEntity {key: row.entity})<-[r:MENTIONS]-(c) MATCH (t:Entity {key: row.twin})
+    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) MATCH (t:Entity {ref: toString(row.twin)})
     MERGE (c)-[:MENTIONS]->(t) DELETE r"""
 MOVE_STATEMENTS = """
-    MATCH (e:TrashedEntity {key: row.entity})<-[r:STATES]-(m) MATCH (t:Entity {key: row.twin})
+    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:STATES]-(m) MATCH (t:Entity {ref: toString(row.twin)})
     CREATE (m)-[:STATES {relation: r.relation}]->(t) DELETE r"""
 MOVE_SUBJECTS = """
-    MATCH (e:TrashedEntity {key: row.entity})-[r:WAS_RELATED_TO]->(o) MATCH (t:Entity {key: row.twin})
+    MATCH (e:TrashedEntity {ref: toString(row.entity)})-[r:WAS_RELATED_TO]->(o)
+    MATCH (t:Entity {ref: toString(row.twin)})
     CREATE (t)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) DELETE r"""
 MOVE_OBJECTS = """
-    MATCH (e:TrashedEntity {key: row.entity})<-[r:WAS_RELATED_TO]-(s) MATCH (t:Entity {key: row.twin})
+    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:WAS_RELATED_TO]-(s)
+    MATCH (t:Entity {ref: toString(row.twin)})
     CREATE (s)-[n:WAS_RELATED_TO]->(t) SET n = properties(r) DELETE r"""
-HAND_IN = "MATCH (e:Entity {key: row}) SET e.handed_in = true SET e.version = e.version + 1"
+HAND_IN = "MATCH (e:Entity {ref: toString(row)}) SET e.handed_in = true SET e.version = e.version + 1"
 RESTORE_RELATION = """
-    MATCH (s)-[r:WAS_RELATED_TO {key: row}]->(o)
+    MATCH (s)-[r:WAS_RELATED_TO {ref: toString(row)}]->(o)
     CREATE (s)-[n:RELATED_TO]->(o) SET n = properties(r) SET n.trash = NULL DELETE r"""
-HAND_ON_RELATION = "MATCH ()-[r:WAS_RELATED_TO {key: row.key}]->() SET r.trash = row.trash"
-HAND_ON_ENTITY = "MATCH (e:TrashedEntity {key: row.key}) SET e.trash = row.trash"
-SET_UNDONE = "MATCH (r:Receipt {key: row.key}) SET r.undone_at = row.at"
+HAND_ON_RELATION = "MATCH ()-[r:WAS_RELATED_TO {ref: toString(row.key)}]->() SET r.trash = row.trash"
+HAND_ON_ENTITY = "MATCH (e:TrashedEntity {ref: toString(row.key)}) SET e.trash = row.trash"
+SET_UNDONE = "MATCH (r:Receipt {ref: toString(row.key)}) SET r.undone_at = row.at"
 
 # looking into the trash
 TRASHED_MEMORIES = "MATCH (m:TrashedMemory) RETURN 'memory', m.key, m.trash"
@@ -80,12 +83,14 @@ TRASHED_LONE_CHUNKS = """
     MATCH (c:TrashedChunk) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c) WITH c, m WHERE m IS NULL
     RETURN 'chunk', c.key, c.trash"""
 TRASHED_SEGMENTS = "MATCH (s:TrashedSegment) RETURN 'segment', s.key, s.trash"
-RECEIPTS = "UNWIND $keys AS key MATCH (r:Receipt {key: key}) RETURN r.key, r.id, r.strategy, r.created_at, r.plan"
+RECEIPTS = (
+    "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id, r.strategy, r.created_at, r.plan"
+)
 SHOWN = {
-    "memory": "UNWIND $keys AS key MATCH (n:TrashedMemory {key: key}) RETURN n.key, n.id, left(n.text, 80)",
-    "entity": "UNWIND $keys AS key MATCH (n:TrashedEntity {key: key}) RETURN n.key, n.id, n.name",
-    "chunk": "UNWIND $keys AS key MATCH (n:TrashedChunk {key: key}) RETURN n.key, n.id, left(n.text, 80)",
-    "segment": "UNWIND $keys AS key MATCH (n:TrashedSegment {key: key}) RETURN n.key, n.id, left(n.text, 80)",
+    "memory": "UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
+    "entity": "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.key, n.id, n.name",
+    "chunk": "UNWIND $keys AS key MATCH (n:TrashedChunk {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
+    "segment": "UNWIND $keys AS key MATCH (n:TrashedSegment {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
 }
 
 # purging
@@ -99,21 +104,22 @@ NEEDED_RELATIONS = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
     WHERE m.trash IS NOT NULL AND NOT m.trash IN $receipts RETURN key, max(m.trash)"""
 MENTIONED_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:{label} {{key: key}}) WITH e MATCH (e)<-[:MENTIONS]-(c:TrashedChunk)
+    UNWIND $keys AS key MATCH (e:{label} {{ref: toString(key)}}) WITH e MATCH (e)<-[:MENTIONS]-(c:TrashedChunk)
     WHERE NOT c.trash IN $receipts RETURN e.key, max(c.trash)"""
 RELATIONS_AT_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:{label} {{key: key}})-[r:RELATED_TO|WAS_RELATED_TO]-() RETURN e.key, r.key, r.trash"""
-THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:Memory {key: key}) RETURN n.key, n.thread, n.root"
+    UNWIND $keys AS key MATCH (e:{label} {{ref: toString(key)}})-[r:RELATED_TO|WAS_RELATED_TO]-()
+    RETURN e.key, r.key, r.trash"""
+THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:Memory {ref: toString(key)}) RETURN n.key, n.thread, n.root"
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
-FREE_MEMORY = "MATCH (n:TrashedMemory {key: row}) DETACH DELETE n"
-FREE_CHUNK = "MATCH (n:TrashedChunk {key: row}) DETACH DELETE n"
-FREE_ENTITY = "MATCH (n:TrashedEntity {key: row}) DETACH DELETE n"
-FREE_RELATION = "MATCH ()-[r:WAS_RELATED_TO {key: row}]->() DELETE r"
+FREE_MEMORY = "MATCH (n:TrashedMemory {ref: toString(row)}) DETACH DELETE n"
+FREE_CHUNK = "MATCH (n:TrashedChunk {ref: toString(row)}) DETACH DELETE n"
+FREE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) DETACH DELETE n"
+FREE_RELATION = "MATCH ()-[r:WAS_RELATED_TO {ref: toString(row)}]->() DELETE r"
 FREE_STATEMENTS = "MATCH ()-[s:STATES {relation: row}]->() DELETE s"
 FREE_THREAD = """
-    MATCH (t:Thread {key: row}) OPTIONAL MATCH (m:Memory {thread: row}) WITH row, t, count(m) AS live
+    MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (m:Memory {thread: row}) WITH row, t, count(m) AS live
     OPTIONAL MATCH (g:TrashedMemory {thread: row}) WITH row, t, live, count(g) AS gone
     WHERE live + gone = 0 DELETE t"""
 FREE_ROOT = """
@@ -122,7 +128,7 @@ FREE_ROOT = """
     OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
     WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
 FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) WITH row, p.key AS plan MATCH (i:PlanItem {plan: plan}) DELETE i"
-SET_PURGED = "MATCH (r:Receipt {key: row.key}) SET r.purged_at = row.at"
+SET_PURGED = "MATCH (r:Receipt {ref: toString(row.key)}) SET r.purged_at = row.at"
 
 
 def of_entities(query: str, *, live: bool) -> str:

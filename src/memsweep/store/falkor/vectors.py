@@ -58,6 +58,8 @@ class VectorSet:
             vectors = [(key, np.frombuffer(base64.b64decode(data), np.int8).astype(np.float32)) for key, data in rows]
             add = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
             self._graph.link.send_all([*add, ("SET", mark, rows[-1][0])])
+            if len(rows) < _BATCH:
+                return
 
     def remove(self, generation: int, keys: Sequence[int]) -> None:
         name, _ = self._names(generation)
