@@ -10,7 +10,7 @@ from typing import Any
 from memsweep.model.plan import PlanItem, Receipt, Totals
 from memsweep.model.reach import unreachable
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import gc_cypher
+from memsweep.store.falkor import cypher, gc_cypher
 from memsweep.store.falkor.transaction import Change
 from memsweep.store.falkor.wire import to_json
 from memsweep.store.protocol import Check
@@ -33,20 +33,21 @@ class Doomed:
 
 def planned(tx: Change, items: Sequence[PlanItem]) -> Totals:
     """What a plan would take, with all that follows, if nothing changes."""
-    memories, chunks, entities = ({item.key for item in items if item.kind == kind} for kind in _KINDS)
+    memories, chunks, entities, relations = ({item.key for item in items if item.kind == kind} for kind in _KINDS)
     if memories:
         chunks |= {key for (key,) in tx.ask(gc_cypher.CHUNKS_OF, keys=sorted(memories))}
-    relations = _unstated(tx, memories) if memories else set()
+    if memories:
+        relations |= _unstated(tx, memories)
     if entities:
         relations |= {key for key, *_ in tx.ask(gc_cypher.EDGES_OF, keys=sorted(entities))}
     return Totals(len(memories), len(chunks), len(entities), len(relations))
 
 
-_KINDS = ("memory", "chunk", "entity")
+_KINDS = ("memory", "chunk", "entity", "relation")
 
 
-def doom(tx: Change, items: Sequence[PlanItem], check: Check | None) -> Doomed:
-    """Every item is looked at again; `check` may object to the number of memories."""
+def doom(tx: Change, items: Sequence[PlanItem], check: Check | None, strategy: str = "") -> Doomed:
+    """Every item is looked at again; `check` may object to how many go."""
     doomed = Doomed()
     by_kind = {kind: [item for item in items if item.kind == kind] for kind in _KINDS}
     now = _Now(tx, by_kind)
@@ -57,8 +58,18 @@ def doom(tx: Change, items: Sequence[PlanItem], check: Check | None) -> Doomed:
     if doomed.memories:
         doomed.chunks |= {key for (key,) in tx.ask(gc_cypher.CHUNKS_OF, keys=sorted(doomed.memories))}
         doomed.relations = _unstated(tx, doomed.memories)  # before the entities: a relation that goes holds nothing
-    _doom_entities(tx, doomed, [item.key for item in by_kind["entity"] if now.is_same(item)])
-    gone = {"memory": doomed.memories, "chunk": doomed.chunks, "entity": doomed.entities}
+    spared = _doom_relations(tx, doomed, by_kind["relation"], now)
+    _doom_entities(tx, doomed, [item.key for item in by_kind["entity"] if now.is_same(item)], spared)
+    if check is not None and strategy == "decayed":  # which takes no memories, and may still take most of what is known
+        entities, relations = tx.ask_all((cypher.COUNT_ENTITIES, {}), (cypher.COUNT_RELATIONS, {}))
+        check(len(doomed.entities), entities[0][0], "entities")
+        check(len(doomed.relations), relations[0][0], "relations")
+    gone = {
+        "memory": doomed.memories,
+        "chunk": doomed.chunks,
+        "entity": doomed.entities,
+        "relation": doomed.relations,
+    }
     left = [item for item in items if item.key not in gone.get(item.kind, ())]
     doomed.skipped = now.why_skipped(left)
     return doomed
@@ -71,17 +82,20 @@ class _Now:
         self._tx = tx
         keys = {kind: [item.key for item in items] for kind, items in by_kind.items()}
         kept = {item.evidence["kept"] for item in by_kind["memory"] if "kept" in item.evidence}
-        memories, entities, chunks, there = tx.ask_all(
+        memories, entities, relations, chunks, there = tx.ask_all(
             (gc_cypher.LIVE_MEMORIES, {"keys": keys["memory"]}),
             (gc_cypher.LIVE_ENTITIES, {"keys": keys["entity"]}),
+            (gc_cypher.LIVE_RELATIONS, {"keys": keys["relation"]}),
             (gc_cypher.LIVE_CHUNKS, {"keys": keys["chunk"]}),
             (gc_cypher.LIVE_MEMORIES, {"keys": sorted(kept)}),
         )
         self._rows: dict[str, dict[int, list[Any]]] = {
             "memory": {row[0]: row[1:] for row in memories},
             "entity": {row[0]: row[1:] for row in entities},
+            "relation": {row[0]: row[1:] for row in relations},
             "chunk": {key: [uid, 0, False] for key, uid, _ in chunks},
         }
+        self.ends = {row[0]: row[4:] for row in relations}
         self.lone = {key: memory is None for key, _, memory in chunks}
         self._kept = {row[0] for row in there}
 
@@ -128,12 +142,24 @@ def _unstated(tx: Change, memories: set[int]) -> set[int]:
     return stated - {relation for relation, memory in sources if memory not in memories}
 
 
-def _doom_entities(tx: Change, doomed: Doomed, wanted: list[int]) -> None:
+def _doom_relations(tx: Change, doomed: Doomed, items: Sequence[PlanItem], now: _Now) -> set[int]:
+    """Planned relations that are as they were and that nothing states again; the ends of those that are not."""
+    if not items:
+        return set()
+    stated = {relation for relation, _ in tx.ask(gc_cypher.LIVE_SOURCES, keys=[item.key for item in items])}
+    going = {
+        item.key for item in items if now.is_same(item) and (item.reason != "faded_relation" or item.key not in stated)
+    }
+    doomed.relations = doomed.relations | going
+    return {end for key, ends in now.ends.items() if key not in going for end in ends}
+
+
+def _doom_entities(tx: Change, doomed: Doomed, wanted: list[int], spared: set[int]) -> None:
     """Planned entities that nothing has come to hold meanwhile: no mention, and no way to anything that lives."""
     if not wanted:
         return
     mentioned, rows = tx.ask_all((gc_cypher.MENTIONED_BY, {"keys": wanted}), (gc_cypher.EDGES_OF, {"keys": wanted}))
-    held = {entity for entity, memory in mentioned if memory not in doomed.memories}
+    held = spared | {entity for entity, memory in mentioned if memory not in doomed.memories}
     edges = [(left, right) for key, left, right in rows if key not in doomed.relations]
     inside = set(wanted)
     for left, right in edges:

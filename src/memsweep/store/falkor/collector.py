@@ -16,6 +16,7 @@ from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey,
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import applying, gc_cypher, plans, purging, segments, surveying, trash_cypher
 from memsweep.store.falkor.applying import Doomed, counts_of
+from memsweep.store.falkor.atlas import not_yet
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.undoing import Undo, usable_receipt
@@ -93,7 +94,7 @@ class FalkorCollector:
         with self._graph.writing() as tx, _within(seconds):
             key, plan, used = plans.load(tx, plan_id)
             plans.refuse_unusable(plan, used, now)
-            doomed = applying.doom(tx, plans.verified(plan, plans.items(tx, key)), check)
+            doomed = applying.doom(tx, plans.verified(plan, plans.items(tx, key)), check, plan.strategy)
             return _apply(tx, doomed, (key, plan_id), receipt_id, "prune", plan.strategy, actor, now)[1]
 
     def plan_and_apply(
@@ -118,7 +119,7 @@ class FalkorCollector:
             draft = decide(surveying.survey(tx, needs, missing_files))
             totals = applying.planned(tx, draft.items)
             key, _ = plans.save(tx, draft, plan_id, strategy, now, timedelta(0), totals)
-            doomed = applying.doom(tx, draft.items, check)
+            doomed = applying.doom(tx, draft.items, check, strategy)
             number, receipt = _apply(tx, doomed, (key, plan_id), receipt_id, action, strategy, actor, now)
             if tombstone is not None:
                 _bury(tx, doomed, number, (receipt_id, plan_id), tombstone, actor, now)
@@ -129,6 +130,8 @@ class FalkorCollector:
     def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone:
         with self._graph.writing() as tx:
             key = usable_receipt(tx, receipt_id)
+            if tx.ask(trash_cypher.MERGED_BY, receipt=key):
+                not_yet("taking merged entities apart")
             undo = Undo(tx, key)
             totals = undo.run()
             back, taken = segments.put_back(tx, key)

@@ -15,7 +15,8 @@ from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import terms_of
 
 _BATCH = 500
-_SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project"}
+_SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
+           "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
 Progress = Callable[[int], None]
 
 

@@ -16,6 +16,9 @@ ENTITIES = """
         e.last_seen
     ORDER BY e.key"""
 EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key, r.handed_in ORDER BY r.key"
+RELATION_ROWS = """
+    MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity)
+    RETURN r.key, r.version, s.key, o.key, r.weight, r.last_seen, r.invalid_at ORDER BY r.key"""
 STATEMENTS = "MATCH (m:Memory)-[s:STATES]->() RETURN m.key, s.relation"
 MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETURN DISTINCT m.key, e.key"
 TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
@@ -36,7 +39,8 @@ DESCRIBE_ENTITY = (
     "UNWIND $keys AS key MATCH (e:{entity} {{ref: toString(key)}}) RETURN e.key, e.id, e.name, e.type, e.created_at"
 )
 DESCRIBE_RELATION = (
-    "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.id, r.relation"
+    "UNWIND $keys AS key MATCH (s)-[r:{relation} {{ref: toString(key)}}]->(o)"
+    " RETURN r.key, r.id, r.relation, s.id, s.name, o.id, o.name, r.created_at"
 )
 _LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO"}
 _TRASH = {"memory": "TrashedMemory", "chunk": "TrashedChunk", "entity": "TrashedEntity", "relation": "WAS_RELATED_TO"}
@@ -86,6 +90,9 @@ LIVE_SOURCES = """
 MENTIONED_BY = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
     RETURN DISTINCT e.key, m.key"""
+LIVE_RELATIONS = """
+    UNWIND $keys AS key MATCH (s)-[r:RELATED_TO {ref: toString(key)}]->(o)
+    RETURN r.key, r.id, r.version, false, s.key, o.key"""
 EDGES_OF = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
     RETURN DISTINCT r.key, startNode(r).key, endNode(r).key"""

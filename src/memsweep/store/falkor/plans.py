@@ -153,8 +153,17 @@ def _view(item: PlanItem, rows: Mapping[str, Mapping[int, list[Any]]]) -> PlanVi
             made = None if created is None else from_micros(created)
             return PlanView("entity", uid, item.reason, evidence, name=name, entity_type=kind, created_at=made)
         case _:
-            uid, name = found or ("", "")
-            return PlanView("relation", uid, item.reason, evidence, name=name)
+            uid, name, subject, subject_name, target, target_name, created = found or ("", "", "", "", "", "", None)
+            return PlanView(
+                kind="relation",
+                id=uid,
+                reason=item.reason,
+                evidence=evidence,
+                name=f"{subject_name} {name} {target_name}",
+                relation=name,
+                ends=(subject, target),
+                created_at=None if created is None else from_micros(created),
+            )
 
 
 def _shown(asked: Graph | Change, protected: Sequence[Protected]) -> tuple[dict[str, Any], ...]:

@@ -24,14 +24,16 @@ PLAIN: dict[str, tuple[str, ...]] = {
                "stale", "pinned", "version", "trash"),
     "chunk": ("memory", "position", "text", "start", "first_line", "last_line", "stream", "stream_position", "symbol",
               "symbol_kind", "words", "trash"),
-    "entity": ("name", "name_key", "type", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen",
-               "version", "trash"),
-    "relation": ("relation", "relation_key", "weight", "evidence", "handed_in", "created_at", "last_seen", "valid_at",
-                 "invalid_at", "version", "trash"),
+    "entity": ("name", "name_key", "type", "type_key", "confidence", "current", "handed_in", "pinned", "created_at",
+               "last_seen", "version", "trash"),
+    "relation": ("relation", "relation_key", "weight", "current", "evidence", "handed_in", "created_at", "last_seen",
+                 "valid_at", "invalid_at", "version", "trash"),
     "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
     "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
     "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
     "audit": ("at", "actor", "action", "subject", "counts", "reason"),
+    "alias": ("name_key", "type_key", "name", "entity", "receipt"),
+    "merge_move": ("receipt", "kind", "a", "b", "c", "said"),
     "project": ("created_at", "tokens", "segments", "stashed", "changes", "full_from", "places", "turns", "counted_by",
                 "config", "focus"),
     "segment": ("project", "place", "turn", "type", "created_at", "last_touched_at", "pinned", "generation",
@@ -41,6 +43,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
 META = {"workspace": "name", "model": "model", "created_at": "created_at", "description": "description"}
 
 
+_WITHOUT_ID = {"plan_item", "alias", "merge_move"}
 _LISTS = {"tags", "refs", "chunks"}
 
 
@@ -53,7 +56,7 @@ def comparable(row: Mapping[str, Any]) -> Row:
 def to_row(table: str, node: Mapping[str, Any]) -> Row:
     """A node as a row of its table; `key` and `id` are `id` and `uid` there."""
     row = {name: _column(name, node.get(name)) for name in PLAIN[table]}
-    if table != "plan_item":
+    if table not in _WITHOUT_ID:
         row["id"] = node["key"]
         if table != "audit":
             row["uid"] = node["id"]
@@ -62,7 +65,7 @@ def to_row(table: str, node: Mapping[str, Any]) -> Row:
 
 def to_node(table: str, row: Mapping[str, Any]) -> Row:
     node = {name: _property(name, row[name]) for name in PLAIN[table]}
-    if table != "plan_item":
+    if table not in _WITHOUT_ID:
         node["key"] = row["id"]
         if table != "audit":
             node["id"] = row["uid"]

@@ -31,6 +31,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:Thread) ON (n.id, n.ref)",
         "CREATE INDEX FOR (n:NameSeen) ON (n.name_key)",
         "CREATE INDEX FOR (n:CodeRoot) ON (n.path)",
+        "CREATE INDEX FOR (n:MergeMove) ON (n.receipt)",
         "CREATE INDEX FOR (n:CodeScope) ON (n.ref, n.root)",
         "CREATE INDEX FOR (n:CodeSkip) ON (n.root)",
         "CREATE INDEX FOR (n:Plan) ON (n.id, n.ref, n.expires_at)",

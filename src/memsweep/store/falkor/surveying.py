@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
-from memsweep.errors import StoreError
-from memsweep.model.plan import EntityRow, MemoryRow, Survey
+from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Change, Graph
@@ -28,14 +27,9 @@ def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Res
 
 
 def survey(asked: Graph | Change, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-    if "relations" in needs:
-        raise StoreError(
-            "relations that fade or are superseded cannot be collected on FalkorDB yet; nothing was planned.",
-            hint="memsweep workspace copy brings the workspace to the embedded engine, which can.",
-        )
-    with_graph = "graph" in needs
-    entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)] if with_graph else []
-    edges, stated = _edges(asked, needs, entities) if with_graph else ([], [])
+    knowledge = not {"graph", "relations"}.isdisjoint(needs)
+    entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)] if knowledge else []
+    edges, stated = _edges(asked, needs, entities) if "graph" in needs else ([], [])
     return Survey(
         memories=_memories(asked),
         chunk_counts=dict(map(tuple, asked.ask(gc_cypher.CHUNK_COUNTS))) if "chunk counts" in needs else {},
@@ -45,7 +39,8 @@ def survey(asked: Graph | Change, needs: Collection[str], missing_files: Collect
         entities=entities,
         edges=edges,
         stated=stated,
-        mentions=[(memory, entity) for memory, entity in asked.ask(gc_cypher.MENTIONS)] if with_graph else (),
+        mentions=[(memory, entity) for memory, entity in asked.ask(gc_cypher.MENTIONS)] if knowledge else (),
+        relations=_relations(asked) if "relations" in needs else (),
         texts=dict(map(tuple, asked.ask(gc_cypher.TEXTS))) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
     )
@@ -63,6 +58,12 @@ def _memory(row: Row, verified: dict[int | None, int]) -> MemoryRow:
     if is_file and not stale:
         seen = max(created if seen is None else seen, verified.get(scope) or alone or 0)
     return MemoryRow(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
+
+
+def _relations(asked: Graph | Change) -> list[RelationRow]:
+    rows, statements = asked.ask_all((gc_cypher.RELATION_ROWS, {}), (gc_cypher.STATEMENTS, {}))
+    stated = {relation for _, relation in statements}
+    return [RelationRow._make((*row, row[0] in stated)) for row in rows]
 
 
 def _edges(

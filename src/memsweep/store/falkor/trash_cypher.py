@@ -133,3 +133,6 @@ SET_PURGED = "MATCH (r:Receipt {ref: toString(row.key)}) SET r.purged_at = row.a
 
 def of_entities(query: str, *, live: bool) -> str:
     return query.format(label="Entity" if live else "TrashedEntity")
+
+
+MERGED_BY = "MATCH (m:MergeMove {receipt: $receipt}) RETURN m.kind LIMIT 1"

@@ -16,6 +16,8 @@ TABLES = (
     "relation",
     "mention",
     "relation_source",
+    "alias",
+    "merge_move",
     "code_root",
     "code_scope",
     "code_file",
