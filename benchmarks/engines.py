@@ -80,7 +80,7 @@ def write_many(home: Path, url: str, number: int) -> None:
 
 
 def eight_writers(home: Path, url: str) -> float:
-    """Memories a second of all writers together, each in a workspace of its own; starting is not counted."""
+    """Memories a second of all writers together, each in a workspace of its own; their start is included."""
     for number in range(WRITERS):
         app_of(home, url).create_workspace(f"writer-{number}")
     context = multiprocessing.get_context("fork")
