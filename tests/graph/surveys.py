@@ -58,6 +58,7 @@ def dumps(draw):
                 st.booleans(),
                 _TIMES,
                 _TIMES,
+                st.none(),
             ),
             max_size=6,
             unique_by=(lambda row: row.id, lambda row: (name_key(row.name), name_key(row.type))),

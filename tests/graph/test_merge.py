@@ -212,3 +212,13 @@ def test_any_merges_undone_backwards_give_everything_back(memory: Memory, seed: 
     for receipt in reversed(receipts):
         memory.undo(receipt)
     assert dump(memory) == before
+
+
+@pytest.mark.parametrize("format", ["json", "graphml", "cytoscape", "cypher"])
+def test_other_names_go_along_when_a_graph_is_carried_away(people: Memory, format: str) -> None:
+    people.merge_entities(["Bob"], "Robert")
+    written = people.dump_graph(format)
+    elsewhere = people._app.memory("elsewhere")
+    elsewhere.load_graph(written, format)
+    assert elsewhere.dump_graph(format) == written
+    assert elsewhere.related("bob").start.name == "Robert"

@@ -89,6 +89,8 @@ class EntityRow(NamedTuple):
     pinned: bool
     created_at: datetime
     last_seen: datetime
+    aliases: str | None = None
+    """Other names that find it, each with a type, as JSON."""
 
 
 class RelationRow(NamedTuple):

@@ -17,6 +17,7 @@ from mcp_types import ToolAnnotations
 from memsweep import __version__
 from memsweep.app import App
 from memsweep.background import Background
+from memsweep.server.resources import add_resources
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import Profile, ToolRow
 from memsweep.server.tools.code import code_tools
@@ -42,6 +43,7 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
         tools=[_tool(row) for row in tool_rows(app, profile)],
         log_level=app.settings.log_level,  # type: ignore[arg-type]  # checked by the settings
     )
+    add_resources(server, app)
     server.middleware.append(_warm_up_after_listing(app))
     return server
 

@@ -6,6 +6,7 @@ what it added is ignored.
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -71,7 +72,21 @@ def _entity(record: Mapping[str, Any]) -> EntityRow:
         pinned=_flag(record.get("pinned", False), "pinned"),
         created_at=created,
         last_seen=seen,
+        aliases=_aliases(record.get("aliases"), own),
     )
+
+
+def _aliases(value: object, own: str) -> str | None:
+    if value is None:
+        return None
+    try:
+        pairs = json.loads(value) if isinstance(value, str) else None
+        names = [[_text(part, "another name") for part in pair] for pair in pairs]  # type: ignore[union-attr]
+        if not all(len(pair) == 2 for pair in names):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise BadInput(f"the aliases of {own!r:.60} are not pairs of name and type: {value!r:.60}.") from None
+    return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
 
 def _relation(record: Mapping[str, Any], number: int) -> RelationRow:

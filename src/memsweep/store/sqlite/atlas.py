@@ -51,6 +51,8 @@ class SqliteAtlas:
             loader = _Loader(db, new_id)
             for thing in dump.entities:
                 loader.entity(thing)
+            for thing in dump.entities:
+                loader.aliases(thing)
             for fact in dump.relations:
                 loader.relation(fact)
             counts = {"entities": loader.entities_created, "relations": loader.relations_created}
@@ -92,6 +94,12 @@ class _Loader:
         if after != (confidence, handed_in, pinned, known_from, known_seen):
             self._db.execute(atlas_sql.LOAD_CHANGE_ENTITY, (*after, key))
         self._keys[thing.id] = key
+
+    def aliases(self, thing: EntityRow) -> None:
+        """After all entities: a name that one of them has is no other name of another."""
+        for name, kind in json.loads(thing.aliases or "[]"):
+            keys = {"key": name_key(name), "type_key": name_key(kind)}
+            self._db.execute(atlas_sql.LOAD_ALIAS, {**keys, "name": name, "entity": self._keys[thing.id]})
 
     def relation(self, fact: RelationRow) -> None:
         valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))
@@ -144,9 +152,9 @@ def _later(ours: float | None, our_time: int, theirs: float | None, their_time: 
 
 
 def _entity_row(item: Any) -> EntityRow:
-    uid, name, kind, confidence, handed_in, pinned, created, seen = item
+    uid, name, kind, confidence, handed_in, pinned, created, seen, aliases = item
     return EntityRow(
-        uid, name, kind, confidence, bool(handed_in), bool(pinned), from_micros(created), from_micros(seen)
+        uid, name, kind, confidence, bool(handed_in), bool(pinned), from_micros(created), from_micros(seen), aliases
     )
 
 

@@ -15,8 +15,10 @@ KNOWN_NAMES = """
 
 # A fact whose end is in the trash, or gone, is not part of a graph that can be carried away.
 DUMP_ENTITIES = """
-    select uid, name, type, confidence, handed_in, pinned, created_at, last_seen from live_entity
-    order by name_key, type_key"""
+    select uid, name, type, confidence, handed_in, pinned, created_at, last_seen,
+           (select nullif(json_group_array(json_array(name, type_key) order by name_key, type_key), '[]')
+            from alias where entity = live_entity.id)
+    from live_entity order by name_key, type_key"""
 DUMP_RELATIONS = """
     select live_relation.uid, subject.uid, object.uid, relation, weight, evidence, live_relation.handed_in,
            live_relation.created_at, live_relation.last_seen, valid_at, invalid_at
@@ -32,6 +34,10 @@ LOAD_FIND_ENTITY = """
 LOAD_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, pinned, created_at, last_seen)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+LOAD_ALIAS = """
+    insert into alias (name_key, type_key, name, entity) select :key, :type_key, :name, :entity
+    where not exists (select 1 from live_entity where name_key = :key and type_key = :type_key)
+    on conflict do nothing"""
 LOAD_CHANGE_ENTITY = """
     update entity set confidence = ?, handed_in = ?, pinned = ?, created_at = ?, last_seen = ?, version = version + 1
     where id = ?"""

@@ -1,0 +1,39 @@
+"""What a client can read without a tool."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.support.client import ServerClient
+
+
+def read(server: ServerClient, uri: str) -> Any:
+    (content,) = server._portal.call(server.client.read_resource, uri).contents
+    assert content.mime_type == "application/json"
+    return json.loads(content.text)
+
+
+def test_the_audit_log_plans_and_trash_can_be_read(server: ServerClient) -> None:
+    added = server.call("add_memory", text="a note for the log 📝", workspace_id="read")
+    plan = server.call("prune_memory", strategy="empty_memories", workspace_id="read")
+    deleted = server.call("delete_memory", memory_id=added["memory_id"], confirm=True, workspace_id="read")
+    assert "read" in {each["id"] for each in read(server, "memsweep://workspaces")}
+    actions = [(event["action"], event["subject"]) for event in read(server, "memsweep://read/audit")["events"]]
+    assert ("delete", deleted["receipt_id"]) in actions
+    assert ("plan", plan["plan_id"]) in actions
+    assert read(server, f"memsweep://read/plans/{plan['plan_id']}")["plan_id"] == plan["plan_id"]
+    (trashed,) = read(server, "memsweep://read/trash")["items"]
+    assert trashed["receipt_id"] == deleted["receipt_id"]
+
+
+def test_what_is_not_there_is_told_in_one_sentence(server: ServerClient) -> None:
+    assert "nowhere" in read(server, "memsweep://nowhere/audit")["error"]
+    assert "does not exist" in read(server, "memsweep://read/plans/plan_none")["error"]
+
+
+def test_resources_are_listed(server: ServerClient) -> None:
+    listed = server._portal.call(server.client.list_resources).resources
+    assert [str(each.uri) for each in listed] == ["memsweep://workspaces"]
+    templates = server._portal.call(server.client.list_resource_templates).resource_templates
+    assert {each.name for each in templates} == {"audit", "plan", "trash"}
