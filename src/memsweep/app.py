@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, Unconfirmed
 from memsweep.memory import Memory
-from memsweep.model.care import Restored
 from memsweep.model.ids import check_name
-from memsweep.model.memory import Workspace
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
 from memsweep.settings import Settings, load_settings, stored_at
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from memsweep.code.sandbox import Sandbox
     from memsweep.embed.local import LocalEmbedder
     from memsweep.embed.protocol import Embedder
+    from memsweep.model.care import Restored
+    from memsweep.model.memory import Workspace
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000

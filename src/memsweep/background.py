@@ -10,15 +10,17 @@ import threading
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memsweep.app import App
 from memsweep.clock import local_now, now
 from memsweep.errors import BadSetting, MemsweepError
 from memsweep.gc.cron import parse_cron
 from memsweep.gc.schedule import Chore, Outcome, describe_failure, due_times, notify, run_chore
 from memsweep.gc.strategies import resolve
 from memsweep.model.times import iso
+
+if TYPE_CHECKING:
+    from memsweep.app import App
 
 logger = logging.getLogger("memsweep.schedule")
 

@@ -7,12 +7,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from memsweep.clock import new_id, now
-from memsweep.model.decay import Rates
-from memsweep.model.graph import Entity, Reinforced, Related
 
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.graph.facts import Graphing, Neighbourhood
+    from memsweep.model.decay import Rates
+    from memsweep.model.graph import Entity, Reinforced, Related
 
 
 class GraphOperations:

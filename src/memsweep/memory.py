@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import new_id, now
 from memsweep.errors import NotFound, UnknownWorkspace
-from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.care import Backup, Checkup, Compaction
-from memsweep.model.code import IndexResult
-from memsweep.model.memory import EmbeddingModel, Remembered, Stats
-from memsweep.model.memory import Memory as StoredMemory
 from memsweep.model.paging import page_size
-from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
-from memsweep.model.search import Filters, Page
 from memsweep.model.window import DEFAULT_PROJECT, WindowRow
 from memsweep.upkeep import GraphUpkeep
 
@@ -28,6 +21,13 @@ if TYPE_CHECKING:
     from memsweep.code.index import Progress as IndexProgress
     from memsweep.context.service import ContextWindow
     from memsweep.gc.collect import Collecting, Safety
+    from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+    from memsweep.model.care import Backup, Checkup, Compaction
+    from memsweep.model.code import IndexResult
+    from memsweep.model.memory import EmbeddingModel, Remembered, Stats
+    from memsweep.model.memory import Memory as StoredMemory
+    from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
+    from memsweep.model.search import Filters, Page
     from memsweep.remember.reembed import Progress
     from memsweep.store.protocol import Segments, Store
 

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.knowledge import GraphOperations
-from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
 
 if TYPE_CHECKING:
     from memsweep.graph.atlas import Queried, Surveying
     from memsweep.graph.building import Built
+    from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
 
 
 class GraphOverview(GraphOperations):

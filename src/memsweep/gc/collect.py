@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc.disk import missing_files
@@ -12,10 +13,12 @@ from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, pla
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
-from memsweep.model.audit import AuditEvent, Purged
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import Draft, Found, Plan, PlanView, Receipt, Survey, Totals, Undone, Verdict
-from memsweep.store.protocol import Check, Collector
+
+if TYPE_CHECKING:
+    from memsweep.model.audit import AuditEvent, Purged
+    from memsweep.store.protocol import Check, Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.errors import Conflict
 from memsweep.gc.roots import fate, protection
 from memsweep.gc.strategies import STRATEGIES, resolve
-from memsweep.gc.strategies.rule import Options
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Protected, RelationRow, Survey
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 YOUNG_DAYS = 1.0
 CAP_SHARE = 0.5

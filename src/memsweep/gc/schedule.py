@@ -7,14 +7,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memsweep.errors import MemsweepError
 from memsweep.gc import collect
-from memsweep.gc.collect import Collecting
-from memsweep.gc.cron import Cron
 from memsweep.gc.planner import CAP_FROM, CAP_SHARE
 from memsweep.model.plan import Totals
+
+if TYPE_CHECKING:
+    from memsweep.errors import MemsweepError
+    from memsweep.gc.collect import Collecting
+    from memsweep.gc.cron import Cron
 
 logger = logging.getLogger("memsweep.schedule")
 

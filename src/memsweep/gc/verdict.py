@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memsweep.gc.explain import why
 from memsweep.gc.planner import make_plan
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
-from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Kind, MemoryRow, Survey, Verdict
 from memsweep.model.times import from_micros, iso
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 
 def judge(

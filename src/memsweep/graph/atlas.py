@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, NotFound
 from memsweep.graph.batch import share
@@ -19,9 +20,11 @@ from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported, Survey
-from memsweep.model.graph import Entity
 from memsweep.store.drafts import draft_of, plain_refusals
-from memsweep.store.graph_protocol import Atlas
+
+if TYPE_CHECKING:
+    from memsweep.model.graph import Entity
+    from memsweep.store.graph_protocol import Atlas
 
 MAX_IMPORT_BYTES = 512 * 1024 * 1024
 

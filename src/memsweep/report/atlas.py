@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
-from memsweep.model.graph import Edge, Entity, GraphBatch, Related
 from memsweep.report.graph import shown_edge, shown_entity
+
+if TYPE_CHECKING:
+    from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
+    from memsweep.model.graph import Edge, Entity, GraphBatch, Related
 
 _MOST_KINDS = 50
 

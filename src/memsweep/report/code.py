@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NotRequired
+from typing import TYPE_CHECKING, NotRequired
 
 from typing_extensions import TypedDict
 
-from memsweep.model.code import IndexResult
+if TYPE_CHECKING:
+    from memsweep.model.code import IndexResult
 
 
 class IndexAnswer(TypedDict):

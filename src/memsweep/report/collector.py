@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NotRequired
+from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from memsweep.model.audit import AuditEvent, Purged, Trashed
-from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
 from memsweep.model.times import iso
+
+if TYPE_CHECKING:
+    from memsweep.model.audit import AuditEvent, Purged, Trashed
+    from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
 
 _HOW_TO_APPLY = "Dry run complete. Set dry_run=false and confirm=true to delete."
 Why = Callable[[str, Mapping[str, Any]], str]

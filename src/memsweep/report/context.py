@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from memsweep.model.segment import ContextSegment, PruningCandidate
 from memsweep.model.times import iso
-from memsweep.model.window import Added, Analyzed, Change, Configured, Gone, StashFound, Swept, WindowRow, WorkingSet
+
+if TYPE_CHECKING:
+    from memsweep.model.segment import ContextSegment, PruningCandidate
+    from memsweep.model.window import (
+        Added,
+        Analyzed,
+        Change,
+        Configured,
+        Gone,
+        StashFound,
+        Swept,
+        WindowRow,
+        WorkingSet,
+    )
 
 _SHOWN_CHARS = 200
 _MOST_LISTED = 50

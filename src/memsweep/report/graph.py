@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from memsweep.model.graph import Edge, Entity, Reinforced, Related
 from memsweep.model.times import iso
+
+if TYPE_CHECKING:
+    from memsweep.model.graph import Edge, Entity, Reinforced, Related
 
 
 class RelateAnswer(TypedDict):

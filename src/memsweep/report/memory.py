@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from memsweep.model.care import Restored
-from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
-from memsweep.model.search import Hit, Page, Passage
 from memsweep.model.times import iso
+
+if TYPE_CHECKING:
+    from memsweep.model.care import Restored
+    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
+    from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from memsweep.model.atlas import Doubt
-from memsweep.model.graph import Decayed, Merged, Split
-from memsweep.model.plan import Plan, PlanView, Receipt
+if TYPE_CHECKING:
+    from memsweep.model.atlas import Doubt
+    from memsweep.model.graph import Decayed, Merged, Split
+    from memsweep.model.plan import Plan, PlanView, Receipt
 
 SHOWN = 50
 

@@ -24,7 +24,6 @@ from memsweep.server.tools.code import code_tools
 from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.context import context_tools
 from memsweep.server.tools.graph import graph_tools
-from memsweep.server.tools.graph_overview import graph_overview_tools
 from memsweep.server.tools.graph_upkeep import graph_upkeep_tools
 from memsweep.server.tools.memory import memory_tools
 from memsweep.server.tools.workspaces import workspace_tools
@@ -49,16 +48,19 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
 
 
 def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
-    features = (
+    features = [
         memory_tools,
         workspace_tools,
         code_tools,
         collector_tools,
         graph_tools,
-        graph_overview_tools,
         graph_upkeep_tools,
         context_tools,
-    )
+    ]
+    if profile == "full":  # a client that does not get them need not wait for them
+        from memsweep.server.tools.graph_overview import graph_overview_tools
+
+        features.append(graph_overview_tools)
     rows = [row for tools in features for row in tools(app)]
     return [row for row in rows if profile == "full" or row.profile == "default"]
 

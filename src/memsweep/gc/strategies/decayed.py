@@ -9,12 +9,15 @@ protect the relation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import protection
-from memsweep.gc.strategies.rule import Options
 from memsweep.model.decay import faded
 from memsweep.model.plan import EntityRow, Found, RelationRow, Survey
 from memsweep.model.reach import components
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:

@@ -11,10 +11,13 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, MemoryRow, Survey
 from memsweep.model.reach import components
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 NEAR = 0.9  # share of three-word runs that two texts have in common
 _FEWEST_WORDS = 8  # shorter texts say too little to be called nearly the same

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import fate
-from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 DEFAULT_DAYS = 30.0
 

@@ -6,10 +6,13 @@ Those that are only there because they are protected are named too: the plan lis
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import fate
-from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Survey
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
