@@ -7,7 +7,11 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from memsweep.cli.door import run_door
+from memsweep.errors import MemsweepError
+
+_PLAIN_SERVE: dict[tuple[str, ...], str] = {("serve",): "default"} | {
+    ("serve", "--profile", name): name for name in ("default", "full")
+}
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -16,8 +20,25 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a letter that a terminal does not know is no error
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     given = sys.argv[1:] if arguments is None else arguments
+    if profile := _PLAIN_SERVE.get(tuple(given)):
+        return _serve(profile)
+    from memsweep.cli.door import run_door
+
     if given[:1] == ["serve"]:
         from memsweep.cli.serve import cli
     else:
         from memsweep.cli.commands import cli
     return run_door(cli, arguments)
+
+
+def _serve(profile: str) -> int:
+    """As agents start it: many times, and waiting. Nothing is imported to read a command line that is plain."""
+    from memsweep.app import make_app
+    from memsweep.server.app import serve
+
+    try:
+        serve(make_app(), profile)  # type: ignore[arg-type]  # one of the two
+    except MemsweepError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
