@@ -32,8 +32,12 @@ class GraphOperations:
         weight: float = 1.0,
         valid_at: str | datetime | None = None,
         replaces: bool = False,
+        source: str = "",
     ) -> Related:
-        """State a fact; a known one grows stronger. `replaces` closes the other objects of subject and relation."""
+        """State a fact; a known one grows stronger. `replaces` closes the other objects of subject and relation.
+
+        `source` is the id of the memory that it comes from.
+        """
         from memsweep.graph import batch, facts
 
         one = batch.one_relation(
@@ -45,6 +49,7 @@ class GraphOperations:
             weight=weight,
             valid_at=valid_at,
             replaces=replaces,
+            source=source,
         )
         return facts.relate(self._graphing(write=True), one)
 

@@ -85,7 +85,7 @@ def _relation(item: Mapping[str, Any], local: Mapping[str, NamedThing]) -> Relat
         weight=share(item.get("weight", 1.0), "a relation's weight"),
         valid_at=None if valid_at in (None, "") else parse_time(valid_at, "valid_at"),
         replaces=item.get("replaces") is True,
-        source=str(item.get("source") or ""),
+        source=label(item["source"], "a relation's source") if item.get("source") else "",
     )
 
 

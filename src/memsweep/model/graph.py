@@ -22,6 +22,7 @@ class RelationDraft:
     valid_at: datetime | None = None
     replaces: bool = False
     source: str = ""
+    """The id of the memory that it comes from."""
     mention: bool = False
     """Read in a text, not told: a known relation grows by a little, a new one begins at `weight`."""
 
@@ -131,3 +132,5 @@ class Edge(NamedTuple):
     last_seen: datetime
     valid_at: datetime | None
     invalid_at: datetime | None
+    sources: tuple[str, ...] = ()
+    """Live memories that it comes from."""

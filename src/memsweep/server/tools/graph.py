@@ -14,6 +14,7 @@ Batch = Annotated[
     dict[str, Any] | None,
     Field(description="{entities: [{local_id, name, type}], relations: [{from, to, relation, weight, …}]}"),
 ]
+Source = Annotated[str, Field(description="the memory_id it comes from")]
 Replaces = Annotated[bool, Field(description="close the other objects of this subject and relation")]
 
 
@@ -27,6 +28,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         weight: float = 1.0,
         valid_at: str | None = None,
         replaces: Replaces = False,
+        source: Source = "",
         batch: Batch = None,
         workspace_id: str = "",
     ) -> report.RelateAnswer:
@@ -43,6 +45,7 @@ def graph_tools(app: App) -> list[ToolRow]:
             weight=weight,
             valid_at=valid_at,
             replaces=replaces,
+            source=source,
         )
         return report.related_facts(result)
 

@@ -13,7 +13,7 @@ from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import graph_cypher
-from memsweep.store.falkor.atlas import NoUpkeep
+from memsweep.store.falkor.atlas import NoUpkeep, not_yet
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations
 from memsweep.store.falkor.transaction import Change, Graph
@@ -29,6 +29,8 @@ class FalkorGraph(NoUpkeep):
         self._graph = graph
 
     def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
+        if any(draft.source for draft in batch.relations):
+            not_yet("naming the memory that a fact comes from")
         with self._graph.writing() as tx:
             return _Writer(tx, batch, rates, now, new_id).write()
 

@@ -26,8 +26,8 @@ ENTITIES = """
     select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity order by id"""
 RELATIONS = """
     select id, version, subject, object, weight, last_seen, invalid_at,
-           id in (select relation_source.relation from relation_source
-                  join memory on memory.id = relation_source.memory and memory.trash is null)
+           handed_in = 0 and id in (select relation_source.relation from relation_source
+                                    join memory on memory.id = relation_source.memory and memory.trash is null)
     from live_relation order by id"""
 EDGES = "select subject, object from live_relation"
 STANDING_EDGES = """
@@ -150,7 +150,7 @@ DOOM_PLANNED_RELATIONS = """
     insert or ignore into temp.picked_relation select item.key from plan_item as item
     join relation on relation.id = item.key
     where item.plan = ? and item.kind = 'relation' and relation.version = item.version and relation.trash is null
-      and (item.reason <> 'faded_relation'
+      and (item.reason <> 'faded_relation' or relation.handed_in
            or not exists (select 1 from relation_source join memory on memory.id = relation_source.memory
                           where relation_source.relation = relation.id and memory.trash is null))"""
 # What was planned and is not taken after all holds its ends.

@@ -24,11 +24,12 @@ from memsweep.model.graph import (
     RelationState,
     Split,
 )
+from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
 from memsweep.model.plan import Draft, PlanItem
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import gc_sql, graph_sql, merging, plans, trash_sql
+from memsweep.store.sqlite import gc_sql, graph_sql, merging, plans, sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 
 NewId = Callable[[str], str]
@@ -217,13 +218,15 @@ class _Writer:
             uid, weight = self._new_id("rel"), draft.weight
             valid = at if draft.valid_at is None else to_micros(draft.valid_at)
             values = (uid, subject, target, draft.relation, key, weight, at, at, valid)
-            self._db.execute(graph_sql.ADD_RELATION, values)
+            relation: int = one(self._db, graph_sql.ADD_RELATION, values)
         else:
             relation, uid, base, seen = known
             days = age_days(from_micros(seen), self._now)
             told = None if draft.mention else draft.weight
             weight = restated(1.0 if base is None else base, self._rates.edge, days, told)
             self._db.execute(graph_sql.SET_WEIGHT, (weight, max(at, seen), relation))
+        if draft.source:
+            self._db.execute(sql.ADD_SOURCE, (relation, self._memory(draft.source)))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
         state: RelationState = "created" if known is None else "strengthened"
         return RelationOutcome(
@@ -235,6 +238,12 @@ class _Writer:
             weight,
             tuple(str(item[0]) for item in closed),
         )
+
+    def _memory(self, memory_id: str) -> int:
+        found = one(self._db, graph_sql.FIND_MEMORY, (findable(memory_id),))
+        if found is None:
+            raise NotFound(f"memory {memory_id!r:.60}, the source of a fact, does not exist in this workspace.")
+        return int(found)
 
     def _end(self, end: NamedThing | str) -> int:
         if not isinstance(end, str):
@@ -265,11 +274,11 @@ def as_entity(item: Any, rates: Rates, now: datetime) -> Entity:
 
 def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
     """A row, with what it weighs now."""
-    uid, subject, target, relation, base, seen, valid, invalid = item
+    uid, subject, target, relation, base, seen, valid, invalid, sources = item
     last = from_micros(seen)
     weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
     ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
-    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1])
+    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(json.loads(sources)))
 
 
 def _sources(db: apsw.Connection, names: Sequence[str], target: int) -> list[int]:

@@ -58,11 +58,16 @@ STORE_WEIGHT = "update relation set current = ? where id = ? and current is not 
 ENTITY_BY_KEYS = """
     select live_entity.id, uid, name, live_entity.type, confidence, last_seen, pinned, 0, 0
     from json_each(?) as wanted join live_entity on live_entity.id = wanted.value"""
-EDGES_AT = """
-    select uid, subject, object, relation, weight, last_seen, valid_at, invalid_at from live_relation
+FIND_MEMORY = "select id from live_memory where uid = ?"
+_EDGE = """
+    uid, subject, object, relation, weight, last_seen, valid_at, invalid_at,
+    (select json_group_array(live_memory.uid) from relation_source
+     join live_memory on live_memory.id = relation_source.memory where relation_source.relation = live_relation.id)"""
+EDGES_AT = f"""
+    select {_EDGE} from live_relation
     where subject in (select value from json_each(:keys))
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))
     union
-    select uid, subject, object, relation, weight, last_seen, valid_at, invalid_at from live_relation
+    select {_EDGE} from live_relation
     where object in (select value from json_each(:keys))
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
