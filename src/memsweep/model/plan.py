@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
@@ -182,11 +183,26 @@ class Undone:
     conflicts: tuple[tuple[str, str], ...]
 
 
+def evidence_text(evidence: Mapping[str, Any]) -> str:
+    """As JSON, in an order of its own; many items of a plan say the same."""
+    if len(evidence) == 1:
+        ((name, value),) = evidence.items()
+        if isinstance(value, int | float | str):
+            return _as_json(name, type(value).__name__, value)
+    return json.dumps(dict(evidence), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+@lru_cache(maxsize=10_000)
+def _as_json(name: str, kind: str, value: float | str) -> str:
+    """`kind` tells 1 from 1.0, which are equal."""
+    return json.dumps({name: value}, ensure_ascii=False, separators=(",", ":"))
+
+
 def digest_of(items: Sequence[PlanItem]) -> str:
     """Equal for equal items in equal order."""
     hasher = hashlib.blake2b(digest_size=16)
     for item in items:
-        evidence = json.dumps(item.evidence, sort_keys=True) if item.evidence else ""
+        evidence = evidence_text(item.evidence) if item.evidence else ""
         hasher.update(f"{item.kind}\0{item.key}\0{item.version}\0{item.reason}\0{evidence}\n".encode())
     return hasher.hexdigest()
 

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import protection
-from memsweep.model.decay import faded
-from memsweep.model.plan import EntityRow, Found, RelationRow, Survey
+from memsweep.model.plan import EntityRow, Found, Survey
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
@@ -22,22 +21,17 @@ if TYPE_CHECKING:
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     kept_subjects = {row.key for row in survey.entities if protection(row, options)}
+    counts_now, threshold = options.fader(options.fading.rates.edge), options.fading.edge_threshold
     left: list[tuple[int, int]] = []
     for row in survey.relations:
-        if not (weight := _faded_weight(row, options)):
-            left.append((row.subject, row.object))
+        _, _, subject, target, weight, last_seen, _, stated = row
+        if weight is None or stated or (now := counts_now(weight, last_seen)) >= threshold:
+            left.append((subject, target))
             continue
-        if row.subject in kept_subjects:  # named, so that the plan says what protects it
-            left.append((row.subject, row.object))
-        yield Found("relation", row.key, "faded_relation", weight)
+        if subject in kept_subjects:  # named, so that the plan says what protects it
+            left.append((subject, target))
+        yield Found("relation", row.key, "faded_relation", {"weight": round(now, 4)})
     yield from _entities(survey, left, options)
-
-
-def _faded_weight(row: RelationRow, options: Options) -> dict[str, float]:
-    if row.weight is None or row.stated:
-        return {}
-    weight = faded(row.weight, options.fading.rates.edge, options.days_since(row.last_seen))
-    return {"weight": round(weight, 4)} if weight < options.fading.edge_threshold else {}
 
 
 def _entities(survey: Survey, left: list[tuple[int, int]], options: Options) -> Iterator[Found]:

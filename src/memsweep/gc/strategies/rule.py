@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -37,6 +38,15 @@ class Options:
 
     def days_since(self, micros: int) -> float:
         return max(0.0, (to_micros(self.now) - micros) / _MICROS_A_DAY)
+
+    def fader(self, rate: float) -> Callable[[float, int], float]:
+        """What values of one rate count now, by the value and when it was confirmed: `faded`, for very many."""
+        now = to_micros(self.now)
+
+        def left(base: float, last_seen: int) -> float:
+            return base * rate ** ((now - last_seen) / _MICROS_A_DAY) if last_seen < now else base
+
+        return left
 
     def has_faded(self, confidence: float, type_key: str, last_seen: int) -> bool:
         """Whether an entity counts less now than the threshold."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.ids import findable
-from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of
+from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of, evidence_text
 from memsweep.model.times import from_micros, iso, to_micros
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Change, Graph
@@ -54,7 +54,7 @@ def save(
 
 
 def _item_row(plan: int, position: int, item: PlanItem) -> dict[str, Any]:
-    evidence = to_json(dict(item.evidence)) if item.evidence else "{}"
+    evidence = evidence_text(item.evidence) if item.evidence else "{}"
     named = {"kind": item.kind, "key": item.key, "version": item.version, "reason": item.reason}
     return {"plan": plan, "position": position, **named, "evidence": evidence}
 

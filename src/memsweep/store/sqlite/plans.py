@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.ids import findable
-from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of
+from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of, evidence_text
 from memsweep.model.times import from_micros, iso, to_micros
 from memsweep.store.sqlite import gc_sql
 from memsweep.store.sqlite.connect import one, row
@@ -32,7 +32,15 @@ def save(db: apsw.Connection, draft: Draft, uid: str, strategy: str, now: dateti
     expires, digest = now + lifetime, digest_of(draft.items)
     key = one(db, gc_sql.ADD_PLAN, (uid, strategy, at, to_micros(expires), digest, "{}"))
     items = (
-        (key, n, item.kind, item.key, item.version, item.reason, to_json(item.evidence) if item.evidence else "{}")
+        (
+            key,
+            n,
+            item.kind,
+            item.key,
+            item.version,
+            item.reason,
+            evidence_text(item.evidence) if item.evidence else "{}",
+        )
         for n, item in enumerate(draft.items)
     )
     db.executemany(gc_sql.ADD_ITEM, items)
