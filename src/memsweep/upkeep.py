@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 class GraphUpkeep(GraphOverview):
     """What fades: shown, stored, pruned; what is one: merged, and taken apart."""
 
-    @property
-    def _collecting(self) -> Collecting:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        @property
+        def _collecting(self) -> Collecting: ...
 
     def plan_graph_prune(
         self,

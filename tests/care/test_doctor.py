@@ -131,6 +131,12 @@ DAMAGES = {
     "a tag that cannot be found": Damage(f"delete from memory_tag where memory = {_A_NOTE}", {"tags_differ"}),
     "tags that are no JSON": Damage(f"update memory set tags = '[oops' where id = {_A_NOTE}", {"tags_unreadable"}),
     "tags that are no list": Damage(f"update memory set tags = '{{}}' where id = {_A_NOTE}", {"tags_unreadable"}),
+    "another name of no entity": Damage(
+        "insert into alias (name_key, type_key, name, entity) values ('x', 'y', 'X', 999)", {"alias_without_entity"}
+    ),
+    "a move without its merge": Damage(
+        "insert into merge_move (receipt, kind, a, said) values (999, 'mention', 1, 'null')", {"move_without_receipt"}
+    ),
     "tags of no memory": Damage("insert into memory_tag (tag, memory) values ('lost', 999)", {"tag_without_memory"}),
     # vectors
     "a chunk without a vector": Damage(f"delete from vector where chunk = {_A_CHUNK}", {"chunk_without_vector"}),

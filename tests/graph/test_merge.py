@@ -90,6 +90,7 @@ def test_one_entity_has_everything_and_both_names(people: Memory) -> None:
     assert {name for _, name in mentions(people)} == {"Robert"}
     assert len(mentions(people)) == 3
     assert people.related("bob").start.name == "Robert"
+    assert [entity.name for entity in people.entities("bob")[0]] == ["Robert"]
     people.relate("BOB", "OWNS", "Boat", from_type="Person")
     people.add("More about Bob.", entities=[{"name": "Bob", "type": "Person"}])
     assert ("Robert", "OWNS", "Boat") in facts(people)

@@ -119,6 +119,8 @@ INVARIANTS = {
     "tags_differ": Invariant(
         "memory is not found by the tags that it has", "memories are not found by the tags that they have", "tags"
     ),
+    "alias_without_entity": Invariant("other name leads to no entity", "other names lead to no entity", "edges"),
+    "move_without_receipt": Invariant("move of a merge has no receipt", "moves of a merge have no receipt", "edges"),
     "tag_without_memory": Invariant("tag belongs to no memory", "tags belong to no memory", "edges"),
     "name_of_no_chunk": Invariant(
         "name was counted in a chunk that is not there", "names were counted in a chunk that is not there", "edges"

@@ -43,6 +43,10 @@ DANGLING = {
         "format('relation %d and memory %d', relation, memory)",
         f"{_no('relation', 'relation_source.relation')} or {_no('memory', 'relation_source.memory')}",
     ),
+    "alias_without_entity": Dangling("alias", "name", _no("entity", "alias.entity")),
+    "move_without_receipt": Dangling(
+        "merge_move", "format('%s of receipt %d', kind, receipt)", _no("receipt", "merge_move.receipt")
+    ),
     "tag_without_memory": Dangling("memory_tag", "tag", _no("memory", "memory_tag.memory")),
     "file_without_memory": Dangling("code_file", "path", _no("memory", "code_file.memory")),
     "skip_without_root": Dangling("code_skip", "path", _no("code_root", "code_skip.root")),

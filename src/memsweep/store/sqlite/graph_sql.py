@@ -45,7 +45,9 @@ ENTITIES = """
            (select count(*) from live_mention where entity = live_entity.id),
            (select count(*) from live_relation where subject = live_entity.id or object = live_entity.id)
     from live_entity
-    where (:search is null or name_key like :search escape '\\') and (:type is null or type_key = :type)"""
+    where (:search is null or name_key like :search escape '\\'
+           or exists (select 1 from alias where entity = live_entity.id and alias.name_key like :search escape '\\'))
+      and (:type is null or type_key = :type)"""
 # What a fact counts now is kept beside its base, for who reads the file; nothing is computed from it.
 ENTITY_BASES = "select id, uid, name, type, confidence, last_seen from live_entity order by id"
 RELATION_BASES = """
