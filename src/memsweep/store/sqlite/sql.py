@@ -24,7 +24,7 @@ TOUCH_MEMORY = """
     update memory set last_seen_at = max(coalesce(last_seen_at, created_at), :now), tags = :tags, metadata = :metadata,
         expires_at = coalesce(:expires_at, expires_at), pinned = max(pinned, :pinned), version = version + 1
     where id = :id"""
-ADD_THREAD = "insert into thread (uid) values (?) on conflict (uid) do nothing"
+ADD_THREAD = "insert into thread (uid) values (?) returning id"
 THREAD_ID = "select id from thread where uid = ?"
 ADD_MEMORY = """
     insert into memory (uid, text, tags, source, metadata, thread, created_at, updated_at, last_seen_at,
@@ -45,17 +45,15 @@ DROP_WORDS = "insert into chunk_fts (chunk_fts, rowid, text) values ('delete', ?
 
 # names and facts
 # A name that is not an entity's may be the old name of one.
+# The other names are only looked at where there is no entity of that name.
 FIND_ENTITY = """
-    select id from entity where name_key = ?1 and type_key = ?2 and trash is null
-    union all
-    select entity.id from alias join entity on entity.id = alias.entity and entity.trash is null
-    where alias.name_key = ?1 and alias.type_key = ?2 limit 1"""
-FIND_ENTITY_ANY_TYPE = """
-    select id from (select 1 as rank, id, handed_in from entity where name_key = ?1 and trash is null
-                    union all
-                    select 2, entity.id, entity.handed_in from alias
-                    join entity on entity.id = alias.entity and entity.trash is null where alias.name_key = ?1)
-    order by rank, handed_in desc, id limit 1"""
+    select coalesce(
+        (select id from entity where name_key = ?1 and type_key = ?2 and trash is null),
+        (select id from entity
+         where id = (select entity from alias where name_key = ?1 and type_key = ?2) and trash is null))"""
+ENTITIES_NAMED = "select handed_in, -id from entity where name_key = ? and trash is null"
+ENTITIES_ALSO_NAMED = """
+    select handed_in, -id from entity where id in (select entity from alias where name_key = ?) and trash is null"""
 ANY_ALIAS = "select exists (select 1 from alias)"
 ADD_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)

@@ -40,12 +40,12 @@ class SqliteStore:
         self.atlas = SqliteAtlas(self._pool)
 
     def model(self) -> EmbeddingModel | None:
-        with self._pool.reading() as db:
+        with self._pool.connection() as db:
             return writing.read_model(db)
 
     def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
         with self._pool.connection() as db:
-            if db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is None:
+            if not writing.knows_hash(db, content_hash):
                 return None
         with self._pool.writing() as db:
             return writing.touch_twin(db, draft, content_hash, now)

@@ -61,8 +61,14 @@ def check_dimension(db: apsw.Connection, dimension: int) -> None:
         )
 
 
+def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
+    return db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is not None
+
+
 def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    if not knows_hash(db, content_hash):
+        return None
     wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}
     twin = db.execute(sql.FIND_TWIN, wanted).fetchone()
     if twin is None:
@@ -83,8 +89,9 @@ def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: date
 
 
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
-    memory = _add_row(db, new)
-    chunks = _add_chunks(db, memory, new)
+    thread = _thread(db, new.draft.thread_id)
+    memory = _add_row(db, new, thread)
+    chunks = _add_chunks(db, memory, new, thread)
     created, told = _add_names(db, new, new.mentions, chunks)
     mention_again(db, chunks, told, new.edge_rate, new.now)
     return Remembered(new.id, len(chunks), created)
@@ -107,7 +114,7 @@ def _add_names(
     return created, {state_fact(db, fact, new.edge_rate, new.now) for fact in new.facts}
 
 
-def _add_row(db: apsw.Connection, new: NewMemory) -> int:
+def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None) -> int:
     draft = new.draft
     values = {
         "uid": new.id,
@@ -115,7 +122,7 @@ def _add_row(db: apsw.Connection, new: NewMemory) -> int:
         "tags": to_json(draft.tags),
         "source": draft.source,
         "metadata": to_json(draft.metadata),
-        "thread": _thread(db, draft.thread_id),
+        "thread": thread,
         "now": to_micros(new.now),
         "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
         "pinned": draft.pinned,
@@ -129,13 +136,12 @@ def _add_row(db: apsw.Connection, new: NewMemory) -> int:
 def _thread(db: apsw.Connection, thread_id: str | None) -> int | None:
     if thread_id is None:
         return None
-    db.execute(sql.ADD_THREAD, (thread_id,))
-    found: int = one(db, sql.THREAD_ID, (thread_id,))
-    return found
+    found: int | None = one(db, sql.THREAD_ID, (thread_id,))
+    return found if found is not None else one(db, sql.ADD_THREAD, (thread_id,))
 
 
-def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory) -> list[int]:
-    stream, position = _stream(db, memory, new)
+def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
+    stream, position = _stream(db, memory, thread, len(new.chunks))
     keys = []
     for index, chunk in enumerate(new.chunks):
         place = (stream, position + index) if stream is not None else (None, None)
@@ -148,13 +154,12 @@ def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory) -> list[int]:
     return keys
 
 
-def _stream(db: apsw.Connection, memory: int, new: NewMemory) -> tuple[int | None, int]:
+def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -> tuple[int | None, int]:
     """The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own."""
-    thread = _thread(db, new.draft.thread_id)
     if thread is not None:
         last = one(db, sql.LAST_POSITION, (thread,))
         return thread, 0 if last is None else last + 1
-    return (-memory, 0) if len(new.chunks) > 1 else (None, 0)
+    return (-memory, 0) if chunks > 1 else (None, 0)
 
 
 def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> bool:
@@ -198,7 +203,7 @@ def _entity_by_rule(
 ) -> tuple[int | None, bool]:
     """A name found by rule is an entity once the workspace has seen enough of it; until then it is only counted."""
     key = name_key(mention.thing.name)
-    known = one(db, sql.FIND_ENTITY_ANY_TYPE, (key,))
+    known = _entity_named(db, key)
     if known is not None:
         db.execute(sql.TOUCH_ENTITY, {"id": known, "now": now, "handed_in": 0})
         return known, False
@@ -214,6 +219,16 @@ def _entity_by_rule(
     entity = _new_entity(db, mention.thing, mention.id, now, handed_in=False)
     db.executemany(sql.ADD_EARLIER_MENTION, [(entity, chunk) for chunk in earlier])
     return entity, True
+
+
+def _entity_named(db: apsw.Connection, key: str) -> int | None:
+    """An entity of that name, whatever its type: the one that somebody named before others, then the eldest."""
+    # Two plain lookups are three times as fast as one statement with a union that is sorted.
+    for statement in (sql.ENTITIES_NAMED, sql.ENTITIES_ALSO_NAMED):
+        found: list[Any] = db.execute(statement, (key,)).fetchall()
+        if found:
+            return -int(max(found)[1])
+    return None
 
 
 def to_json(value: Mapping[str, Any] | list[Any] | tuple[Any, ...]) -> str:
