@@ -57,6 +57,16 @@ def test_survivors_of_collections_grow_old_and_minor_ones_look_at_the_young():
     assert plan.shortfall == 20
 
 
+def test_a_small_step_looks_at_the_young_and_comes_round_to_the_old():
+    heap = ContextHeap(focus=Focus(last_n=0))
+    for step in range(15):
+        for item in range(20):
+            heap.add(segment(f"{step}-{item}"), now=NOW)
+        assert all(heap.get(f"{step}-{item}").gc_survival_count == 1 for item in range(20))
+    assert min(heap.get(f"{step}-{item}").gc_survival_count for step in range(5) for item in range(20)) > 2
+    assert {heap.get(f"{step}-{item}").generation for step in range(12) for item in range(20)} == {"old"}
+
+
 def test_above_the_soft_limit_small_batches_go_to_the_stash():
     heap = heap_of(limits=SMALL)
     batches = [heap.add(segment(f"s{n}", tokens=20), now=NOW) for n in range(40)]

@@ -192,6 +192,15 @@ def test_small_steps_do_not_spoil_a_plan(window: ContextWindow) -> None:
     assert [gone.segment_id for gone in window.prune(plan_id=plan_id).stashed] == ["a"]
 
 
+def test_a_small_step_looks_at_the_young_and_comes_round_to_the_old(window: ContextWindow) -> None:
+    for step in range(15):
+        window.add([some(f"{step}-{item}", tokens=1) for item in range(20)])
+        seen = {each.segment_id: each.gc_survival_count for each in window.segments()}
+        assert all(seen[f"{step}-{item}"] == 1 for item in range(20)), "the newest waited behind the old"
+    assert min(seen[f"{step}-{item}"] for step in range(5) for item in range(20)) > 2, "nobody came round to the old"
+    assert {each.generation for each in window.segments()[:240]} == {"old"}
+
+
 def test_roots_and_unknown_ids_are_refused_by_name(window: ContextWindow) -> None:
     window.add(
         [

@@ -12,7 +12,7 @@ from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.roots import Focus, hard_reason
 from memsweep.context.stash import Hit, Stash
-from memsweep.context.step import Limits, choose_batch, due, judge_few, next_full, survived
+from memsweep.context.step import Limits, choose_batch, due, judge_few, next_full, survived, to_examine
 from memsweep.context.weights import Weights
 from memsweep.context.window import Window
 from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
@@ -185,7 +185,8 @@ class ContextHeap:
 
     def _step(self, now: datetime) -> tuple[str, ...]:
         """Look at a few segments; above the soft limit, stash a small batch of them."""
-        examined = self._window.next_to_examine(self.limits.step_segments)
+        found = to_examine(self.limits, self._window.next_to_examine)
+        examined = sorted(found, key=lambda segment: self._window.place(segment.segment_id))
         excess = self.tokens - self.limits.soft_tokens
         batch = choose_batch(self._judge(examined, now), excess, self.limits) if excess > 0 else ()
         going = tuple(candidate.segment_id for candidate in batch)

@@ -11,7 +11,7 @@ from memsweep.context.information import Lexicon
 from memsweep.context.plan import plan_to_free
 from memsweep.context.policy import Policy
 from memsweep.context.references import WeakLinks
-from memsweep.context.step import choose_batch, due, judge_few, next_full, survived
+from memsweep.context.step import choose_batch, due, judge_few, next_full, survived, to_examine
 from memsweep.model.segment import PruningCandidate
 from memsweep.model.window import Gone, Held
 from memsweep.store.protocol import OpenWindow
@@ -110,8 +110,9 @@ def _collect(window: OpenWindow, acting: Acting, policy: Policy) -> Left:
 
 
 def _step(window: OpenWindow, acting: Acting, policy: Policy) -> Left:
-    """A few segments in turn, judged by each other; above the soft limit, a small batch of them goes."""
-    examined = {held.segment.segment_id: held for held in window.next_to_examine(policy.limits.step_segments)}
+    """Some of the young and a few of the old, judged by each other; above the soft limit, a small batch goes."""
+    found = to_examine(policy.limits, window.next_to_examine)
+    examined = {held.segment.segment_id: held for held in sorted(found, key=lambda held: held.place)}
     excess = window.state.tokens - policy.limits.soft_tokens
     batch = choose_batch(_judge(window, acting, policy, examined), excess, policy.limits) if excess > 0 else []
     left = take_out(window, acting, _stashing(batch, examined), "automatic: above the soft limit")

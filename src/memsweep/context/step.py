@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeVar
 
 from memsweep.context.engine import GCEngine
 from memsweep.context.information import Lexicon
@@ -15,7 +15,9 @@ from memsweep.context.roots import Focus, hard_reason, soft_reason
 from memsweep.context.score import score_parts
 from memsweep.context.supersede import find_replacements
 from memsweep.errors import BadInput
-from memsweep.model.segment import ContextSegment, PruningCandidate
+from memsweep.model.segment import ContextSegment, Generation, PruningCandidate
+
+T = TypeVar("T")
 
 FULL_SHARE = 0.9
 """A full collection starts at this share of the hard limit."""
@@ -30,7 +32,7 @@ class Limits:
     soft_tokens: int = 100_000
     hard_tokens: int = 200_000
     changes_per_step: int = 20
-    step_segments: int = 48
+    step_segments: int = 64
     batch_min: int = 5
     batch_max: int = 20
     old_after: int = 2
@@ -55,6 +57,12 @@ def due(limits: Limits, tokens: int, changes: int, new: int, full_from: int) -> 
 def next_full(limits: Limits, tokens: int) -> int:
     """From how many tokens on another full collection may find more than the last one."""
     return tokens + limits.hard_tokens // FULL_PAUSE
+
+
+def to_examine(limits: Limits, take_turns: Callable[[int, Generation], list[T]]) -> list[T]:
+    """What a small step looks at: first the young, then as many of the old in turn that all come round."""
+    young = take_turns(limits.step_segments - limits.step_segments // 4, "young")
+    return young + take_turns(limits.step_segments - len(young), "old")
 
 
 def judge_few(

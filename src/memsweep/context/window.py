@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
+from itertools import islice
 
 from memsweep.context.references import WeakLinks
 from memsweep.errors import NotFound
-from memsweep.model.segment import ContextSegment
+from memsweep.model.segment import ContextSegment, Generation
 
 
 class Window:
@@ -18,7 +19,7 @@ class Window:
         self._places: dict[str, int] = {}
         self._messages: list[str] = []
         self._sources: dict[str, set[str]] = {}
-        self._ring: deque[str] = deque()
+        self._turns: dict[Generation, OrderedDict[str, None]] = {"young": OrderedDict(), "old": OrderedDict()}
         self.weak = WeakLinks()
         self.tokens = 0
 
@@ -50,7 +51,7 @@ class Window:
             if segment.type == "message":
                 self._messages.append(own)
         self._live[own] = segment
-        self._ring.append(own)
+        self._turns[segment.generation][own] = None
         self.weak.add(segment)
         self.tokens += segment.tokens
         for target in segment.references:
@@ -60,6 +61,7 @@ class Window:
         """Remove a segment and hand it back."""
         segment = self[segment_id]
         del self._live[segment_id]
+        del self._turns[segment.generation][segment_id]
         self.weak.discard(segment)
         self.tokens -= segment.tokens
         for target in segment.references:
@@ -68,7 +70,11 @@ class Window:
 
     def change(self, segment: ContextSegment) -> None:
         """Put a new state in place of the old one; only flags, counters and times may differ."""
-        self._live[segment.segment_id] = segment
+        own = segment.segment_id
+        if (before := self._live[own].generation) != segment.generation:
+            del self._turns[before][own]
+            self._turns[segment.generation][own] = None
+        self._live[own] = segment
 
     def references_to(self, segment_id: str) -> int:
         """How many live segments refer to it, itself not counted."""
@@ -85,15 +91,10 @@ class Window:
                 found.add(own)
         return found
 
-    def next_to_examine(self, count: int) -> list[ContextSegment]:
-        """A few segments, in turn, so that small steps come round to everything."""
-        found: dict[str, ContextSegment] = {}
-        for _ in range(min(2 * count, len(self._ring))):
-            own = self._ring.popleft()
-            if own not in self._live or own in found:
-                continue
-            found[own] = self._live[own]
-            self._ring.append(own)
-            if len(found) == count:
-                break
-        return sorted(found.values(), key=lambda segment: self._places[segment.segment_id])
+    def next_to_examine(self, count: int, generation: Generation) -> list[ContextSegment]:
+        """A few segments of a generation, in turn, so that small steps come round to everything."""
+        turns = self._turns[generation]
+        found = list(islice(turns, count))
+        for own in found:
+            turns.move_to_end(own)
+        return [self._live[own] for own in found]

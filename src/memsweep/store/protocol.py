@@ -15,7 +15,7 @@ from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Reme
 from memsweep.model.plan import Draft as PlanDraft
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
-from memsweep.model.segment import ContextSegment
+from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.graph_protocol import Atlas, Graph
 
@@ -218,8 +218,8 @@ class OpenWindow(Protocol):
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         """Those of these that are active, stashed or in the trash."""
 
-    def next_to_examine(self, count: int) -> list[Held]:
-        """Active segments in turn, so that small steps come round to everything."""
+    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+        """Active segments of a generation in turn, so that small steps come round to everything."""
 
     def last_messages(self, count: int) -> set[str]: ...
 

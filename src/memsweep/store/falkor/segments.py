@@ -16,7 +16,7 @@ from typing import Any
 
 from memsweep.errors import NotFound
 from memsweep.model.plan import Draft, Plan, PlanItem, Totals
-from memsweep.model.segment import ContextSegment
+from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher, plans
@@ -132,11 +132,12 @@ class FalkorWindow:
         trashed = self._asked.ask(context_cypher.TRASHED_IDS, ids=sorted(wanted), project=self._key)
         return self.find(wanted).keys() | {uid for (uid,) in trashed} | (self._gone & wanted)
 
-    def next_to_examine(self, count: int) -> list[Held]:
-        found = sorted(self.active(), key=lambda held: self._turn_of[held.key])[:count]
+    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+        those = (held for held in self.active() if held.segment.generation == generation)
+        found = sorted(those, key=lambda held: self._turn_of[held.key])[:count]
         for held in found:
             self._write(held.key, turn=self._turn())
-        return sorted(found, key=lambda held: held.place)
+        return found
 
     def last_messages(self, count: int) -> set[str]:
         messages = [held.segment.segment_id for held in self.active() if held.segment.type == "message"]

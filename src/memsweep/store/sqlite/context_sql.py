@@ -42,7 +42,8 @@ AT_PLACES = f"""
     select {_FIELDS} from (select value from json_each(:places)) as wanted cross join segment
     on segment.project = :project and segment.place = wanted.value
     where segment.stash is not null and segment.trash is null"""
-NEXT_TO_EXAMINE = f"select {_FIELDS} from segment where {_ACTIVE} order by turn limit :count"
+NEXT_TO_EXAMINE = f"""
+    select {_FIELDS} from segment where {_ACTIVE} and generation = :generation order by turn limit :count"""
 LAST_MESSAGES = f"""
     select uid from segment where {_ACTIVE} and type = 'message' order by place desc limit :count"""
 REFERENCED = """

@@ -240,7 +240,8 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create index active_segment on segment (project, place) where stash is null and trash is null;
     create index active_message on segment (project, place)
         where type = 'message' and stash is null and trash is null;
-    create index active_segment_by_turn on segment (project, turn) where stash is null and trash is null;
+    create index active_segment_by_turn on segment (project, generation, turn)
+        where stash is null and trash is null;
     create index segment_by_stash on segment (stash) where stash is not null;
     create index segment_by_trash on segment (trash) where trash is not null;
     create table segment_link (

@@ -12,7 +12,7 @@ import apsw
 
 from memsweep.errors import NotFound
 from memsweep.model.plan import Draft, Plan, PlanItem
-from memsweep.model.segment import ContextSegment
+from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.sqlite import context_sql, gc_sql, plans, trash_sql
@@ -101,10 +101,10 @@ class SqliteWindow:
         values = {"project": self._key, "ids": json.dumps(list(segment_ids))}
         return {uid for (uid,) in self._db.execute(context_sql.EVER_KNOWN, values)}
 
-    def next_to_examine(self, count: int) -> list[Held]:
-        found = self._held(context_sql.NEXT_TO_EXAMINE, count=count)
+    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+        found = self._held(context_sql.NEXT_TO_EXAMINE, count=count, generation=generation)
         self._db.executemany(context_sql.SET_TURN, [(self._turn(), held.key) for held in found])
-        return sorted(found, key=lambda held: held.place)
+        return found
 
     def last_messages(self, count: int) -> set[str]:
         values = {"project": self._key, "count": count}
