@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # In a large workspace a hit by words has more rivals, and those that it beats narrowly speak for their neighbours.
-_RIVALS = 250
-_DEEPEST = 4
+_RIVALS = 125
+_DEEPEST = 8
 
 
 def candidates(
