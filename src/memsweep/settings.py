@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
-from urllib.parse import urlsplit
 
 from memsweep.errors import BadSetting
 from memsweep.example import EXAMPLE as EXAMPLE
+from memsweep.model.address import parse_address
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
 from memsweep.model.ids import DEFAULT_WORKSPACE, check_name
 from memsweep.model.text import check_text, name_key, without_password
@@ -225,15 +225,13 @@ def _home(given: Path) -> Path:
 def _checked_store(url: str) -> str:
     """Empty, or the address of a server; an address that cannot be read is refused without showing its password."""
     try:
-        parts = urlsplit(url)
-        well_formed = not url or (parts.scheme in ("falkor", "falkors") and bool(parts.hostname) and parts.port != 0)
-    except ValueError:
-        well_formed = False
-    if not well_formed:
+        if url:
+            parse_address(url)
+    except ValueError as error:
         raise BadSetting(
-            f"store {without_password(url)!r} is not an address.",
+            f"store {without_password(url)!r} {error}.",
             hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS.",
-        )
+        ) from None
     return url
 
 

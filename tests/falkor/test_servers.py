@@ -1,4 +1,4 @@
-"""FalkorDB as servers are: killed, replaced, full, locked, away; several clients, several nodes. All of them real."""
+"""FalkorDB as servers are: killed, replaced, shared; several clients, several nodes. All of them real."""
 
 from __future__ import annotations
 
@@ -8,139 +8,19 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import redis
 
-from memsweep.app import App, make_app
-from memsweep.errors import BadSetting, MemsweepError, StoreAway, StoreBusy, StoreError, StoreFull, StoreReadOnly
+from memsweep.app import App
+from memsweep.errors import StoreAway, StoreBusy, StoreError
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.settings import load_settings
 from memsweep.store.falkor.engine import FalkorEngine
+from tests.falkor.servers import Start, opened, texts, wait_until
 from tests.support import falkor
 from tests.support.falkor import Server, free_port
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-
-Start = Callable[..., Server]
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    made: list[Server] = []
-
-    def one(*options: str, **more: object) -> Server:
-        made.append(Server(tmp_path / f"server{len(made)}", *options, **more))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield one
-    for server in made:
-        server.stop()
-
-
-@contextlib.contextmanager
-def opened(url: str, tmp_path: Path, **variables: str) -> Iterator[App]:
-    app = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "home"), "MEMSWEEP_STORE": url, **variables}))
-    try:
-        yield app
-    finally:
-        app.close()
-
-
-def texts(app: App, workspace: str = "") -> set[str]:
-    store = app.engine.open(workspace or DEFAULT_WORKSPACE)
-    return {text for (text,) in store.graph._graph.ask("MATCH (m:Memory) RETURN m.text")}
-
-
-# refusals
-
-
-def refusal(url: str, tmp_path: Path, act: Callable[[App], object]) -> MemsweepError:
-    with opened(url, tmp_path) as app, pytest.raises(MemsweepError) as caught:
-        act(app)
-    return caught.value
-
-
-def test_falkor_away_is_said_in_a_sentence(tmp_path: Path) -> None:
-    error = refusal(f"falkor://u:secret@127.0.0.1:{free_port()}", tmp_path, lambda app: app.workspaces())
-    assert isinstance(error, StoreAway)
-    assert "cannot be reached" in error.message
-    assert "secret" not in str(error)
-
-
-def test_a_wrong_password_of_falkor_is_said(start: Start, tmp_path: Path) -> None:
-    server = start("--requirepass", "right")
-    url = f"falkor://default:right@127.0.0.1:{server.port}"
-    with opened(url, tmp_path) as app:
-        assert app.workspaces() == []
-    error = refusal(url.replace("right", "wrong"), tmp_path, lambda app: app.workspaces())
-    assert "refuses the user or the password" in error.message
-    assert "wrong@" not in str(error)
-
-
-def test_redis_without_the_falkor_module_is_said(tmp_path: Path) -> None:
-    port, (server, _) = free_port(), falkor.binaries()
-    plain = subprocess.Popen(
-        [server, "--port", str(port), "--save", "", "--dir", str(tmp_path)], stdout=subprocess.DEVNULL
-    )
-    try:
-        while True:
-            with contextlib.suppress(redis.exceptions.ConnectionError), redis.Redis(port=port) as client:
-                client.ping()
-                break
-            time.sleep(0.02)
-        error = refusal(f"falkor://127.0.0.1:{port}", tmp_path, lambda app: app.workspaces())
-        assert "without the FalkorDB module" in error.message
-    finally:
-        plain.kill()
-        plain.wait()
-
-
-def test_falkor_without_room_refuses_and_changes_nothing(start: Start, tmp_path: Path) -> None:
-    server = start("--maxmemory-policy", "noeviction")
-    with opened(server.url, tmp_path) as app:
-        app.memory().add("before")
-        with server.client() as client:
-            client.config_set("maxmemory", "1mb")
-        with pytest.raises(StoreFull, match="no room left"):
-            app.memory().add("too much")
-        assert texts(app) == {"before"}
-
-
-def test_a_replica_of_falkor_answers_and_takes_no_writes(start: Start, tmp_path: Path) -> None:
-    primary = start()
-    with opened(primary.url, tmp_path) as app:
-        app.memory().add("from the primary")
-    replica = start("--replicaof", "127.0.0.1", str(primary.port))
-    with replica.client() as client:
-        wait_until(lambda: client.info("replication")["master_link_status"] == "up")
-        with opened(replica.url, tmp_path) as app:
-            wait_until(lambda: bool(app.workspaces()))
-            assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]
-            with pytest.raises(StoreReadOnly):
-                app.memory().add("to the replica")
-
-
-def test_a_store_that_is_no_address_is_refused_without_its_password() -> None:
-    with pytest.raises(BadSetting) as caught:
-        load_settings({"MEMSWEEP_STORE": "redis://u:secret@host"})
-    assert "secret" not in str(caught.value)
-
-
-def test_without_its_package_falkor_says_what_to_install(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['redis'] = None\n"
-        "from memsweep.app import make_app\nfrom memsweep.settings import load_settings\n"
-        "make_app(load_settings({'MEMSWEEP_HOME': sys.argv[1], 'MEMSWEEP_STORE': 'falkor://u:secret@h'})).workspaces()"
-    )
-    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-    assert "BadSetting" in ran.stderr
-    assert "pip install 'memsweep[falkor]'" in ran.stderr
-    assert "secret" not in ran.stderr
-
 
 # crashes
 
@@ -321,16 +201,7 @@ def _holds(node: Server, key: str) -> bool:
 
 def _sees_failure(node: Server) -> bool:
     with node.client() as client:
-        return (
-            b"fail" in client.execute_command("CLUSTER", "NODES") if False else "fail" in str(client.cluster("nodes"))
-        )
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
+        return "fail" in str(client.cluster("nodes"))
 
 
 def test_the_engine_of_the_setting_is_falkor(start: Start, tmp_path: Path) -> None:

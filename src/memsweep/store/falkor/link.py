@@ -1,17 +1,17 @@
-"""The way to a FalkorDB server or cluster: one pool, timeouts, and every refusal as a sentence.
+"""The way to a FalkorDB server, to the primary of a sentinel, or to a cluster: one pool, timeouts, plain refusals.
 
-Nothing is sent twice by itself: a command whose answer got lost may have been done. Reads are asked
-again once, because a server that was restarted leaves dead connections in the pool.
+Nothing is sent twice by itself: a command whose answer got lost may have been done. Only reads are asked
+again, once, if the connection broke. A server that does not answer in time is not asked again.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
 
 import redis
 from redis import exceptions as refused
@@ -20,17 +20,16 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from memsweep import errors
+from memsweep.errors import BadSetting
+from memsweep.model.address import parse_address
 from memsweep.model.text import without_password
+from memsweep.store.falkor.refusals import no_module, no_tls, plain, too_old
 from memsweep.store.falkor.wire import Row, rows_of, with_values
 
 OLDEST_MODULE = 40_800
-_DEFAULT_PORT = 6379
 _CONNECT_SECONDS = 5.0
-_ANSWER_SECONDS = 150.0
 _QUERY_MILLISECONDS = 120_000
 _POOL = 64
-_DEFAULT_PREFIX = "memsweep"
 
 Command = Sequence[Any]
 
@@ -40,19 +39,20 @@ class Link:
 
     def __init__(self, url: str) -> None:
         self.shown = without_password(url)
-        parts = urlsplit(url)
-        self.prefix = parts.path.strip("/") or _DEFAULT_PREFIX
-        self._sentinel_of = parse_qs(parts.query).get("sentinel", [""])[0]
+        self._address = address = parse_address(url)
+        self.prefix = address.prefix
         self._lock = threading.Lock()
         self._options: dict[str, Any] = {
-            "host": parts.hostname or "127.0.0.1",
-            "port": parts.port or _DEFAULT_PORT,
-            "username": unquote(parts.username) if parts.username else None,
-            "password": unquote(parts.password) if parts.password else None,
-            "ssl": parts.scheme == "falkors",
-            "socket_connect_timeout": _CONNECT_SECONDS,
-            "socket_timeout": _ANSWER_SECONDS,
+            "host": address.host,
+            "port": address.port,
+            "username": address.username,
+            "password": address.password,
+            "ssl": address.tls,
+            "socket_connect_timeout": min(_CONNECT_SECONDS, address.timeout_seconds),
+            "socket_timeout": address.timeout_seconds,
         }
+        if address.ca:
+            self._options["ssl_ca_certs"] = address.ca
 
     def ask(self, query: str, graph: str, **values: Any) -> list[Row]:
         """Read; a replica may answer."""
@@ -92,16 +92,37 @@ class Link:
             client.close()
 
     def _send_all(self, commands: Sequence[Command]) -> list[Any]:
-        pipe = self._client.pipeline(transaction=False)
+        try:
+            return self._send_together(commands)
+        except refused.MovedError:  # refused as a whole: the workspace lives on another node by now
+            self._client.nodes_manager.initialize()
+            return self._send_together(commands)
+
+    def _send_together(self, commands: Sequence[Command]) -> list[Any]:
+        node = self._node_of(_key_of(commands[0]))
+        pipe = node.pipeline(transaction=False)
         for command in commands:
             pipe.execute_command(*command)
-        replies: list[Any] = pipe.execute()
+        try:
+            replies: list[Any] = pipe.execute()
+        except (refused.ConnectionError, refused.TimeoutError):
+            if node is not self._client:  # whoever comes next asks the node that took over
+                with contextlib.suppress(refused.RedisError):
+                    self._client.nodes_manager.initialize()
+            raise
         return replies
+
+    def _node_of(self, key: str) -> Any:
+        """The client of the node that holds a key: a cluster's own pipeline would send again what may be done."""
+        client = self._client
+        if not isinstance(client, RedisCluster):
+            return client
+        return client.get_redis_connection(client.get_node_from_key(key))  # type: ignore[no-untyped-call]
 
     def _again(self, read: Callable[[], Any]) -> Any:
         try:
             return read()
-        except (refused.ConnectionError, refused.TimeoutError) as error:
+        except refused.ConnectionError as error:
             if isinstance(error, refused.AuthenticationError | refused.BusyLoadingError):
                 raise
             return read()
@@ -109,15 +130,17 @@ class Link:
     @cached_property
     def _client(self) -> Any:
         with self._lock:
-            first = redis.Redis(**self._options, retry=Retry(NoBackoff(), 0))
-            mode = first.info("server").get("redis_mode")
-            if mode == "cluster":
-                first.close()
-                client: Any = RedisCluster(
-                    **self._options, require_full_coverage=False, max_connections=_POOL, retry=Retry(NoBackoff(), 1)
-                )
-            elif mode == "sentinel":
+            if self._address.tls:
+                self._require_tls()
+            first, mode = self._first()
+            if mode == "sentinel":
                 client = self._primary(first)
+            elif self._address.sentinel:
+                raise BadSetting(f"the server at {self.shown} is not a sentinel.", hint="Leave out ?sentinel=.")
+            elif mode == "cluster":
+                client = RedisCluster(
+                    **self._options, require_full_coverage=False, max_connections=_POOL, retry=Retry(NoBackoff(), 0)
+                )
             else:
                 pool = redis.BlockingConnectionPool(  # type: ignore[no-untyped-call]
                     connection_class=first.connection_pool.connection_class,
@@ -125,16 +148,58 @@ class Link:
                     **first.connection_pool.connection_kwargs,
                 )
                 client = redis.Redis(connection_pool=pool)
-                first.close()
+            first.close()
             self._require_module(client)
             return client
 
-    def _primary(self, sentinel: Any) -> Any:
-        """Whatever the sentinel calls the primary now."""
-        name = self._sentinel_of or next(iter(sentinel.sentinel_masters()), "")
-        options = {key: value for key, value in self._options.items() if key not in ("host", "port")}
-        watch = Sentinel([(self._options["host"], self._options["port"])], sentinel_kwargs=options, **options)  # type: ignore[no-untyped-call]
-        return watch.master_for(name, retry=Retry(NoBackoff(), 1))  # type: ignore[no-untyped-call]
+    def _first(self) -> tuple[Any, str]:
+        """A connection to the address itself, and what is there. A sentinel may be without the server's password."""
+        options = {**self._options, "retry": Retry(NoBackoff(), 0)}
+        first = redis.Redis(**options)
+        try:
+            return first, str(first.info("server").get("redis_mode"))
+        except refused.AuthenticationError:
+            first.close()
+            if not self._address.sentinel:
+                raise
+        first = redis.Redis(**{**options, "username": None, "password": None})
+        return first, str(first.info("server").get("redis_mode"))
+
+    def _primary(self, first: Any) -> Any:
+        """Whatever the sentinels call the primary, whenever a connection is made; each of them can tell."""
+        known = list(first.sentinel_masters())
+        name = self._address.sentinel or next(iter(known), "")
+        if name not in known:
+            raise BadSetting(
+                f"the sentinel at {self.shown} knows no primary {name!r}.", hint=f"Known there: {', '.join(known)}."
+            )
+        others = [(str(each["ip"]), int(each["port"])) for each in first.sentinel_sentinels(name)]
+        kept = {key: value for key, value in self._options.items() if key not in ("host", "port")}
+        kept["retry"] = Retry(NoBackoff(), 0)
+        used = first.connection_pool.connection_kwargs
+        told = {**kept, "username": used.get("username"), "password": used.get("password")}
+        sentinels = [(self._address.host, self._address.port), *others]
+        watch = Sentinel(sentinels, sentinel_kwargs=told, **kept)  # type: ignore[no-untyped-call]
+        return watch.master_for(name)  # type: ignore[no-untyped-call]
+
+    def _require_tls(self) -> None:
+        """A server without TLS takes the first words of it for the beginning of a command, and waits for more."""
+        if self._address.ca:
+            try:
+                ssl.create_default_context(cafile=self._address.ca)
+            except OSError as error:
+                raise BadSetting(
+                    f"the certificate {self._address.ca!r} of `store` cannot be read ({error.strerror or error}).",
+                    hint="Name a file in PEM form in ?ca=.",
+                ) from None
+        options = {**self._options, "socket_timeout": self._options["socket_connect_timeout"]}
+        probe = redis.Redis(**options, retry=Retry(NoBackoff(), 0))
+        try:
+            probe.ping()
+        except refused.TimeoutError as error:
+            raise no_tls(self.shown, str(error)) from error
+        finally:
+            probe.close()
 
     def _require_module(self, client: Any) -> None:
         with contextlib.suppress(refused.NoPermissionError):  # then the first query tells
@@ -142,13 +207,9 @@ class Link:
             listed = next(iter(listed.values())) if isinstance(listed, dict) else listed
             known = {_text(module, b"name"): module.get(b"ver", 0) for module in listed}
             if "graph" not in known:
-                raise _no_module(self.shown)
+                raise no_module(self.shown)
             if known["graph"] < OLDEST_MODULE or "vectorset" not in known:
-                raise errors.StoreError(
-                    f"the FalkorDB server at {self.shown} is too old"
-                    f" (module {known['graph']}, vector sets: {'vectorset' in known}).",
-                    hint="memsweep needs FalkorDB 4.8 or later on Redis 8 or later.",
-                )
+                raise too_old(self.shown, known["graph"], "vectorset" in known)
 
     @contextlib.contextmanager
     def _plain(self) -> Iterator[None]:
@@ -162,70 +223,9 @@ def change_command(graph: str, query: str, values: dict[str, Any]) -> Command:
     return "GRAPH.QUERY", graph, with_values(query, values), "--compact", "timeout", _QUERY_MILLISECONDS
 
 
-def plain(error: Exception, where: str) -> errors.MemsweepError:
-    """What a server's refusal means, and what to do about it."""
-    said = str(error).rpartition("caused error: ")[2]  # what was sent stays out of it
-    for kinds, words, make in _REFUSALS:
-        if (kinds and isinstance(error, kinds)) or any(word in said for word in words):
-            return make(where, said[:160])
-    return errors.StoreError(f"the FalkorDB server at {where} refused: {said[:160]}.", hint="See its log.")
-
-
-def _no_module(where: str) -> errors.StoreError:
-    return errors.StoreError(
-        f"the server at {where} is Redis without the FalkorDB module.", hint="Start the falkordb image instead."
-    )
-
-
-_REFUSALS: tuple[tuple[tuple[type[Exception], ...], tuple[str, ...], Callable[[str, str], errors.MemsweepError]], ...]
-_REFUSALS = (
-    (
-        (refused.AuthenticationError, refused.NoPermissionError),
-        ("NOAUTH", "WRONGPASS", "NOPERM"),
-        lambda where, said: errors.StoreError(
-            f"the FalkorDB server at {where} refuses the user or the password ({said}).",
-            hint="Correct `store` in the settings.",
-        ),
-    ),
-    (
-        (refused.BusyLoadingError,),
-        ("LOADING",),
-        lambda where, said: errors.StoreBusy(
-            f"the FalkorDB server at {where} is still loading its data.", hint="Try again in a while."
-        ),
-    ),
-    (
-        (refused.ReadOnlyError,),
-        ("READONLY", "graph.RO_QUERY is to be executed only on read-only", "NOREPLICAS"),
-        lambda where, said: errors.StoreReadOnly(
-            f"the FalkorDB server at {where} takes no writes ({said}).", hint="Name the primary in `store`."
-        ),
-    ),
-    (
-        (refused.OutOfMemoryError,),
-        ("OOM", "memory capacity", "MISCONF"),
-        lambda where, said: errors.StoreFull(
-            f"the FalkorDB server at {where} has no room left ({said}).", hint="Raise its maxmemory or its disk."
-        ),
-    ),
-    ((), ("unknown command", "ERR unknown"), lambda where, said: _no_module(where)),
-    (
-        (),
-        ("Query timed out",),
-        lambda where, said: errors.StoreBusy(
-            f"the FalkorDB server at {where} gave up a query that took too long; nothing was changed.",
-            hint="Try again, or raise its TIMEOUT_MAX.",
-        ),
-    ),
-    (
-        (refused.ConnectionError, refused.TimeoutError, refused.ClusterDownError, OSError),
-        ("CLUSTERDOWN", "MASTERDOWN"),
-        lambda where, said: errors.StoreAway(
-            f"the FalkorDB server at {where} cannot be reached ({said}).",
-            hint="Start it, or correct `store` in the settings.",
-        ),
-    ),
-)
+def _key_of(command: Command) -> str:
+    """A key of the command; all that is sent together is in the slot of one workspace."""
+    return str(command[3] if command[0] == "EVAL" else command[1])
 
 
 def _text(module: Any, name: bytes) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from memsweep.errors import StoreBusy
+from memsweep.errors import StoreAway, StoreBusy
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.link import Link, change_command
 from memsweep.store.falkor.wire import Row, rows_of
@@ -60,6 +60,9 @@ class Graph:
             change.commit(leave=afterwards is None)
             if afterwards is not None:
                 afterwards(change.meta)
+        except StoreAway:
+            change.left = True  # nobody to say it to; the lease ends by itself
+            raise
         finally:
             if not change.left:
                 self.link.send_all([change.leave_command()])

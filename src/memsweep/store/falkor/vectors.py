@@ -51,7 +51,7 @@ class VectorSet:
 
         name, mark = self._names(generation)
         while True:
-            indexed = int(self._graph.link.read("GET", mark) or 0)
+            indexed = self.indexed(generation)
             rows = self._graph.ask(cypher.EMBEDDINGS_AFTER, after=indexed, limit=_BATCH)
             if not rows:
                 return
@@ -77,6 +77,10 @@ class VectorSet:
 
     def count(self, generation: int) -> int:
         return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0)
+
+    def indexed(self, generation: int) -> int:
+        """The key up to which everything is in the set."""
+        return int(self._graph.link.read("GET", self._names(generation)[1]) or 0)
 
     def _names(self, generation: int) -> tuple[str, str]:
         return f"{self._graph.name}:vectors:{generation}", f"{self._graph.name}:indexed:{generation}"

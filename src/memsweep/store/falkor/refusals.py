@@ -1,0 +1,122 @@
+"""What a server's refusal means, and what to do about it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from redis import exceptions as refused
+
+from memsweep import errors
+
+Sentence = Callable[[str, str], errors.MemsweepError]
+
+
+def plain(error: Exception, where: str) -> errors.MemsweepError:
+    """The refusal as a sentence; `where` is the address without its password."""
+    said = str(error).rpartition("caused error: ")[2]  # what was sent stays out of it
+    for kinds, words, make in _REFUSALS:
+        if (kinds and isinstance(error, kinds)) or any(word in said for word in words):
+            return make(where, said[:160].rstrip("."))
+    return errors.StoreError(f"the FalkorDB server at {where} refused: {said[:160]}.", hint="See its log.")
+
+
+def no_module(where: str) -> errors.StoreError:
+    return errors.StoreError(
+        f"the server at {where} is Redis without the FalkorDB module.", hint="Start the falkordb image instead."
+    )
+
+
+def too_old(where: str, module: int, has_vectors: bool) -> errors.StoreError:
+    return errors.StoreError(
+        f"the FalkorDB server at {where} is too old (module {module}, vector sets: {'yes' if has_vectors else 'no'}).",
+        hint="memsweep needs FalkorDB 4.8 or later on Redis 8 or later.",
+    )
+
+
+def _untrusted(where: str, said: str) -> errors.StoreError:
+    why = said.partition("CERTIFICATE_VERIFY_FAILED] ")[2].partition(" (_ssl")[0] or said
+    return errors.StoreAway(
+        f"the certificate of the FalkorDB server at {where} is not trusted ({why}).",
+        hint="Name the file of the authority that signed it: falkors://host:6379?ca=FILE.",
+    )
+
+
+def no_tls(where: str, said: str) -> errors.StoreError:
+    return errors.StoreAway(
+        f"the server at {where} does not speak TLS as it should ({said}).",
+        hint="If it has no TLS, write falkor:// instead of falkors://.",
+    )
+
+
+def _wrong_password(where: str, said: str) -> errors.StoreError:
+    return errors.StoreError(
+        f"the FalkorDB server at {where} refuses the user or the password ({said}).",
+        hint="Correct `store` in the settings.",
+    )
+
+
+def _loading(where: str, said: str) -> errors.StoreError:
+    return errors.StoreBusy(f"the FalkorDB server at {where} is still loading its data.", hint="Try again in a while.")
+
+
+def _read_only(where: str, said: str) -> errors.StoreError:
+    return errors.StoreReadOnly(
+        f"the FalkorDB server at {where} takes no writes ({said}).", hint="Name the primary in `store`."
+    )
+
+
+def _full(where: str, said: str) -> errors.StoreError:
+    return errors.StoreFull(
+        f"the FalkorDB server at {where} has no room left ({said}).", hint="Raise its maxmemory or its disk."
+    )
+
+
+def _gave_up(where: str, said: str) -> errors.StoreError:
+    return errors.StoreBusy(
+        f"the FalkorDB server at {where} gave up a query that took too long; nothing was changed.",
+        hint="Try again, or raise its TIMEOUT_MAX.",
+    )
+
+
+def _moving(where: str, said: str) -> errors.StoreError:
+    return errors.StoreBusy(
+        f"the FalkorDB cluster at {where} is moving this workspace to another node.", hint="Try again in a while."
+    )
+
+
+def _silent(where: str, said: str) -> errors.StoreError:
+    return errors.StoreAway(
+        f"the FalkorDB server at {where} does not answer ({said}).",
+        hint="A change that was asked for may still be made: look before you ask for it again.",
+    )
+
+
+def _away(where: str, said: str) -> errors.StoreError:
+    return errors.StoreAway(
+        f"the FalkorDB server at {where} cannot be reached ({said}).",
+        hint="Start it, or correct `store` in the settings.",
+    )
+
+
+# In this order: the first that fits is what is said.
+_REFUSALS: tuple[tuple[tuple[type[Exception], ...], tuple[str, ...], Sentence], ...] = (
+    ((), ("CERTIFICATE_VERIFY_FAILED",), _untrusted),
+    ((), ("[SSL",), no_tls),
+    ((refused.AuthenticationError, refused.NoPermissionError), ("NOAUTH", "WRONGPASS", "NOPERM"), _wrong_password),
+    ((refused.BusyLoadingError,), ("LOADING",), _loading),
+    (
+        (refused.ReadOnlyError,),
+        ("READONLY", "graph.RO_QUERY is to be executed only on read-only", "NOREPLICAS"),
+        _read_only,
+    ),
+    ((refused.OutOfMemoryError,), ("OOM", "memory capacity", "MISCONF"), _full),
+    ((), ("unknown command", "ERR unknown"), lambda where, said: no_module(where)),
+    ((), ("Query timed out",), _gave_up),
+    ((refused.AskError, refused.MovedError, refused.TryAgainError), (), _moving),
+    ((refused.TimeoutError,), (), _silent),
+    (
+        (refused.ConnectionError, refused.ClusterDownError, refused.RedisClusterException, OSError),
+        ("CLUSTERDOWN", "MASTERDOWN"),
+        _away,
+    ),
+)

@@ -1,0 +1,36 @@
+"""Servers of one test, and an app that uses them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memsweep.app import App, make_app
+from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.settings import load_settings
+from tests.support.falkor import Server
+
+Start = Callable[..., Server]
+
+
+@contextlib.contextmanager
+def opened(url: str, tmp_path: Path, **variables: str) -> Iterator[App]:
+    app = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "home"), "MEMSWEEP_STORE": url, **variables}))
+    try:
+        yield app
+    finally:
+        app.close()
+
+
+def texts(app: App, workspace: str = "") -> set[str]:
+    store = app.engine.open(workspace or DEFAULT_WORKSPACE)
+    return {text for (text,) in store.graph._graph.ask("MATCH (m:Memory) RETURN m.text")}
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)

