@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import timedelta
@@ -97,9 +96,12 @@ class App:
 
     def export_folder(self) -> Path:
         """Where agents may write files; made when it is first asked for."""
+        return self._private_folder("exports")
+
+    def _private_folder(self, name: str) -> Path:
         from memsweep.store.sqlite.connect import make_folder
 
-        folder = self.settings.home / "exports"
+        folder = self.settings.home / name
         make_folder(folder)
         return folder
 
@@ -112,18 +114,33 @@ class App:
         replace: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Restored:
-        """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`; empty: the settings'."""
+        """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`; empty: the settings'.
+
+        One that was interrupted is continued, if the source is still as it was.
+        """
+        from memsweep import __version__
+        from memsweep.care.copy import copy, kept_folder
+        from memsweep.store.course import Course
+
+        name = check_name(workspace_id or self.settings.workspace)
         origin, there = (App(stored_at(self.settings, where), self._actor) for where in (source, target))
+        places = [without_password(app.settings.store) or str(app.settings.home) for app in (origin, there)]
         try:
-            if (origin.settings.store, origin.settings.home) == (there.settings.store, there.settings.home):
+            if places[0] == places[1]:
                 raise BadInput("the copy would replace itself.", hint="Name two different stores in --from and --to.")
-            with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
-                path = os.path.join(folder, "copy")
-                origin.memory(workspace_id).backup(path)
-                progress(1, 2)
-                copied = there.restore(path, workspace_id, replace=replace)
-            progress(2, 2)
-            return copied
+            keeper = origin.engine.open(name).keeper
+            with kept_folder(self._private_folder("copies"), name, *places) as folder:
+                return copy(
+                    keeper,
+                    there.engine.keeper,
+                    name,
+                    Course(progress, bool(origin.settings.store) + 2 * bool(there.settings.store) or 1, folder),
+                    replace=replace,
+                    receipt_id=new_id(_WORKSPACE_RECEIPT),
+                    actor=self.actor,
+                    version=__version__,
+                    clock=now,
+                )
         finally:
             origin.close()
             there.close()

@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
-from memsweep.store.falkor import copying
+from memsweep.store.falkor import reading
 from memsweep.store.sqlite import portable
 from tests.support import falkor, looking
 from tests.support.engines import Home
@@ -71,7 +71,7 @@ def known(rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 def rows_of(app: App, home: Path) -> dict[str, Any]:
     if app.settings.store:
-        return known(copying.dump(app.engine.open("default").graph._graph))
+        return known(reading.dump(app.engine.open("default").graph._graph))
     with looking.open_file(looking.file_of(home)) as db:
         return known(portable.rows_of(db))
 

@@ -15,7 +15,7 @@ from typing import Any
 from memsweep.errors import MemsweepError
 from memsweep.gc.collect import Collecting
 from memsweep.model.ids import make_id
-from memsweep.store.falkor import copying, rowing
+from memsweep.store.falkor import reading, rowing
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.sqlite import portable
@@ -85,7 +85,7 @@ def outcome(side: Side, act: Callable[[Side], Any]) -> tuple[str, Any]:
 
 def graph_rows(engine: Engine) -> dict[str, list[str]]:
     assert isinstance(engine, FalkorEngine)
-    return comparable(copying.dump(engine.open("default").graph._graph))
+    return comparable(reading.dump(engine.open("default").graph._graph))
 
 
 def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:

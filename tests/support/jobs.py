@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import threading
+import time
 from typing import Any
 
 from memsweep.app import App
@@ -100,6 +101,18 @@ def threads(app: App, say: Say, *, count: int, rounds: int, workspace: str = "")
     say(errors)
 
 
+def copy_in_small_batches(app: App, say: Say, *, source: str, target: str, batch: int) -> None:
+    """Copy the workspace, without haste; say how far it is after each batch, and the notes at last."""
+    from memsweep.store.falkor import copying, reading
+
+    def progress(done: int, total: int) -> None:
+        say([done, total])
+        time.sleep(0.02)
+
+    copying._BATCH = reading._PAGE = batch
+    say(app.copy_workspace("default", source, target, progress=progress).notes)
+
+
 def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> None:
     """Fork with the workspace open, as `multiprocessing` does; both sides write and read; the parent closes first."""
     memory = app.memory(workspace)
@@ -152,5 +165,6 @@ JOBS = {
         add_and_search,
         threads,
         fork_while_open,
+        copy_in_small_batches,
     )
 } | CONTEXT_JOBS

@@ -9,17 +9,24 @@ from pathlib import Path
 
 from memsweep.errors import NotFound
 from memsweep.model.care import Backup, Restored
+from memsweep.store.course import Course
 from memsweep.store.drafts import draft_of
 from memsweep.store.protocol import HomeKeeper, Keeper
 
 
 def backup(
-    keeper: Keeper, path: str | os.PathLike[str], *, version: str, clock: Callable[[], datetime], force: bool = False
+    keeper: Keeper,
+    path: str | os.PathLike[str],
+    *,
+    version: str,
+    clock: Callable[[], datetime],
+    force: bool = False,
+    course: Course | None = None,
 ) -> Backup:
     """Written whole or not at all; a file that is there is kept unless `force`."""
     target = Path(path).absolute()
     with draft_of(target, replace=force) as draft:
-        seal = keeper.copy(draft, target, version, clock())
+        seal = keeper.copy(draft, target, version, clock(), course)
     return Backup(str(target), target.stat().st_size, seal)
 
 

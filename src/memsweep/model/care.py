@@ -63,3 +63,4 @@ class Restored:
     workspace_id: str
     seal: Seal
     receipt_id: str | None = None
+    notes: tuple[str, ...] = ()

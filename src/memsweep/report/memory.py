@@ -97,6 +97,7 @@ class CopiedAnswer(TypedDict):
     workspace_id: str
     memories: int
     receipt_id: str | None
+    notes: list[str]
     message: str
 
 
@@ -187,7 +188,13 @@ def copied(restored: Restored) -> CopiedAnswer:
         "workspace_id": restored.workspace_id,
         "memories": restored.seal.memories,
         "receipt_id": restored.receipt_id,
-        "message": f"Copied workspace {restored.workspace_id!r}: {restored.seal.memories:,} memories.{aside}",
+        "notes": list(restored.notes),
+        "message": " ".join(
+            [
+                f"Copied workspace {restored.workspace_id!r}: {restored.seal.memories:,} memories.{aside}",
+                *restored.notes,
+            ]
+        ),
     }
 
 

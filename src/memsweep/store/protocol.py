@@ -17,6 +17,7 @@ from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey,
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
+from memsweep.store.course import Course
 from memsweep.store.graph_protocol import Atlas, Graph
 
 Embed = Callable[[Sequence[str]], list[bytes]]
@@ -285,7 +286,7 @@ class Keeper(Protocol):
     def compact(self) -> Compaction:
         """Give back the space that nothing uses any more, while others read."""
 
-    def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, course: Course | None = None) -> Seal:
         """One consistent state into an empty file, sealed with a digest, while others write."""
 
 
@@ -297,7 +298,15 @@ class HomeKeeper(Protocol):
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None: ...
 
     def install(
-        self, source: Path, workspace_id: str, *, replace: bool, receipt_id: str, actor: str, now: datetime
+        self,
+        source: Path,
+        workspace_id: str,
+        *,
+        replace: bool,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        course: Course | None = None,
     ) -> Restored:
         """Make a workspace of a copy; what was there is put aside if `replace`, or the copy is refused."""
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-NODES = "MATCH (n:{label}) RETURN properties(n)"
-RELATIONS = "MATCH (s)-[r:{kind}]->(o) RETURN properties(r), s.key, o.key"
-MENTIONS = "MATCH (c)-[:MENTIONS]->(e) RETURN c.key, e.key, coalesce(c.trash, e.trash)"
-STATEMENTS = "MATCH (m)-[s:STATES]->() RETURN s.relation, m.key"
+# reading, by the server's own numbers of nodes: a seek, whatever the size
+COUNT_NODES = "MATCH (n) RETURN count(n), max(id(n))"
+COUNT_STAGED = "MATCH (s:StagedEmbedding) RETURN count(s)"
+COUNT_EDGES = "MATCH ()-[r:{kind}]->() RETURN count(r)"
+CODE_ROOTS = "MATCH (n:CodeRoot) RETURN properties(n)"
+NODES_BETWEEN = "MATCH (n) WHERE id(n) >= $first AND id(n) < $beyond RETURN labels(n)[0], properties(n)"
+_FROM = "MATCH (s) WHERE id(s) >= $first AND id(s) < $beyond MATCH (s)"
+EDGES_BETWEEN = {
+    "RELATED_TO": f"{_FROM}-[r:RELATED_TO]->(o) RETURN properties(r), s.key, o.key",
+    "WAS_RELATED_TO": f"{_FROM}-[r:WAS_RELATED_TO]->(o) RETURN properties(r), s.key, o.key",
+    "MENTIONS": f"{_FROM}-[:MENTIONS]->(e) RETURN s.key, e.key, coalesce(s.trash, e.trash)",
+    "STATES": f"{_FROM}-[r:STATES]->() RETURN r.relation, s.key",
+}
 
-ADD_NODE = "UNWIND $rows AS row CREATE (n:{label}) SET n = row SET n.ref = toString(row.key)"
+# steps of a copy: each does something with a `row`
+ADD_NODE = "CREATE (n:{label}) SET n = row SET n.ref = toString(row.key)"
 ADD_HAS_CHUNK = """
-    UNWIND $rows AS row MATCH (m:{memory} {{ref: toString(row.memory)}}) MATCH (c:{chunk} {{ref: toString(row.key)}})
+    MATCH (m:{memory} {{ref: toString(row.memory)}}) MATCH (c:{chunk} {{ref: toString(row.key)}})
     CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(c)"""
 ADD_RELATION = """
-    UNWIND $rows AS row MATCH (s:{subject} {{ref: toString(row.subject)}})
-    MATCH (o:{object} {{ref: toString(row.object)}})
+    MATCH (s:{subject} {{ref: toString(row.subject)}}) MATCH (o:{object} {{ref: toString(row.object)}})
     CREATE (s)-[r:{kind}]->(o) SET r = row.set SET r.ref = toString(row.set.key)"""
 ADD_MENTION = """
-    UNWIND $rows AS row MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
+    MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
     CREATE (c)-[:MENTIONS]->(e)"""
 ADD_STATEMENT = """
-    UNWIND $rows AS row MATCH (m:{memory} {{ref: toString(row.memory)}})
-    MATCH (e:{entity} {{ref: toString(row.subject)}})
+    MATCH (m:{memory} {{ref: toString(row.memory)}}) MATCH (e:{entity} {{ref: toString(row.subject)}})
     CREATE (m)-[:STATES {{relation: row.relation}}]->(e)"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 

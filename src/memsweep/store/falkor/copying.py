@@ -1,192 +1,182 @@
-"""A whole graph into rows, and rows into a new graph."""
+"""The rows of a workspace file into a graph that nobody knows yet, batch by batch, and compared afterwards.
+
+The batches of a file are always the same, and the revision of an unfinished graph counts them. So a copy that was
+interrupted goes on behind the last batch that arrived, and no batch can arrive twice.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby, islice
+from typing import NamedTuple
 
-from memsweep.store.falkor import care_cypher, rowing
+import apsw
+
+from memsweep.errors import StoreCorrupt, StoreError
+from memsweep.store.course import Course
+from memsweep.store.falkor import care_cypher, cypher, reading, rowing
 from memsweep.store.falkor.care_cypher import of
-from memsweep.store.falkor.rowing import Row, Rows
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.rowing import Row
+from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import terms_of
+from memsweep.store.sqlite import portable, rows_sql
 
 _BATCH = 500
-_SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
-           "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
-Progress = Callable[[int], None]
+_EITHER = ((True, ""), (False, "Trashed"))
+_STATED = 128
 
 
-def dump(asked: Graph | Change) -> Rows:
-    """Everything in the graph; the caller sees to it that it is of one moment."""
-    rows: Rows = defaultdict(list)
-    rows["meta"] = _meta_rows(_nodes(asked, "Workspace")[0])
-    for thread in _nodes(asked, "Thread"):
-        rows["thread"].append({"id": thread["key"], "uid": thread["id"]})
-    roots = {root["path"]: root["key"] for root in _nodes(asked, "CodeRoot")}
-    _dump_code(asked, rows, roots)
-    for memory in _either(asked, "Memory"):
-        row, tags, file = rowing.memory_rows(memory, roots)
-        rows["memory"].append(row)
-        rows["memory_tag"] += tags
-        rows["code_file"] += file
-    rows["chunk"] = [rowing.chunk_row(node) for node in _either(asked, "Chunk")]
-    rows["vector"] = [rowing.vector_row(node) for node in _nodes(asked, "Embedding")]
-    rows["entity"] = [rowing.to_row("entity", node) for node in _either(asked, "Entity")]
-    for kind in ("RELATED_TO", "WAS_RELATED_TO"):
-        for props, subject, target in asked.ask(of(care_cypher.RELATIONS, kind=kind)):
-            rows["relation"].append(rowing.to_row("relation", props) | {"subject": subject, "object": target})
-    rows["mention"] = [_named(("chunk", "entity", "trash"), row) for row in asked.ask(care_cypher.MENTIONS)]
-    rows["relation_source"] = [_named(("relation", "memory"), row) for row in asked.ask(care_cypher.STATEMENTS)]
-    for label, table in _SIMPLE.items():
-        rows[table] = [rowing.to_row(table, node) for node in _nodes(asked, label)]
-    for tomb in _nodes(asked, "Tombstone"):
-        rows["tombstone"].append({**tomb, "hash": bytes.fromhex(tomb["hash"])})
-    for seen in _nodes(asked, "NameSeen"):
-        rows["name_seen"].append({**seen, "chunks": json.dumps(seen["chunks"])})
-    for node in _either(asked, "Segment"):
-        row, links = rowing.segment_rows(node)
-        rows["segment"].append(row)
-        rows["segment_link"] += links
-    return rows
+class Step(NamedTuple):
+    """Rows of a file and what becomes of them; `query` may depend on a row."""
+
+    rows: Iterator[Row]
+    form: Callable[[Row], Row]
+    query: Callable[[Row], str]
 
 
-def _dump_code(asked: Graph | Change, rows: Rows, roots: Mapping[str, int]) -> None:
-    for root in _nodes(asked, "CodeRoot"):
-        rows["code_root"].append({"id": root["key"], "path": root["path"], "total_files": root["total_files"]})
-    for scope in _nodes(asked, "CodeScope"):
-        del scope["ref"]
-        named = {"id": scope.pop("key"), "root": roots[scope.pop("root")]}
-        rows["code_scope"].append({**scope, **named})
-    for skip in _nodes(asked, "CodeSkip"):
-        rows["code_skip"].append({**skip, "root": roots[skip["root"]]})
+def load(graph: Graph, db: apsw.Connection, course: Course) -> bool:
+    """Fill a graph from a file, or go on where an earlier attempt stopped; False if that had compared it too."""
+    begun, batches = graph.meta()["revision"], 0
+    vectors = VectorSet(graph)
+    course.enter(-2, portable.count(db))
+    for step, query, rows in _batches(db):
+        if batches >= begun:
+            _send(graph, batches, query, [step.form(row) for row in rows])
+            if query == _ADD_EMBEDDING:
+                vectors.catch_up(0)
+        batches += 1
+        course.did(len(rows) if query not in _OWNING else 0)
+    if begun > batches:
+        return False
+    vectors.catch_up(0)
+    said = portable.workspace_of(db)
+    model = {"model": said["model"]} if "model" in said else {}
+    graph.link.change(graph.name, care_cypher.PUT_META, meta={**model, "keys": portable.highest_key(db)})
+    return True
 
 
-def load(graph: Graph, rows: Mapping[str, Sequence[Row]], progress: Progress = lambda done: None) -> None:
-    """Fill a new graph that nobody knows yet."""
-    loader = _Loader(graph, rows, progress)
-    loader.nodes()
-    loader.edges()
-    highest = max((row["id"] for table in rows.values() for row in table if "id" in row), default=0)
-    meta = {rowing.META[row["key"]]: row["value"] for row in rows["meta"] if row["key"] in rowing.META}
-    wanted = {name: value for name, value in meta.items() if name == "model"}
-    graph.link.change(graph.name, care_cypher.PUT_META, meta={**wanted, "keys": highest})
-    VectorSet(graph).catch_up(0)
+def _send(graph: Graph, number: int, query: str, rows: list[Row]) -> None:
+    sent = graph.link.change(graph.name, cypher.all_at_once([query]), rows0=rows, revision=number, meta={})
+    if not sent and graph.meta()["revision"] <= number:
+        raise StoreError(f"the unfinished copy {graph.name} is not as it was left.", hint="Try again.")
 
 
-class _Loader:
-    """Writes batch by batch; labels follow from what is in the trash."""
-
-    def __init__(self, graph: Graph, rows: Mapping[str, Sequence[Row]], progress: Progress) -> None:
-        self._graph, self._rows, self._progress = graph, rows, progress
-        self._done = 0
-        self._roots = {root["id"]: root["path"] for root in rows["code_root"]}
-        self._trashed = {
-            table: {row["id"] for row in rows[table] if row["trash"] is not None}
-            for table in ("memory", "chunk", "entity", "segment")
-        }
-
-    def nodes(self) -> None:
-        rows = self._rows
-        last: dict[int, int] = defaultdict(lambda: -1)
-        for chunk in rows["chunk"]:
-            if chunk["stream"] is not None:
-                last[chunk["stream"]] = max(last[chunk["stream"]], chunk["stream_position"])
-        self._add("Thread", [{"key": t["id"], "id": t["uid"], "last": last[t["id"]]} for t in rows["thread"]])
-        files = {file["memory"]: file for file in rows["code_file"]}
-        memories = [rowing.memory_node(row, files.get(row["id"]), self._roots) for row in rows["memory"]]
-        self._add_either("Memory", memories)
-        chunks = [rowing.chunk_node(row, terms_of(row["text"], row["words"])) for row in rows["chunk"]]
-        self._add_either("Chunk", chunks)
-        self._add("Embedding", map(rowing.vector_node, sorted(rows["vector"], key=lambda row: row["chunk"])))
-        self._add_either("Entity", [rowing.to_node("entity", row) for row in rows["entity"]])
-        self._code()
-        for label, table in _SIMPLE.items():
-            self._add(label, [rowing.to_node(table, row) for row in rows[table]])
-        self._add("Tombstone", [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]])
-        self._add("NameSeen", [{**row, "chunks": json.loads(row["chunks"])} for row in rows["name_seen"]])
-        self._add_either("Segment", [rowing.segment_node(row) for row in rows["segment"]])
-
-    def _code(self) -> None:
-        rows, roots = self._rows, self._roots
-        self._add(
-            "CodeRoot",
-            [{"key": r["id"], "path": r["path"], "total_files": r["total_files"]} for r in rows["code_root"]],
-        )
-        scopes = [{**row, "key": row["id"], "root": roots[row["root"]]} for row in rows["code_scope"]]
-        self._add("CodeScope", [{name: scope[name] for name in scope if name != "id"} for scope in scopes])
-        self._add("CodeSkip", [{**row, "root": roots[row["root"]]} for row in rows["code_skip"]])
-
-    def edges(self) -> None:
-        owned = {"memory": ("memory", "Memory"), "chunk": ("id", "Chunk")}
-        self._join(care_cypher.ADD_HAS_CHUNK, self._rows["chunk"], owned, _owned)
-        ends = {"subject": ("subject", "Entity"), "object": ("object", "Entity")}
-        for kind, is_live in (("RELATED_TO", True), ("WAS_RELATED_TO", False)):
-            rows = [row for row in self._rows["relation"] if (row["trash"] is None) == is_live]
-            self._join(care_cypher.ADD_RELATION, rows, ends, _relation, kind=kind)
-        mention = {"chunk": ("chunk", "Chunk"), "entity": ("entity", "Entity")}
-        self._join(care_cypher.ADD_MENTION, self._rows["mention"], mention, dict)
-        subjects = {row["id"]: row["subject"] for row in self._rows["relation"]}
-        sources = [{**row, "subject": subjects[row["relation"]]} for row in self._rows["relation_source"]]
-        stated = {"memory": ("memory", "Memory"), "entity": ("subject", "Entity")}
-        self._join(care_cypher.ADD_STATEMENT, sources, stated, dict)
-
-    def _join(
-        self,
-        query: str,
-        rows: Iterable[Row],
-        ends: Mapping[str, tuple[str, str]],
-        form: Callable[[Row], Row],
-        **names: str,
-    ) -> None:
-        """Edges, one query for each pair of labels."""
-        groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-        for row in rows:
-            labels = tuple(self._label(label, row[column]) for column, label in ends.values())
-            groups[labels].append(form(row))
-        for labels, group in groups.items():
-            self._send(of(query, **dict(zip(ends, labels, strict=True)), **names), group)
-
-    def _label(self, label: str, key: int) -> str:
-        return f"Trashed{label}" if key in self._trashed[label.lower()] else label
-
-    def _add_either(self, label: str, nodes: Sequence[Row]) -> None:
-        self._add(label, [node for node in nodes if "trash" not in node])
-        self._add(f"Trashed{label}", [node for node in nodes if "trash" in node])
-
-    def _add(self, label: str, nodes: Iterable[Row]) -> None:
-        self._send(of(care_cypher.ADD_NODE, label=label), list(nodes))
-
-    def _send(self, query: str, rows: Sequence[Row]) -> None:
-        for start in range(0, len(rows), _BATCH):
-            batch = rows[start : start + _BATCH]
-            self._graph.link.change(self._graph.name, query, rows=batch)
-            self._done += len(batch)
-            self._progress(self._done)
+def _batches(db: apsw.Connection) -> Iterator[tuple[Step, str, list[Row]]]:
+    for step in _steps(db):
+        for query, rows in groupby(step.rows, step.query):
+            while batch := list(islice(rows, _BATCH)):
+                yield step, query, batch
 
 
-def _owned(row: Row) -> Row:
-    return {"memory": row["memory"], "key": row["id"], "position": row["position"]}
+def _steps(db: apsw.Connection) -> Iterator[Step]:
+    roots = {root["id"]: root["path"] for root in portable.stream(db, rows_sql.select("code_root"))}
+
+    def nodes(label: str, statement: str, form: Callable[[Row], Row]) -> Step:
+        query = of(care_cypher.ADD_NODE, label=label)
+        return Step(portable.stream(db, statement), form, lambda row: query)
+
+    def in_root(row: Row) -> Row:
+        return {**row, "root": roots[row["root"]]}
+
+    yield nodes("Thread", rows_sql.THREADS, dict)
+    for live, prefix in _EITHER:
+        found = rows_sql.of_state(rows_sql.MEMORIES, live=live)
+        yield nodes(f"{prefix}Memory", found, lambda row: rowing.memory_node(row, _file(row), roots))
+        yield nodes(f"{prefix}Chunk", rows_sql.trashable("chunk", live=live), _chunk)
+        yield nodes(f"{prefix}Entity", rows_sql.trashable("entity", live=live), _plain("entity"))
+        yield nodes(f"{prefix}Segment", rows_sql.trashable("segment", live=live), rowing.segment_node)
+    yield nodes("Embedding", rows_sql.VECTORS, rowing.vector_node)
+    yield nodes("CodeRoot", rows_sql.select("code_root"), _keyed)
+    yield nodes("CodeScope", rows_sql.select("code_scope"), lambda row: _keyed(in_root(row)))
+    yield nodes("CodeSkip", rows_sql.select("code_skip"), in_root)
+    for label, table in reading.SIMPLE.items():
+        if table != "entity":
+            yield nodes(label, rows_sql.select(table), _plain(table))
+    yield nodes("Tombstone", rows_sql.select("tombstone"), lambda row: {**row, "hash": row["hash"].hex()})
+    yield nodes("NameSeen", rows_sql.select("name_seen"), lambda row: {**row, "chunks": json.loads(row["chunks"])})
+    yield from _edges(db)
+
+
+def _edges(db: apsw.Connection) -> Iterator[Step]:
+    def edges(statement: str, query: str, form: Callable[[Row], Row] = dict, **more: str) -> Step:
+        return Step(portable.stream(db, statement), form, lambda row: of(query, **_labels(row), **more))
+
+    yield edges(rows_sql.OWNED, care_cypher.ADD_HAS_CHUNK)
+    for live, kind in ((True, "RELATED_TO"), (False, "WAS_RELATED_TO")):
+        found = rows_sql.of_state(rows_sql.RELATIONS, live=live)
+        yield edges(found, care_cypher.ADD_RELATION, _relation, kind=kind)
+    yield edges(rows_sql.MENTIONS, care_cypher.ADD_MENTION)
+    yield edges(rows_sql.STATEMENTS, care_cypher.ADD_STATEMENT)
+
+
+_ENDS = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "subject": "Entity", "object": "Entity"}
+_ADD_EMBEDDING = of(care_cypher.ADD_NODE, label="Embedding")
+_OWNING = {  # the edges that a chunk itself speaks of: no row of their own
+    of(care_cypher.ADD_HAS_CHUNK, memory=memory, chunk=chunk)
+    for memory in ("Memory", "TrashedMemory")
+    for chunk in ("Chunk", "TrashedChunk")
+}
+
+
+def _labels(row: Row) -> dict[str, str]:
+    """The labels of an edge's ends: those in the trash have others."""
+    ends = {name: label for name, label in _ENDS.items() if f"trashed_{name}" in row}
+    return {name: f"Trashed{label}" if row[f"trashed_{name}"] else label for name, label in ends.items()}
+
+
+def _file(row: Row) -> Row | None:
+    return row if row["memory"] is not None else None
+
+
+def _plain(table: str) -> Callable[[Row], Row]:
+    return lambda row: rowing.to_node(table, row)
+
+
+def _keyed(row: Row) -> Row:
+    return {"key" if name == "id" else name: value for name, value in row.items()}
+
+
+def _chunk(row: Row) -> Row:
+    return rowing.chunk_node(row, terms_of(row["text"], row["words"]))
 
 
 def _relation(row: Row) -> Row:
     return {"subject": row["subject"], "object": row["object"], "set": rowing.to_node("relation", row)}
 
 
-def _meta_rows(meta: Mapping[str, Any]) -> list[Row]:
-    return [{"key": key, "value": meta[name]} for key, name in rowing.META.items() if meta.get(name) is not None]
+def verify(graph: Graph, db: apsw.Connection, named: str, course: Course) -> None:
+    """What was written is read back and compared, table by table."""
+    course.enter(-1, portable.count(db))
+    there = _Sums()
+    for page in reading.pages(graph):
+        there.add(page)
+        course.did(sum(table not in portable.DERIVED for table, _ in page))
+    here = _Sums()
+    for table, rows in portable.tables(db):
+        here.add((table, row) for row in rows)
+    for table in rows_sql.TABLES:
+        if table != "meta" and here.of(table) != there.of(table):
+            raise StoreCorrupt(
+                f"{table} of {named} did not arrive as it was sent; nothing was changed.", hint="Try again."
+            )
 
 
-def _nodes(asked: Graph | Change, label: str) -> list[Row]:
-    return [dict(node) for (node,) in asked.ask(of(care_cypher.NODES, label=label))]
+class _Sums:
+    """For each table a number that is the same for the same rows in any order."""
 
+    def __init__(self) -> None:
+        self._sums: dict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
 
-def _either(asked: Graph | Change, label: str) -> list[Row]:
-    return [*_nodes(asked, label), *_nodes(asked, f"Trashed{label}")]
+    def add(self, rows: Iterable[tuple[str, Row]]) -> None:
+        for table, row in rows:
+            said = repr(sorted(rowing.comparable(row).items())).encode()
+            number = int.from_bytes(hashlib.blake2b(said, digest_size=_STATED // 8).digest())
+            count, total = self._sums[table]
+            self._sums[table] = count + 1, (total + number) % (1 << _STATED)
 
-
-def _named(names: Sequence[str], row: Sequence[Any]) -> Row:
-    return dict(zip(names, row, strict=True))
+    def of(self, table: str) -> tuple[int, int]:
+        return self._sums[table]

@@ -163,6 +163,28 @@ class FalkorEngine:
         for key in list(self.link.keys(f"{graph.removeprefix(self.link.prefix + ':')}:*")):
             self.link.write("UNLINK", key)
 
+    def note_unfinished(self, workspace: Workspace, graph: Graph, source: str, now: datetime) -> None:
+        """Until it is entered, a copy counts as deleted: nobody sees it, and a purge frees what nobody went on with."""
+        about = {
+            "description": workspace.description,
+            "created_at": to_micros(workspace.created_at),
+            "deleted_at": to_micros(now),
+            "receipt": "",
+            "copy_of": source,
+        }
+        self.link.write("HSET", self._deleted_key(workspace.id), graph.name, to_json(about))
+
+    def unfinished(self, workspace_id: str) -> list[tuple[str, str]]:
+        """Graphs of interrupted copies to this name, and what they are copies of."""
+        listed = _pairs(self.link.read("HGETALL", self._deleted_key(workspace_id)))
+        known = ((graph.decode(), json.loads(about)) for graph, about in listed)
+        return [(graph, about["copy_of"]) for graph, about in known if "copy_of" in about]
+
+    def drop_unfinished(self, workspace_id: str, graph: str) -> None:
+        if self.has_graph(graph):
+            self.drop_graph(graph)
+        self.link.write("HDEL", self._deleted_key(workspace_id), graph)
+
     def deleted(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Workspace, graph and what is known of every deletion."""
         found = []

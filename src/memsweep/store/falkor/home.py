@@ -9,12 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
+
 from memsweep.errors import AlreadyExists, Conflict, StoreCorrupt
 from memsweep.model.care import Finding, Restored
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros
+from memsweep.store.course import Course
 from memsweep.store.drafts import plain_refusals
-from memsweep.store.falkor import copying, cypher, rowing
+from memsweep.store.falkor import copying, cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.sqlite import copying as sealing
@@ -56,9 +59,18 @@ class FalkorHomeKeeper:
         return [(name, graph) for name, graph, store in counted if store.ask(cypher.COUNT_MEMORIES)[0][0]]
 
     def install(
-        self, source: Path, workspace_id: str, *, replace: bool, receipt_id: str, actor: str, now: datetime
+        self,
+        source: Path,
+        workspace_id: str,
+        *,
+        replace: bool,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        course: Course | None = None,
     ) -> Restored:
-        """Make a workspace of a copy: it has no name until it is whole."""
+        """Make a workspace of a copy: it has no name until it is whole. What an interrupted one left is continued."""
+        course = course or Course(passes=2)
         self._refuse_occupied(workspace_id, replace=replace)
         with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
             copy = Path(folder) / "copy"
@@ -66,21 +78,43 @@ class FalkorHomeKeeper:
                 shutil.copyfile(source, copy)
             with plain_errors(source), sealing.private(copy) as db:
                 seal = sealing.unseal(db, source)
-                rows, said = portable.rows_of(db), portable.workspace_of(db)
-        workspace = Workspace(workspace_id, said.get("description") or "", from_micros(said.get("created_at") or 0))
-        graph = self._engine.new_graph(workspace)
+                said = portable.workspace_of(db)
+                created_at = from_micros(said.get("created_at") or 0)
+                workspace = Workspace(workspace_id, said.get("description") or "", created_at)
+                graph = self._unfinished(workspace, sealing.digest(db, {}), now, course)
+                if copying.load(graph, db, course):
+                    self._verify(graph, db, source, workspace_id, course)
+                    with graph.writing() as tx:
+                        audit(tx, now, actor, "restore", str(source), {"memories": seal.memories}, seal.digest)
         try:
-            copying.load(graph, rows)
-            _verify(graph, rows, source)
-            with graph.writing() as tx:
-                audit(tx, now, actor, "restore", str(source), {"memories": seal.memories}, seal.digest)
             old = self._put_aside(workspace_id, replace=replace, receipt_id=receipt_id, now=now)
             if not self._engine.enter(workspace, graph):
                 raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
-        except BaseException:
-            self._engine.drop_graph(graph.name)
+        except Conflict:
+            self._engine.drop_unfinished(workspace_id, graph.name)
             raise
-        return Restored(workspace_id, seal, receipt_id if old else None)
+        return Restored(workspace_id, seal, receipt_id if old else None, tuple(course.notes))
+
+    def _verify(self, graph: Graph, db: apsw.Connection, source: Path, workspace_id: str, course: Course) -> None:
+        try:
+            copying.verify(graph, db, str(source), course)
+        except StoreCorrupt:
+            self._engine.drop_unfinished(workspace_id, graph.name)
+            raise
+
+    def _unfinished(self, workspace: Workspace, source: str, now: datetime, course: Course) -> Graph:
+        """The graph that an interrupted copy of the same rows has begun, or a new one."""
+        for graph, copied in self._engine.unfinished(workspace.id):
+            if copied == source and self._engine.has_graph(graph):
+                found = Graph(self._engine.link, graph)
+                if batches := found.meta()["revision"]:
+                    course.notes.append(f"{batches:,} batches had been written before.")
+                return found
+            self._engine.drop_unfinished(workspace.id, graph)
+            course.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
+        made = self._engine.new_graph(workspace)
+        self._engine.note_unfinished(workspace, made, source, now)
+        return made
 
     def _refuse_occupied(self, workspace_id: str, *, replace: bool) -> bool:
         graph = self._engine.graphs().get(workspace_id)
@@ -99,17 +133,3 @@ class FalkorHomeKeeper:
             return False
         self._engine.delete(workspace_id, now, receipt_id)
         return True
-
-
-def _verify(graph: Graph, rows: portable.Rows, source: Path) -> None:
-    """What was written is read back and compared, table by table."""
-    there = copying.dump(graph)
-    for table, wanted in rows.items():
-        if table != "meta" and _comparable(wanted) != _comparable(there.get(table, [])):
-            raise StoreCorrupt(
-                f"{table} of {source} did not arrive as it was sent; nothing was changed.", hint="Try again."
-            )
-
-
-def _comparable(rows: Sequence[rowing.Row]) -> list[str]:
-    return sorted(repr(sorted(rowing.comparable(row).items())) for row in rows)

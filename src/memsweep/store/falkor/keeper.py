@@ -6,23 +6,23 @@ the file that a backup of it would be.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-import apsw
-
 from memsweep.errors import StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
-from memsweep.store.falkor import care_cypher, copying, surveying, writing
+from memsweep.store.course import Course
+from memsweep.store.falkor import care_cypher, saving, writing
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.sqlite import copying as sealing
-from memsweep.store.sqlite import health, portable
+from memsweep.store.sqlite import health
 from memsweep.store.sqlite.connect import plain_errors, snapshot
 from memsweep.store.sqlite.vectors import VectorIndex
 
@@ -38,8 +38,10 @@ class FalkorKeeper:
         self._vectors = vectors
 
     def examine(self) -> list[Finding]:
-        with self._as_file() as (db, folder):
-            found = health.examine(db, VectorIndex(folder / "none"))
+        with _folder(Course()) as folder:
+            rows = saving.save(self._graph, folder / "rows.db", Course())
+            with contextlib.closing(rows):
+                found = health.examine(rows.unmark(), VectorIndex(folder / "none"))
         generation = self._graph.meta()["generation"]
         # A writer that died after its transaction left the set behind; searches know, and the next one catches up.
         ((wanted,),) = self._graph.ask(care_cypher.COUNT_EMBEDDINGS, upto=self._vectors.indexed(generation))
@@ -86,20 +88,24 @@ class FalkorKeeper:
         self._graph.link.write("MEMORY", "PURGE")
         return Compaction(before, self._size_bytes(), True)
 
-    def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
-        with self._as_file() as (db, _), plain_errors(named), snapshot(db):
-            return sealing.copy(db, draft, version, now)
-
-    @contextmanager
-    def _as_file(self) -> Iterator[tuple[apsw.Connection, Path]]:
-        rows = surveying.at_one_moment(self._graph, copying.dump)
-        with tempfile.TemporaryDirectory(prefix="memsweep-") as name:
-            folder = Path(name)
-            with portable.file_of(folder / "workspace.db", rows) as db:
-                yield db, folder
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, course: Course | None = None) -> Seal:
+        course = course or Course()
+        with _folder(course) as folder, plain_errors(named):
+            rows = saving.save(self._graph, folder / "rows.db", course)
+            with contextlib.closing(rows), snapshot(rows.db):
+                return sealing.copy(rows.db, draft, version, now)
 
     def _size_bytes(self) -> int:
         return self._graph.size_bytes() + self._vectors.size_bytes(self._graph.meta()["generation"])
+
+
+@contextmanager
+def _folder(course: Course) -> Iterator[Path]:
+    if course.folder is not None:
+        yield course.folder
+        return
+    with tempfile.TemporaryDirectory(prefix="memsweep-") as name:
+        yield Path(name)
 
 
 def _note(tx: Change, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:

@@ -15,7 +15,7 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreTooNew
 from memsweep.model.care import Seal
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import care_sql, sql
+from memsweep.store.sqlite import care_sql, rows_sql, sql
 from memsweep.store.sqlite.connect import immediate, one
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
@@ -31,6 +31,7 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
             while not backup.done:
                 backup.step(_PAGES_A_STEP)
         db.pragma("journal_mode", "delete")  # one file, nothing beside it
+        db.execute(rows_sql.DROP_MARKS)
         if how := damage(db):
             raise apsw.CorruptError(how)
         values = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import count
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.model.care import Finding, Restored
+from memsweep.store.course import Course
 from memsweep.store.sqlite import care_sql, mending, sql
 from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
@@ -86,11 +88,18 @@ class SqliteHomeKeeper:
                     mending.note(db, cure, found, actor, now)
 
     def install(
-        self, source: Path, workspace_id: str, *, replace: bool, receipt_id: str, actor: str, now: datetime
+        self,
+        source: Path,
+        workspace_id: str,
+        *,
+        replace: bool,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        course: Course | None = None,
     ) -> Restored:
-        registry = self._registry()
-        return install(
-            registry,
+        restored = install(
+            self._registry(),
             self._folder,
             source,
             workspace_id,
@@ -99,6 +108,7 @@ class SqliteHomeKeeper:
             actor=actor,
             now=now,
         )
+        return dataclasses.replace(restored, notes=tuple(course.notes) if course else ())
 
     def _entries(self) -> list[_Entry]:
         with self._registry().reading() as db:

@@ -13,6 +13,7 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
+from memsweep.store.course import Course
 from memsweep.store.sqlite import care_sql, copying, health, mending
 from memsweep.store.sqlite.connect import Pool, connect, plain_errors
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
@@ -83,7 +84,7 @@ class SqliteKeeper:
                     self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
         return Compaction(before, self._size_bytes(), finished)
 
-    def copy(self, draft: Path, named: Path, version: str, now: datetime) -> Seal:
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, course: Course | None = None) -> Seal:
         try:
             with self._pool.reading() as db, plain_errors(named):
                 return copying.copy(db, draft, version, now)

@@ -2,53 +2,103 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 
+from memsweep.store.drafts import remove
 from memsweep.store.sqlite import rows_sql, sql
-from memsweep.store.sqlite.connect import connect, immediate, make_file
+from memsweep.store.sqlite.connect import connect, immediate, make_file, one
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
-Rows = dict[str, list[dict[str, Any]]]
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+DERIVED = frozenset({"meta", "memory_tag", "code_file", "segment_link"})
+"""Tables whose rows come with those of another one, so nobody counts them."""
 
 
-@contextmanager
-def file_of(path: Path, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[apsw.Connection]:
-    """A new workspace file with these rows, open."""
-    make_file(path)
-    with contextlib.closing(connect(path, WORKSPACE_MIGRATIONS, lambda db: None)) as db:
-        with immediate(db):
-            for table in rows_sql.TABLES:
-                _write(db, table, rows.get(table, ()))
-            for statement in rows_sql.REBUILD_WORDS:
-                db.execute(statement)
-        yield db
+class Draft:
+    """A workspace file that is filled page by page, each with a mark how far it is; it can be continued."""
+
+    def __init__(self, path: Path) -> None:
+        make_file(path)
+        self.path = path
+        try:
+            self.db = self._open()
+        except (apsw.NotADBError, apsw.CorruptError):
+            remove(path)  # the machine went down: what is left is no use
+            make_file(path)
+            self.db = self._open()
+
+    def marks(self) -> dict[str, Any]:
+        return dict(self.db.execute(rows_sql.GET_MARKS))
+
+    def append(self, rows: Iterable[tuple[str, Mapping[str, Any]]], **marks: Any) -> None:
+        with immediate(self.db):
+            for table, row in rows:
+                self.db.execute(rows_sql.insert(table, row), dict(row))
+            self.db.executemany(rows_sql.SET_MARK, marks.items())
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.db.close()
+        remove(self.path)
+        make_file(self.path)
+        self.db = self._open()
+
+    def finish(self) -> None:
+        """All rows are there: now the full text of them. The marks go when the copy is made."""
+        if not self.marks().get("finished"):
+            with immediate(self.db):
+                for statement in rows_sql.REBUILD_WORDS:
+                    self.db.execute(statement)
+                self.db.execute(rows_sql.SET_MARK, ("finished", 1))
+
+    def unmark(self) -> apsw.Connection:
+        self.db.execute(rows_sql.DROP_MARKS)
+        return self.db
+
+    def close(self) -> None:
+        self.db.close()
+
+    def _open(self) -> apsw.Connection:
+        return connect(self.path, WORKSPACE_MIGRATIONS, _make_marks)
+
+
+def _make_marks(db: apsw.Connection) -> None:
+    db.execute(rows_sql.MAKE_MARKS)
 
 
 def rows_of(db: apsw.Connection) -> Rows:
-    return {table: _read(db, table) for table in rows_sql.TABLES}
+    return {table: list(stream(db, rows_sql.select(table))) for table in rows_sql.TABLES}
+
+
+def tables(db: apsw.Connection) -> Iterator[tuple[str, Iterator[Row]]]:
+    """Every table with its rows, which are read one by one."""
+    for table in rows_sql.TABLES:
+        yield table, stream(db, rows_sql.select(table))
+
+
+def stream(db: apsw.Connection, statement: str) -> Iterator[Row]:
+    cursor = db.execute(statement)
+    names: list[str] = []
+    for row in cursor:
+        names = names or [column[0] for column in cursor.get_description()]
+        yield dict(zip(names, row, strict=True))
+
+
+def count(db: apsw.Connection) -> int:
+    """How many rows there are that stand for themselves."""
+    return sum(one(db, rows_sql.count(table)) for table in rows_sql.TABLES if table not in DERIVED)
+
+
+def highest_key(db: apsw.Connection) -> int:
+    return max(one(db, statement) or 0 for statement in rows_sql.HIGHEST_KEYS)
 
 
 def workspace_of(db: apsw.Connection) -> dict[str, Any]:
     """What a file says of itself."""
-    keys = ("workspace", "description", "created_at")
+    keys = ("workspace", "description", "created_at", "model")
     return {key: found[0] for key in keys if (found := db.execute(sql.GET_META, (key,)).fetchone())}
-
-
-def _write(db: apsw.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    for row in rows:
-        db.execute(rows_sql.insert(table, row), dict(row))
-
-
-def _read(db: apsw.Connection, table: str) -> list[dict[str, Any]]:
-    cursor = db.execute(rows_sql.select(table))
-    found = cursor.fetchall()
-    if not found:
-        return []
-    names = [column[0] for column in db.execute(rows_sql.select(table)).get_description()]
-    return [dict(zip(names, row, strict=True)) for row in found]

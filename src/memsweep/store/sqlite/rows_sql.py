@@ -37,6 +37,55 @@ REBUILD_WORDS = (
     "insert into segment_fts (segment_fts) values ('rebuild')",
 )
 
+HIGHEST_KEYS = tuple(
+    f"select max(id) from {table}"
+    for table in ("thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt",
+                  "audit", "project", "segment")
+)  # fmt: skip
+
+# an unfinished copy knows how far it is
+MAKE_MARKS = "create table copy_mark (key text primary key, value) without rowid"
+GET_MARKS = "select key, value from copy_mark"
+SET_MARK = "insert or replace into copy_mark (key, value) values (?, ?)"
+DROP_MARKS = "drop table if exists copy_mark"
+
+# What a graph is made of, in an order that is always the same. Edges come by whether their ends are in the trash.
+THREADS = """
+    select t.id as key, t.uid as id, coalesce(max(c.stream_position), -1) as last
+    from thread t left join chunk c on c.stream = t.id group by t.id order by t.id"""
+MEMORIES = """
+    select m.*, f.* from memory m left join code_file f on f.memory = m.id
+    where (m.trash is null) = {live} order by m.id"""
+TRASHABLE = "select * from {table} where (trash is null) = {live} order by id"
+VECTORS = "select * from vector order by chunk"
+OWNED = """
+    select c.memory, c.id as key, c.position,
+           m.trash is not null as trashed_memory, c.trash is not null as trashed_chunk
+    from chunk c join memory m on m.id = c.memory order by 4, 5, c.id"""
+RELATIONS = """
+    select r.*, s.trash is not null as trashed_subject, o.trash is not null as trashed_object
+    from relation r join entity s on s.id = r.subject join entity o on o.id = r.object
+    where (r.trash is null) = {live} order by trashed_subject, trashed_object, r.id"""
+MENTIONS = """
+    select n.chunk, n.entity, c.trash is not null as trashed_chunk, e.trash is not null as trashed_entity
+    from mention n join chunk c on c.id = n.chunk join entity e on e.id = n.entity order by 3, 4, 1, 2"""
+STATEMENTS = """
+    select s.relation, s.memory, r.subject, m.trash is not null as trashed_memory, e.trash is not null as trashed_entity
+    from relation_source s join relation r on r.id = s.relation join memory m on m.id = s.memory
+    join entity e on e.id = r.subject order by 4, 5, 1, 2"""
+
+
+def trashable(table: str, *, live: bool) -> str:
+    return TRASHABLE.format(table=table, live=int(live))
+
+
+def of_state(statement: str, *, live: bool) -> str:
+    return statement.format(live=int(live))
+
+
+def count(table: str) -> str:
+    return f"select count(*) from {table}"
+
 
 def insert(table: str, columns: Iterable[str]) -> str:
     names = list(columns)

@@ -1,0 +1,56 @@
+"""Copy a workspace from one store to another. What an interrupted copy left is kept, and the next one goes on there."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from memsweep.care.backup import backup
+from memsweep.errors import Conflict
+from memsweep.model.care import Restored
+from memsweep.store.course import Course
+from memsweep.store.protocol import HomeKeeper, Keeper
+
+
+def copy(
+    origin: Keeper,
+    there: HomeKeeper,
+    workspace_id: str,
+    course: Course,
+    *,
+    replace: bool,
+    receipt_id: str,
+    actor: str,
+    version: str,
+    clock: Callable[[], datetime],
+) -> Restored:
+    """By way of a sealed file in the folder of the course: one moment of the source, which the target checks."""
+    assert course.folder is not None
+    file = course.folder / "copy"
+    backup(origin, file, version=version, clock=clock, force=True, course=course)
+    made = there.install(
+        file, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=clock(), course=course
+    )
+    course.end()
+    return made
+
+
+@contextmanager
+def kept_folder(above: Path, *named: str) -> Iterator[Path]:
+    """A folder for one kind of copy, held by one process at a time; it stays if the copy is not completed."""
+    from filelock import FileLock, Timeout
+
+    folder = above / hashlib.blake2b("\0".join(named).encode(), digest_size=8).hexdigest()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        with FileLock(folder / "lock", mode=0o600, timeout=0):
+            yield folder
+            shutil.rmtree(folder, ignore_errors=True)
+    except Timeout:
+        raise Conflict(
+            f"another process is making this copy of workspace {named[0]!r}.", hint="Let it finish."
+        ) from None

@@ -1,0 +1,146 @@
+"""A whole graph as rows, page by page: nodes in the order of the server's own numbers, then the edges from them.
+
+While the revision stays, those numbers stay, and what a page was read from is the same moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memsweep.store.falkor import care_cypher, gc_cypher, rowing
+from memsweep.store.falkor.rowing import Row, Rows
+from memsweep.store.falkor.transaction import Change, Graph
+
+_PAGE = 1000
+# Labels whose nodes are rows of a table under the same names.
+SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
+          "Alias": "alias", "MergeMove": "merge_move", "Entity": "entity"}  # fmt: skip
+TableRow = tuple[str, Row]
+
+
+class Extent(NamedTuple):
+    """How much there is to read: places for nodes and as many for edges, and the rows that will be found there."""
+
+    places: int
+    rows: int
+
+    @property
+    def end(self) -> int:
+        return 2 * self.places
+
+
+class Page(NamedTuple):
+    rows: list[TableRow]
+    next_place: int
+    revision: int
+
+
+def extent(asked: Graph | Change) -> Extent:
+    queries = [care_cypher.COUNT_NODES, care_cypher.COUNT_STAGED]
+    queries += [care_cypher.of(care_cypher.COUNT_EDGES, kind=kind) for kind in _EDGES]
+    ((nodes, highest),), ((staged,),), *edges = asked.ask_all(*((query, {}) for query in queries))
+    workspace = 1  # it stands for rows that nobody counts
+    return Extent(highest + 1, nodes - workspace - staged + sum(rows[0][0] for rows in edges))
+
+
+class Reader:
+    """Pages of one graph."""
+
+    def __init__(self, asked: Graph | Change) -> None:
+        self._asked = asked
+        self._roots = {root["path"]: root["key"] for (root,) in asked.ask(care_cypher.CODE_ROOTS)}
+
+    def page(self, extent: Extent, place: int) -> Page:
+        """What is at a place and the next thousand."""
+        if place < extent.places:
+            return self._nodes(place, min(place + _PAGE, extent.places))
+        return self._edges(place, extent.places, min(place + _PAGE, extent.end))
+
+    def _nodes(self, first: int, beyond: int) -> Page:
+        found, revision = self._asked.ask_all(
+            (care_cypher.NODES_BETWEEN, {"first": first, "beyond": beyond}), (gc_cypher.REVISION, {})
+        )
+        rows = [row for label, node in found for row in _rows_of(label, node, self._roots)]
+        return Page(rows, beyond, revision[0][0])
+
+    def _edges(self, place: int, places: int, beyond: int) -> Page:
+        between = {"first": place - places, "beyond": beyond - places}
+        *found, revision = self._asked.ask_all(
+            *((care_cypher.EDGES_BETWEEN[kind], between) for kind in _EDGES), (gc_cypher.REVISION, {})
+        )
+        rows = [_EDGES[kind](row) for kind, edges in zip(_EDGES, found, strict=True) for row in edges]
+        return Page(rows, beyond, revision[0][0])
+
+
+def pages(asked: Graph | Change) -> Iterator[list[TableRow]]:
+    """All of them; the caller sees to it that nobody writes."""
+    reader, whole, place = Reader(asked), extent(asked), 0
+    while place < whole.end:
+        page = reader.page(whole, place)
+        yield page.rows
+        place = page.next_place
+
+
+def dump(asked: Graph | Change) -> Rows:
+    """Everything in the graph, by table."""
+    rows: Rows = defaultdict(list)
+    for page in pages(asked):
+        for table, row in page:
+            rows[table].append(row)
+    return rows
+
+
+def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
+    """The rows that a node stands for; what it has in the trash has the same form."""
+    node.pop("ref", None)
+    match label.removeprefix("Trashed"):
+        case "Workspace":
+            return [("meta", row) for row in _meta_rows(node)]
+        case "Memory":
+            memory, tags, file = rowing.memory_rows(node, roots)
+            return [("memory", memory), *(("memory_tag", tag) for tag in tags), *(("code_file", row) for row in file)]
+        case "Chunk":
+            return [("chunk", rowing.chunk_row(node))]
+        case "Embedding":
+            return [("vector", rowing.vector_row(node))]
+        case "Segment":
+            segment, links = rowing.segment_rows(node)
+            return [("segment", segment), *(("segment_link", link) for link in links)]
+        case "Thread":
+            return [("thread", {"id": node["key"], "uid": node["id"]})]
+        case "CodeRoot":
+            return [("code_root", {"id": node["key"], "path": node["path"], "total_files": node["total_files"]})]
+        case "CodeScope":
+            return [("code_scope", {"id": node.pop("key"), **node, "root": roots[node["root"]]})]
+        case "CodeSkip":
+            return [("code_skip", {**node, "root": roots[node["root"]]})]
+        case "Tombstone":
+            return [("tombstone", {**node, "hash": bytes.fromhex(node["hash"])})]
+        case "NameSeen":
+            return [("name_seen", {**node, "chunks": json.dumps(node["chunks"])})]
+        case name if name in SIMPLE:
+            return [(SIMPLE[name], rowing.to_row(SIMPLE[name], node))]
+    return []  # vectors of a model that is not in use yet
+
+
+def _meta_rows(meta: Mapping[str, Any]) -> list[Row]:
+    return [{"key": key, "value": meta[name]} for key, name in rowing.META.items() if meta.get(name) is not None]
+
+
+def _relation(found: list[Any]) -> TableRow:
+    props, subject, target = found
+    return "relation", rowing.to_row("relation", props) | {"subject": subject, "object": target}
+
+
+def _mention(found: list[Any]) -> TableRow:
+    return "mention", dict(zip(("chunk", "entity", "trash"), found, strict=True))
+
+
+def _statement(found: list[Any]) -> TableRow:
+    return "relation_source", dict(zip(("relation", "memory"), found, strict=True))
+
+
+_EDGES = {"RELATED_TO": _relation, "WAS_RELATED_TO": _relation, "MENTIONS": _mention, "STATES": _statement}

@@ -1,0 +1,72 @@
+"""A graph into a workspace file, page by page, at one moment; an unfinished file is continued."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memsweep.errors import StoreCorrupt
+from memsweep.store.course import Course
+from memsweep.store.falkor import gc_cypher
+from memsweep.store.falkor.reading import Extent, Reader, extent
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.sqlite import portable
+
+_ATTEMPTS = 5
+
+
+def save(graph: Graph, path: Path, course: Course) -> portable.Draft:
+    """A file with all that is in the graph. If somebody always writes meanwhile, they have to wait at last."""
+    draft = portable.Draft(path)
+    try:
+        said = draft.marks()
+        if said and said != {**said, **_moment(graph, graph.name)}:
+            course.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
+        elif said.get("done"):
+            course.notes.append(f"{said['done']:,} rows had been read before.")
+        for _ in range(_ATTEMPTS):
+            if _fill(graph, graph, draft, course):
+                return draft
+        with graph.writing() as tx:
+            _fill(graph, tx, draft, course)
+        return draft
+    except BaseException:
+        draft.close()
+        raise
+
+
+def _fill(graph: Graph, asked: Graph | Change, draft: portable.Draft, course: Course) -> bool:
+    """Read from where the draft ends; False if somebody wrote meanwhile."""
+    moment = _moment(asked, graph.name)
+    marks = draft.marks()
+    if any(marks.get(name) != value for name, value in moment.items()):
+        draft.clear()
+        draft.append((), **moment, place=0, done=0)
+        marks = draft.marks()
+    whole, reader = extent(asked), Reader(asked)
+    place, done = marks["place"], marks["done"]
+    course.enter(1, whole.rows, done)
+    while place < whole.end:
+        page = reader.page(whole, place)
+        if page.revision != moment["revision"]:
+            return False
+        place = page.next_place
+        counted = sum(table not in portable.DERIVED for table, _ in page.rows)
+        done += counted
+        draft.append(page.rows, place=place, done=done)
+        course.did(counted)
+    _require(draft, whole, graph.name)
+    draft.finish()
+    return True
+
+
+def _moment(asked: Graph | Change, name: str) -> dict[str, str | int]:
+    """Which graph, and what state of it."""
+    ((revision,),) = asked.ask(gc_cypher.REVISION)
+    return {"graph": name, "revision": revision}
+
+
+def _require(draft: portable.Draft, whole: Extent, name: str) -> None:
+    if (found := portable.count(draft.db)) != whole.rows:
+        raise StoreCorrupt(
+            f"{found:,} rows of {name} were read instead of {whole.rows:,}.", hint="Run `memsweep doctor`."
+        )

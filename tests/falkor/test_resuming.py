@@ -1,0 +1,243 @@
+"""A copy between the engines that is interrupted shows nothing of itself, and the next one goes on behind it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App, make_app
+from memsweep.errors import Conflict, StoreAway
+from memsweep.settings import load_settings
+from memsweep.store.falkor import copying, reading
+from memsweep.store.sqlite import portable
+from tests.falkor.servers import Start, opened
+from tests.falkor.twins import comparable, graph_rows
+from tests.support import falkor, looking
+from tests.support.engines import Home
+from tests.support.nursery import Nursery
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+
+BATCH = 9
+ANEW = "The source has changed since its copy was interrupted, so that was begun anew."
+
+
+@pytest.fixture(autouse=True)
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copying, "_BATCH", BATCH)
+    monkeypatch.setattr(reading, "_PAGE", BATCH)
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[App]:
+    app = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "here")}))
+    memory = app.memory()
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / "app.py").write_text("def first():\n    return second()\n")
+    memory.index(tmp_path / "repository")
+    for number in range(25):
+        memory.add(f"note {number}", entities=["Ada", f"Thing {number % 5}"], tags=["a", "b"], thread_id="talk")
+    memory.delete(memory.add("to the trash", entities=["Gone"]).memory_id, confirm=True)
+    memory.window("session").add([{"segment_id": f"s{n}", "text": f"message {n}"} for n in range(5)])
+    yield app
+    app.close()
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    home = Home("falkor", Path("/nonexistent"))
+    yield home.url
+    home.close()
+
+
+@dataclass
+class Steps:
+    """Hears how a copy goes, and does something at one step."""
+
+    at: int = -1
+    act: object = None
+    heard: list[tuple[int, int]] = field(default_factory=list)
+
+    def __call__(self, done: int, total: int) -> None:
+        self.heard.append((done, total))
+        if len(self.heard) - 1 == self.at:
+            assert callable(self.act)
+            self.act()
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop() -> None:
+    raise Stopped
+
+
+def in_file(home: Path) -> dict[str, list[str]]:
+    with looking.open_file(looking.file_of(home)) as db:
+        return comparable(portable.rows_of(db))
+
+
+def on_server(url: str, tmp_path: Path) -> dict[str, list[str]]:
+    with opened(url, tmp_path) as there:
+        assert there.memory().doctor().findings == ()
+        return graph_rows(there.engine)
+
+
+def nothing_shows(url: str, tmp_path: Path) -> None:
+    with opened(url, tmp_path) as there:
+        assert there.workspaces() == []
+        assert there.engine.keeper.examine() == []
+
+
+def test_a_copy_to_falkor_and_back_tells_every_batch(app: App, server: str, tmp_path: Path) -> None:
+    rows = portable_count(tmp_path / "here")
+    there, back = Steps(), Steps()
+    app.copy_workspace("default", "", server, progress=there)
+    app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}", progress=back)
+    for steps, passes, things in ((there, 2, rows), (back, 1, rows + 1)):  # the copy itself is in the audit log
+        done = [each for each, _ in steps.heard]
+        assert {total for _, total in steps.heard} == {passes * things}
+        assert done == sorted(done)
+        assert done[-1] == passes * things
+        assert len(steps.heard) > passes * things / BATCH
+    assert in_file(tmp_path / "back") == in_file(tmp_path / "here")
+
+
+def portable_count(home: Path) -> int:
+    with looking.open_file(looking.file_of(home)) as db:
+        return portable.count(db)
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_a_copy_killed_at_random_moments_is_continued(
+    way: str, app: App, server: str, tmp_path: Path, nursery: Nursery
+) -> None:
+    chance, source, target = random.Random(way), "sqlite", server
+    if way == "back":
+        app.copy_workspace("default", "", server)
+        source, target = server, f"sqlite:{tmp_path / 'back'}"
+    order = {"source": source, "target": target, "batch": BATCH}
+    killed, reached, said = 0, 0, []
+    while killed < 5:
+        child = nursery.fork("copy_in_small_batches", tmp_path / "here", **order)
+        said = [child.said() for _ in range(chance.randrange(1, 5) if way == "back" else chance.randrange(1, 15))]
+        said += child.kill()
+        if child.status != -9:
+            break  # it was quicker
+        killed += 1
+        reached = max(reached, *(done for done, _ in said))
+        if way == "there":
+            nothing_shows(server, tmp_path)
+        else:
+            assert not (tmp_path / "back" / "registry.db").exists() or not looking.files_of(tmp_path / "back")
+    else:
+        said = nursery.fork("copy_in_small_batches", tmp_path / "here", **order).rest()
+    assert killed >= 2
+    assert said[0][0] >= (reached if way == "back" else 0)
+    assert "before" in said[-1][0]
+    found = in_file(tmp_path / "back") if way == "back" else on_server(server, tmp_path)
+    assert found == in_file(tmp_path / "here")
+    assert list((tmp_path / "here" / "copies").iterdir()) == []
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_a_copy_is_continued_after_the_server_was_killed(way: str, app: App, start: Start, tmp_path: Path) -> None:
+    server = start(durable=True)
+    source, target = "sqlite", server.url
+    if way == "back":
+        app.copy_workspace("default", "", server.url)
+        source, target = server.url, f"sqlite:{tmp_path / 'back'}"
+    for at in (3, 9):
+        with pytest.raises(StoreAway):
+            app.copy_workspace("default", source, target, progress=Steps(at, server.kill))
+        server.start()
+    made = app.copy_workspace("default", source, target)
+    assert "before" in made.notes[0]
+    found = in_file(tmp_path / "back") if way == "back" else on_server(server.url, tmp_path)
+    assert found == in_file(tmp_path / "here")
+
+
+@pytest.mark.parametrize("at", range(0, 40, 5))
+def test_a_copy_to_falkor_stopped_at_any_step_goes_on_there(at: int, app: App, server: str, tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        app.copy_workspace("default", "", server, progress=Steps(at, stop))
+    nothing_shows(server, tmp_path)
+    app.copy_workspace("default", "", server)
+    assert on_server(server, tmp_path) == in_file(tmp_path / "here")
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_a_copy_of_a_source_that_has_changed_is_begun_anew_and_says_so(
+    way: str, app: App, server: str, tmp_path: Path
+) -> None:
+    if way == "back":
+        app.copy_workspace("default", "", server)
+        order = (server, f"sqlite:{tmp_path / 'back'}")
+        changing = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "here"), "MEMSWEEP_STORE": server}))
+    else:
+        order, changing = ("sqlite", server), app
+    with pytest.raises(Stopped):
+        app.copy_workspace("default", *order, progress=Steps(5, stop))
+    changing.memory().add("something new")
+    assert app.copy_workspace("default", *order).notes == (ANEW,)
+    if way == "there":
+        assert on_server(server, tmp_path) == in_file(tmp_path / "here")
+    else:
+        assert in_file(tmp_path / "back") == graph_rows(changing.engine)
+        changing.close()
+
+
+def test_a_source_that_changes_while_it_is_read_is_copied_as_of_one_moment(
+    app: App, server: str, tmp_path: Path
+) -> None:
+    app.copy_workspace("default", "", server)
+    with opened(server, tmp_path) as there:
+        late = iter(range(100))
+        steps = Steps()
+
+        def progress(done: int, total: int) -> None:
+            steps(done, total)
+            if len(steps.heard) % 4 == 0 and next(late) < 3:
+                there.memory().add(f"written meanwhile {len(steps.heard)}", entities=["Ada"])
+
+        app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}", progress=progress)
+        assert in_file(tmp_path / "back") == graph_rows(there.engine)
+    assert looking.problems(looking.file_of(tmp_path / "back")) == []
+
+
+def test_one_copy_is_made_by_one_process(app: App, server: str, tmp_path: Path) -> None:
+    def again() -> None:
+        with pytest.raises(Conflict, match="another process is making this copy"):
+            app.copy_workspace("default", "", server)
+
+    app.copy_workspace("default", "", server, progress=Steps(3, again))
+    assert on_server(server, tmp_path) == in_file(tmp_path / "here")
+
+
+def test_a_purge_frees_a_copy_that_nobody_went_on_with(app: App, server: str, tmp_path: Path) -> None:
+    with pytest.raises(Stopped):
+        app.copy_workspace("default", "", server, progress=Steps(6, stop))
+    with opened(server, tmp_path) as there:
+        assert len(there.engine.all_graphs()) == 1
+        assert there.purge_workspaces(0) == 1
+        assert there.engine.all_graphs() == []
+    assert app.copy_workspace("default", "", server).notes == ()
+    assert on_server(server, tmp_path) == in_file(tmp_path / "here")
+
+
+def test_a_file_of_an_interrupted_copy_that_is_damaged_is_no_use_and_no_harm(
+    app: App, server: str, tmp_path: Path
+) -> None:
+    app.copy_workspace("default", "", server)
+    order = (server, f"sqlite:{tmp_path / 'back'}")
+    with pytest.raises(Stopped):
+        app.copy_workspace("default", *order, progress=Steps(5, stop))
+    (rows,) = (tmp_path / "here" / "copies").glob("*/rows.db")
+    rows.write_bytes(b"not a database" * 1000)
+    app.copy_workspace("default", *order)
+    assert in_file(tmp_path / "back") == in_file(tmp_path / "here")
