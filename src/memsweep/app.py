@@ -146,8 +146,12 @@ class App:
             there.close()
 
     def purge_workspaces(self, older_than_days: float) -> int:
-        """Free workspaces that were deleted so long ago; how many."""
-        return self.engine.purge_deleted(now() - timedelta(days=older_than_days))
+        """Free workspaces that were deleted so long ago, and copies that were not completed since; how many."""
+        from memsweep.care.copy import free_kept
+
+        before = now() - timedelta(days=older_than_days)
+        free_kept(self.settings.home / "copies", before)
+        return self.engine.purge_deleted(before)
 
     @cached_property
     def engine(self) -> Engine:

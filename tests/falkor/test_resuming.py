@@ -226,6 +226,10 @@ def test_a_purge_frees_a_copy_that_nobody_went_on_with(app: App, server: str, tm
         assert len(there.engine.all_graphs()) == 1
         assert there.purge_workspaces(0) == 1
         assert there.engine.all_graphs() == []
+    app.purge_workspaces(1)
+    assert list((tmp_path / "here" / "copies").iterdir())
+    app.purge_workspaces(0)
+    assert list((tmp_path / "here" / "copies").iterdir()) == []
     assert app.copy_workspace("default", "", server).notes == ()
     assert on_server(server, tmp_path) == in_file(tmp_path / "here")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator
@@ -37,6 +38,17 @@ def copy(
     )
     course.end()
     return made
+
+
+def free_kept(above: Path, before: datetime) -> None:
+    """Remove what interrupted copies left that nobody has gone on with since a moment."""
+    from filelock import FileLock, Timeout
+
+    for folder in above.glob("*/"):
+        last = max(file.stat().st_mtime for file in (folder, *folder.iterdir()))
+        if last <= before.timestamp():
+            with contextlib.suppress(Timeout), FileLock(folder / "lock", mode=0o600, timeout=0):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -123,8 +123,9 @@ class FalkorCollector:
             number, receipt = _apply(tx, doomed, (key, plan_id), receipt_id, action, strategy, actor, now)
             if tombstone is not None:
                 _bury(tx, doomed, number, (receipt_id, plan_id), tombstone, actor, now)
+                self._vectors.announce(tx.meta["generation"], doomed.chunks)
         if tombstone is not None:
-            self._forget_vectors(doomed.chunks)
+            self._vectors.dismiss(tx.meta["generation"])
         return receipt
 
     def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone:
@@ -205,13 +206,10 @@ class FalkorCollector:
             purging.close(tx, [(key, plan) for key, _, plan in rows], now)
             for _, uid, _ in rows:
                 _note(tx, now, actor, "purge", uid, None, "")
-        self._forget_vectors(dying.chunks)
+            self._vectors.announce(tx.meta["generation"], dying.chunks)
+        self._vectors.dismiss(tx.meta["generation"])
         counts = (totals.memories, totals.chunks, totals.entities, totals.relations, freed)
         return Purged(tuple(uid for _, uid, _ in rows), *counts)
-
-    def _forget_vectors(self, chunks: Collection[int]) -> None:
-        if chunks:
-            self._vectors.remove(self._graph.meta()["generation"], sorted(chunks))
 
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
         """Pin or unpin a memory or an entity; which of them it was."""

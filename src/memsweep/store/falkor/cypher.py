@@ -98,6 +98,7 @@ PLACES = """
     UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WHERE c.stream IS NOT NULL
     RETURN c.key, c.stream, c.stream_position"""
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
+EMBEDDED = "UNWIND $keys AS key MATCH (e:Embedding {ref: toString(key)}) RETURN e.key"
 EMBEDDINGS = "UNWIND $keys AS key MATCH (e:Embedding {ref: toString(key)}) RETURN e.key, e.data"
 EMBEDDINGS_AFTER = "MATCH (e:Embedding) WHERE e.key > $after RETURN e.key, e.data ORDER BY e.key LIMIT $limit"
 

@@ -148,8 +148,9 @@ class FalkorStore:
         with self._writing_vectors() as tx:
             writing.claim_model(tx, model)
             dropped += code.write_files(tx, root, files, to_micros(now), new_id)
+            self._vectors.announce(tx.meta["generation"], dropped)
         if dropped:
-            self._vectors.remove(self._graph.meta()["generation"], dropped)
+            self._vectors.dismiss(tx.meta["generation"])
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._graph.writing() as tx:

@@ -8,7 +8,7 @@ straight from the nodes, and every score is computed from them, so the set only 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.store.falkor import cypher
@@ -22,6 +22,7 @@ _EXACT_BELOW = 2000  # so few are looked at one by one
 _EFFORT = 400
 _BATCH = 500
 _TAIL = 5000
+_DISMISS = "for _, key in ipairs(ARGV) do redis.call('vrem', KEYS[1], key) redis.call('srem', KEYS[2], key) end"
 
 
 class VectorSet:
@@ -61,26 +62,42 @@ class VectorSet:
             if len(rows) < _BATCH:
                 return
 
-    def remove(self, generation: int, keys: Sequence[int]) -> None:
-        name, _ = self._names(generation)
-        for start in range(0, len(keys), _BATCH):
-            self._graph.link.send_all([("VREM", name, key) for key in keys[start : start + _BATCH]])
+    def announce(self, generation: int, keys: Collection[int]) -> None:
+        """Before the transaction that drops these: if this process dies, another knows what to take out of the set."""
+        if keys:
+            self._graph.link.write("SADD", self._leaving(generation), *keys)
+
+    def dismiss(self, generation: int) -> None:
+        """Take out of the set what was announced, by whom ever, and has left the graph."""
+        name, leaving = self._names(generation)[0], self._leaving(generation)
+        gone = self._gone(generation)
+        for start in range(0, len(gone), _BATCH):
+            self._graph.link.write("EVAL", _DISMISS, 2, name, leaving, *gone[start : start + _BATCH])
+
+    def _gone(self, generation: int) -> list[int]:
+        announced = sorted(map(int, self._graph.link.read("SMEMBERS", self._leaving(generation))))
+        kept = {key for (key,) in self._graph.ask(cypher.EMBEDDED, keys=announced)} if announced else set()
+        return [key for key in announced if key not in kept]
 
     def forget(self, generation: int) -> None:
         """Drop the set; the next writer makes it again."""
         name, mark = self._names(generation)
-        self._graph.link.send_all([("UNLINK", name), ("UNLINK", mark)])
+        self._graph.link.send_all([("UNLINK", name), ("UNLINK", mark), ("UNLINK", self._leaving(generation))])
 
     def size_bytes(self, generation: int) -> int:
         name, _ = self._names(generation)
         return int(self._graph.link.read("MEMORY", "USAGE", name, "SAMPLES", 5) or 0)
 
     def count(self, generation: int) -> int:
-        return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0)
+        """How many are in the set that have not left the graph."""
+        return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0) - len(self._gone(generation))
 
     def indexed(self, generation: int) -> int:
         """The key up to which everything is in the set."""
         return int(self._graph.link.read("GET", self._names(generation)[1]) or 0)
+
+    def _leaving(self, generation: int) -> str:
+        return f"{self._graph.name}:leaving:{generation}"
 
     def _names(self, generation: int) -> tuple[str, str]:
         return f"{self._graph.name}:vectors:{generation}", f"{self._graph.name}:indexed:{generation}"
