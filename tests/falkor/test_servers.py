@@ -16,6 +16,7 @@ from memsweep.app import App
 from memsweep.errors import StoreAway, StoreBusy, StoreError
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.store.falkor.engine import FalkorEngine
+from memsweep.store.falkor.link import Link
 from tests.falkor.servers import Start, opened, texts, wait_until
 from tests.support import falkor
 from tests.support.falkor import Server, free_port
@@ -169,6 +170,26 @@ def every_tool(app: App, name: str, tmp_path: Path) -> None:
     app.restore(tmp_path / "backup", name, replace=True)
     assert memory.stats().total_memories == 2
     assert memory.doctor().findings == ()
+    app.copy_workspace(name, "", f"sqlite:{tmp_path / 'away'}")
+    app.delete_workspace(name, confirm=True)
+    assert app.copy_workspace(name, f"sqlite:{tmp_path / 'away'}", "").seal.memories == 2
+    assert memory.search("deleted").hits[0].passage.memory_id == made.memory_id
+
+
+def test_a_client_of_a_falkor_cluster_finds_a_slot_that_has_moved(start: Start) -> None:
+    nodes = [_cluster_node(start) for _ in range(2)]
+    _join(nodes)
+    link = Link(nodes[0].url)
+    with nodes[0].client() as first, nodes[1].client() as second:
+        owner = second.execute_command("CLUSTER", "MYID")
+        slot = first.execute_command("CLUSTER", "KEYSLOT", "{b}")
+        assert link.send_all([("SET", "{b}a", 1), ("DEL", "{b}a")])[1] == 1
+        assert slot < 16384 // 2, "the first node has it"
+        for client in (second, first):
+            client.execute_command("CLUSTER", "SETSLOT", slot, "NODE", owner)
+        assert link.send_all([("SET", "{b}a", 2), ("GET", "{b}a")])[1] == b"2"
+        assert second.get("{b}a") == b"2"
+    link.close()
 
 
 def _cluster_node(start: Start) -> Server:
@@ -190,7 +211,7 @@ def _join(nodes: list[Server]) -> None:
     for client in clients:
         wait_until(lambda client=client: client.cluster("info")["cluster_state"] == "ok")  # type: ignore[misc]
         wait_until(lambda client=client: client.cluster("info")["cluster_slots_assigned"] == "16384")  # type: ignore[misc]
-        wait_until(lambda client=client: client.cluster("info")["cluster_known_nodes"] == "3")  # type: ignore[misc]
+        wait_until(lambda client=client: client.cluster("info")["cluster_known_nodes"] == str(len(nodes)))  # type: ignore[misc]
         client.close()
 
 

@@ -35,7 +35,7 @@ PUT_META = "MATCH (w:Workspace) SET w += $meta"
 UNFIT = """
     MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH c, e
     WHERE e IS NULL OR size(e.data) <> $length RETURN c.key, c.text ORDER BY c.key"""
-COUNT_EMBEDDINGS = "MATCH (e:Embedding) WHERE e.key <= $upto RETURN count(e)"
+COUNT_EMBEDDINGS = "MATCH (e:Embedding) RETURN sum(CASE WHEN e.key <= $indexed THEN 1 ELSE 0 END), count(e)"
 FIT_EMBEDDING = "MERGE (e:Embedding {ref: toString(row.key)}) SET e.key = row.key, e.data = row.data"
 
 
