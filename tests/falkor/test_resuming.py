@@ -12,11 +12,12 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.errors import Conflict, StoreAway
 from memsweep.settings import load_settings
-from memsweep.store.falkor import copying, reading
+from memsweep.store.falkor import copying, reading, saving
 from memsweep.store.sqlite import portable
 from tests.falkor.servers import Start, opened
 from tests.falkor.twins import comparable, graph_rows
 from tests.support import falkor, looking
+from tests.support.commands import memsweep
 from tests.support.engines import Home
 from tests.support.nursery import Nursery
 
@@ -208,6 +209,40 @@ def test_a_source_that_changes_while_it_is_read_is_copied_as_of_one_moment(
         app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}", progress=progress)
         assert in_file(tmp_path / "back") == graph_rows(there.engine)
     assert looking.problems(looking.file_of(tmp_path / "back")) == []
+
+
+def test_a_source_that_never_rests_is_read_while_its_writers_wait(
+    app: App, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(saving, "_ATTEMPTS", 0)
+    app.copy_workspace("default", "", server)
+    app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}")
+    assert in_file(tmp_path / "back") == in_file(tmp_path / "here")
+
+
+@pytest.mark.parametrize("at", [2, 20, 50, 70])
+def test_a_copy_from_falkor_to_falkor_goes_on_where_it_stopped(at: int, app: App, server: str, tmp_path: Path) -> None:
+    app.copy_workspace("default", "", server)
+    steps = Steps(at, stop)
+    with pytest.raises(Stopped):
+        app.copy_workspace("default", server, f"{server}-other", progress=steps)
+    nothing_shows(f"{server}-other", tmp_path)
+    made = app.copy_workspace("default", server, f"{server}-other")
+    assert "before" in made.notes[0]
+    assert on_server(f"{server}-other", tmp_path) == in_file(tmp_path / "here")
+
+
+def test_the_command_says_that_it_went_on(
+    app: App, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copying, "_BATCH", 500)  # as it is in the command
+    with pytest.raises(Stopped):
+        app.copy_workspace("default", "", server, progress=Steps(4, stop))
+    ran = memsweep("workspace", "copy", "--to", server, "--json", home=tmp_path / "here")
+    assert ran.status == 0, ran.err
+    assert ran.json["memories"] == 26
+    assert "had been written before" in ran.json["notes"][0]
+    assert on_server(server, tmp_path) == in_file(tmp_path / "here")
 
 
 def test_one_copy_is_made_by_one_process(app: App, server: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,16 @@ def test_falkors_speaks_tls_with_a_certificate_that_is_named(tls: tuple[Proxy, P
         assert app.memory().search("confidence").hits[0].passage.text == "said in confidence"
     with opened(f"falkor://127.0.0.1:{proxy.port}/blue", tmp_path) as app, pytest.raises(StoreAway):
         app.workspaces()
+
+
+def test_falkors_speaks_tls_to_a_cluster(start: Start, tmp_path: Path) -> None:
+    ca, context = certificate(tmp_path)
+    with (
+        cluster_behind(start, tls=context) as proxy,
+        opened(f"falkors://127.0.0.1:{proxy.port}?ca={ca}", tmp_path) as app,
+    ):
+        app.memory().add("said in confidence")
+        assert app.memory().search("confidence").hits[0].passage.text == "said in confidence"
 
 
 def test_a_certificate_that_is_not_trusted_is_said_with_what_to_do(tls: tuple[Proxy, Path], tmp_path: Path) -> None:
@@ -161,16 +172,23 @@ def _misnamed(url: str, tmp_path: Path) -> str:
 
 
 @contextlib.contextmanager
+def cluster_behind(start: Start, tls: ssl.SSLContext | None = None) -> Iterator[Proxy]:
+    """A cluster of one node that sends its clients to the proxy."""
+    port = free_port()
+    with contextlib.closing(Proxy(port, tls=tls)) as proxy:
+        announced = ("--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", str(proxy.port))
+        node = start("--cluster-enabled", "yes", "--cluster-port", str(free_port()), *announced, port=port)
+        with node.client() as client:
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+            wait_until(lambda: client.cluster("info")["cluster_state"] == "ok")
+        yield proxy
+
+
+@contextlib.contextmanager
 def broken_way(kind: str, start: Start, tmp_path: Path) -> Iterator[tuple[Proxy, str]]:
     """A proxy that can lose replies on the way to one server, however it is found."""
     if kind == "cluster":
-        port = free_port()
-        with contextlib.closing(Proxy(port)) as proxy:
-            announced = ("--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", str(proxy.port))
-            node = start("--cluster-enabled", "yes", "--cluster-port", str(free_port()), *announced, port=port)
-            with node.client() as client:
-                client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-                wait_until(lambda: client.cluster("info")["cluster_state"] == "ok")
+        with cluster_behind(start) as proxy:
             yield proxy, f"falkor://127.0.0.1:{proxy.port}"
         return
     with contextlib.closing(Proxy(start().port)) as proxy:

@@ -38,6 +38,11 @@ class Step(NamedTuple):
     query: Callable[[Row], str]
 
 
+def layout() -> str:
+    """How the rows of a file become batches; a copy that was begun in another way cannot be continued."""
+    return f"1.{_BATCH}"
+
+
 def load(graph: Graph, db: apsw.Connection, course: Course) -> bool:
     """Fill a graph from a file, or go on where an earlier attempt stopped; False if that had compared it too."""
     begun, batches = graph.meta()["revision"], 0

@@ -81,7 +81,8 @@ class FalkorHomeKeeper:
                 said = portable.workspace_of(db)
                 created_at = from_micros(said.get("created_at") or 0)
                 workspace = Workspace(workspace_id, said.get("description") or "", created_at)
-                graph = self._unfinished(workspace, sealing.digest(db, {}), now, course)
+                rows = f"{sealing.digest(db, {})}/{copying.layout()}"
+                graph = self._unfinished(workspace, rows, now, course)
                 if copying.load(graph, db, course):
                     self._verify(graph, db, source, workspace_id, course)
                     with graph.writing() as tx:
