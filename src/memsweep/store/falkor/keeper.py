@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+import apsw
+
 from memsweep.errors import StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
@@ -38,10 +40,8 @@ class FalkorKeeper:
         self._vectors = vectors
 
     def examine(self) -> list[Finding]:
-        with _folder(Course()) as folder:
-            rows = saving.save(self._graph, folder / "rows.db", Course())
-            with contextlib.closing(rows):
-                found = health.examine(rows.unmark(), VectorIndex(folder / "none"))
+        with self._as_file() as (db, folder):
+            found = health.examine(db, VectorIndex(folder / "none"))
         generation = self._graph.meta()["generation"]
         # A writer that died after its transaction left the set behind; searches know, and the next one catches up.
         indexed = self._vectors.indexed(generation)
@@ -95,6 +95,14 @@ class FalkorKeeper:
             rows = saving.save(self._graph, folder / "rows.db", course)
             with contextlib.closing(rows), snapshot(rows.db):
                 return sealing.copy(rows.db, draft, version, now)
+
+    @contextmanager
+    def _as_file(self) -> Iterator[tuple[apsw.Connection, Path]]:
+        with (
+            _folder(Course()) as folder,
+            contextlib.closing(saving.save(self._graph, folder / "rows.db", Course())) as rows,
+        ):
+            yield rows.unmark(), folder
 
     def _size_bytes(self) -> int:
         return self._graph.size_bytes() + self._vectors.size_bytes(self._graph.meta()["generation"])
