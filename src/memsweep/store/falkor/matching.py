@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memsweep.store.falkor.words import terms_of, terms_of_word, words_of
 
@@ -18,14 +18,12 @@ def weight_of(total: int, having: int) -> float:
     return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
-def score(
-    counts: Counter[str], length: float, weights: Mapping[str, float], parts: Mapping[str, Sequence[str]]
-) -> float:
-    """BM25 of one text; `length` is in usual lengths, `parts` are the terms that make up each word."""
-    total = 0.0
-    for word, weight in weights.items():
-        times = min(counts[part] for part in parts[word])
-        total += weight * times * (K + 1) / (times + K * (1 - B + B * length))
+def score(terms: Sequence[str], length: float, words: Iterable[tuple[float, Sequence[str]]]) -> float:
+    """BM25 of one text; `length` is in usual lengths; each word is its weight and the terms that make it up."""
+    total, room = 0.0, K * (1 - B + B * length)
+    for weight, parts in words:
+        times = terms.count(parts[0]) if len(parts) == 1 else min(map(terms.count, parts))
+        total += weight * times * (K + 1) / (times + room)
     return total
 
 
@@ -35,10 +33,10 @@ def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str]
     if not parts or not texts:
         return {}
     having = Counter(word for text in everything for word in _words_in(terms_of(text), parts))
-    weights = {word: weight_of(len(everything), having[word]) for word in parts}
-    counted = {place: Counter(terms_of(text).split(" ")) for place, text in texts.items()}
-    usual = sum(terms.total() for terms in counted.values()) / len(counted)
-    scores = {place: score(terms, terms.total() / usual, weights, parts) for place, terms in counted.items()}
+    words = [(weight_of(len(everything), having[word]), terms) for word, terms in parts.items()]
+    split = {place: terms_of(text).split(" ") for place, text in texts.items()}
+    usual = sum(map(len, split.values())) / len(split)
+    scores = {place: score(terms, len(terms) / usual, words) for place, terms in split.items()}
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     return {place: value for place, value in ranked[:count] if value > 0}
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 from typing import Any
 
-from memsweep.errors import StoreBusy
+from memsweep.errors import StoreAway, StoreBusy
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.link import Link, change_command
+from memsweep.store.falkor.link import Command, Link, change_command, question
 from memsweep.store.falkor.wire import Row, rows_of
 
 _LEASE_MILLISECONDS = 10_000
@@ -33,6 +34,10 @@ class Graph:
     def __init__(self, link: Link, name: str) -> None:
         self.link = link
         self.name = name
+        self.seen: dict[str, Any] = {}  # what the workspace last said of itself
+
+    def question(self, query: str, **values: Any) -> Command:
+        return question(self.name, query, values)
 
     def ask(self, query: str, **values: Any) -> list[Row]:
         return self.link.ask(query, self.name, **values)
@@ -43,6 +48,7 @@ class Graph:
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""
         ((found,),) = self.ask(cypher.META)
+        self.seen = dict(found)
         return dict(found)
 
     def size_bytes(self) -> int:
@@ -52,9 +58,14 @@ class Graph:
         return int(megabytes) << 20 or self.ask(cypher.COUNT_NODES)[0][0] * _NODE_BYTES
 
     @contextmanager
-    def writing(self, afterwards: Callable[[Mapping[str, Any]], None] | None = None) -> Iterator[Change]:
-        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place."""
-        change = self._begin()
+    def writing(
+        self, afterwards: Callable[[Mapping[str, Any]], None] | None = None, *, ahead: Sequence[Command] = ()
+    ) -> Iterator[Change]:
+        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place.
+
+        What will be asked for anyway can be asked `ahead`, in one go with taking the place.
+        """
+        change = self._begin(ahead)
         try:
             yield change
             change.commit(leave=afterwards is None)
@@ -64,43 +75,64 @@ class Graph:
             if not change.left:
                 self.link.send_all([change.leave_command()])
 
-    def _begin(self) -> Change:
+    def _begin(self, ahead: Sequence[Command]) -> Change:
         token = secrets.token_hex(8)
         take = ("SET", f"{self.name}:writer", token, "NX", "PX", _LEASE_MILLISECONDS)
-        look = ("GRAPH.RO_QUERY", self.name, cypher.META, "--compact")
+        reads = [question(self.name, cypher.META, {}), *ahead]
+        try:
+            taken, *replies = self.link.send_all([take, *reads])
+            if not taken:
+                self._wait_for_place(take)
+                replies = self.link.read_all(reads)
+        except StoreAway:
+            raise
+        except BaseException:
+            self.link.send_all([leave_command(self.name, token)])
+            raise
+        self.seen = rows_of(replies[0])[0][0]
+        return Change(self, token, self.seen, dict(zip(ahead, replies[1:], strict=True)))
+
+    def _wait_for_place(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        for attempt in range(10**9):
-            taken, reply = self.link.send_all([take, look])
-            if taken:
-                return Change(self, token, rows_of(reply)[0][0])
+        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+            time.sleep(pause)
+            if self.link.write(*take):
+                return
             if time.monotonic() > deadline:
                 raise StoreBusy(
                     f"another process has been writing to this workspace for {_PATIENCE_SECONDS:g} s.",
                     hint="Try again.",
                 )
-            time.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
-        raise AssertionError("unreachable")
 
 
 class Change:
     """What one transaction reads and will change. Reads do not see what was only gathered yet."""
 
-    def __init__(self, graph: Graph, token: str, meta: Mapping[str, Any]) -> None:
+    def __init__(self, graph: Graph, token: str, meta: Mapping[str, Any], told: Mapping[Command, Any]) -> None:
         self.meta = dict(meta)
         self._graph, self._token = graph, token
+        self._told = told
         self._steps: list[tuple[str, list[Any]]] = []
+        self._beside: list[Command] = []
         self._set: dict[str, Any] = {}
         self._keys: int = self.meta["keys"]
         self._renewed = time.monotonic()
         self.left = False
 
     def ask(self, query: str, **values: Any) -> list[Row]:
-        self._renew()
-        return self._graph.ask(query, **values)
+        return self.ask_all((query, values))[0]
 
     def ask_all(self, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
-        self._renew()
-        return self._graph.ask_all(*queries)
+        return [rows_of(reply) for reply in self.read_all([question(self._graph.name, *each) for each in queries])]
+
+    def read_all(self, commands: Sequence[Command]) -> list[Any]:
+        """Answers to commands that change nothing; what was asked ahead is known, for nobody else writes meanwhile."""
+        told = {command: self._told[command] for command in commands if command in self._told}
+        missing = [command for command in commands if command not in told]
+        if missing:
+            self._renew()
+            told |= zip(missing, self._graph.link.read_all(missing), strict=True)
+        return [told[command] for command in commands]
 
     def new_key(self) -> int:
         """Numbers that never come back, in the order of commits."""
@@ -117,6 +149,10 @@ class Change:
         else:
             self._steps.append((step, wanted))
 
+    def beside(self, commands: Iterable[Command]) -> None:
+        """Commands that go out with the query, and are done whatever becomes of it."""
+        self._beside += commands
+
     def set_meta(self, **values: Any) -> None:
         self.meta |= values
         self._set |= values
@@ -127,19 +163,25 @@ class Change:
             return
         values: dict[str, Any] = {f"rows{n}": rows for n, (_, rows) in enumerate(self._steps)}
         values |= {"revision": self.meta["revision"], "meta": {**self._set, "keys": self._keys}}
-        query = cypher.all_at_once([step for step, _ in self._steps])
-        commands = [change_command(self._graph.name, query, values)]
+        query = cypher.all_at_once([cypher.spelled(step, rows) for step, rows in self._steps])
+        commands = [change_command(self._graph.name, query, values), *self._beside]
         reply, *_ = self._graph.link.send_all([*commands, self.leave_command()] if leave else commands)
         self.left = leave
         if not rows_of(reply):
             raise StoreBusy(
                 "another process wrote to this workspace meanwhile; nothing was changed.", hint="Try again."
             )
+        self._graph.seen = {**self.meta, "keys": self._keys, "revision": self.meta["revision"] + 1}
 
-    def leave_command(self) -> tuple[Any, ...]:
-        return "EVAL", _LEAVE, 1, f"{self._graph.name}:writer", self._token
+    def leave_command(self) -> Command:
+        return leave_command(self._graph.name, self._token)
 
     def _renew(self) -> None:
         if time.monotonic() - self._renewed > _RENEW_SECONDS:
             self._graph.link.write("PEXPIRE", f"{self._graph.name}:writer", _LEASE_MILLISECONDS)
             self._renewed = time.monotonic()
+
+
+def leave_command(graph: str, token: str) -> Command:
+    """Free the place, if it is still this writer's."""
+    return "EVAL", _LEAVE, 1, f"{graph}:writer", token

@@ -1,23 +1,27 @@
 """The vectors of a workspace for search: a Redis vector set beside the graph, which can be made again from it.
 
-The `Embedding` nodes are the truth and come and go with their transaction. A writer adds what is new to the
-set before it gives up its place, and notes how far it came. A search takes what the set does not have yet
-straight from the nodes, and every score is computed from them, so the set only has to know who is near.
+The `Embedding` nodes are the truth and come and go with their transaction. The set follows: who writes a memory
+adds what the writers before left behind, in one go with its own query, and notes how far it came; who writes many
+catches up at once. A search takes what the set does not have yet straight from the nodes, and every score is
+computed from them, so the set only has to know who is near.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.link import Command
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.wire import Row, rows_of
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+Read = Callable[[Sequence[Command]], list[Any]]
 _EXACT_BELOW = 2000  # so few are looked at one by one
 _EFFORT = 400
 _BATCH = 500
@@ -29,37 +33,67 @@ class VectorSet:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._generation, self._come, self._size = 0, 0, 0  # as they were when last looked at
 
-    def nearest(self, generation: int, query: bytes, count: int) -> tuple[list[int], bool]:
+    def nearest_asked(self, generation: int, query: bytes, count: int) -> list[Command]:
+        """What `nearest` must know."""
+        name, _ = self._names(generation)
+        asked = [*self._behind_asked(generation), ("VCARD", name)]
+        return [*asked, _similar(name, query, count, self._size)] if any(query) else asked
+
+    def nearest(
+        self, generation: int, query: bytes, count: int, told: Sequence[Any] | None = None
+    ) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        import numpy as np
-
-        name, mark = self._names(generation)
-        size, indexed = self._graph.link.send_all([("VCARD", name), ("GET", mark)])
-        tail = [key for key, _ in self._graph.ask(cypher.EMBEDDINGS_AFTER, after=int(indexed or 0), limit=_TAIL)]
+        if told is None:
+            told = self._graph.link.read_all(self.nearest_asked(generation, query, count))
+        tail = [key for key, _ in self._behind(generation, told[:2], self._graph.link.read_all)]
+        looked, size = self._size, told[2] or 0
+        self._size = size
         if not size or not any(query):
             return tail, True
-        floats = np.frombuffer(query, np.int8).astype(np.float32).tobytes()
-        command: list[Any] = ["VSIM", name, "FP32", floats, "COUNT", count]
-        command += ["TRUTH"] if size <= _EXACT_BELOW else ["EF", max(_EFFORT, count)]
-        found = [int(key) for key in self._graph.link.read(*command)]
-        return [*found, *tail], size <= count
+        found = told[3]
+        if _effort(looked, count) != _effort(size, count):
+            found = self._graph.link.read(*_similar(self._names(generation)[0], query, count, size))
+        return [*map(int, found), *tail], size <= count
+
+    def follow_asked(self) -> list[Command]:
+        """What `follow` will have to know."""
+        return self._behind_asked(self._generation)
+
+    def follow(self, tx: Change) -> None:
+        """What the writers before left behind goes into the set in one go with this one's query."""
+        generation = tx.meta["generation"]
+        rows = self._behind(generation, tx.read_all(self._behind_asked(generation)), tx.read_all)
+        tx.beside(self._adding(generation, rows[:_BATCH]))
 
     def catch_up(self, generation: int) -> None:
         """Add what was written since the last time; the caller holds the writer's place, or repairs."""
+        read = self._graph.link.read_all
+        while rows := self._behind(generation, read(self._behind_asked(generation)), read)[:_BATCH]:
+            self._graph.link.send_all(self._adding(generation, rows))
+
+    def _behind_asked(self, generation: int) -> list[Command]:
+        if generation != self._generation:
+            self._generation, self._come, self._size = generation, 0, 0
+        lacking = self._graph.question(cypher.EMBEDDINGS_AFTER, after=self._come, limit=_TAIL)
+        return [("GET", self._names(generation)[1]), lacking]
+
+    def _behind(self, generation: int, told: Sequence[Any], read: Read) -> list[Row]:
+        """The vectors that the set does not have, oldest first."""
+        come, looked = int(told[0] or 0), self._come
+        self._come = come
+        if come < looked:  # it was made anew
+            told = read(self._behind_asked(generation))
+        return [row for row in rows_of(told[1]) if row[0] > come]
+
+    def _adding(self, generation: int, rows: Sequence[Row]) -> list[Command]:
         import numpy as np
 
         name, mark = self._names(generation)
-        while True:
-            indexed = int(self._graph.link.read("GET", mark) or 0)
-            rows = self._graph.ask(cypher.EMBEDDINGS_AFTER, after=indexed, limit=_BATCH)
-            if not rows:
-                return
-            vectors = [(key, np.frombuffer(base64.b64decode(data), np.int8).astype(np.float32)) for key, data in rows]
-            add = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
-            self._graph.link.send_all([*add, ("SET", mark, rows[-1][0])])
-            if len(rows) < _BATCH:
-                return
+        vectors = ((key, np.frombuffer(base64.b64decode(data), np.int8).astype(np.float32)) for key, data in rows)
+        add: list[Command] = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
+        return [*add, ("SET", mark, rows[-1][0])] if add else []
 
     def remove(self, generation: int, keys: Sequence[int]) -> None:
         name, _ = self._names(generation)
@@ -76,10 +110,25 @@ class VectorSet:
         return int(self._graph.link.read("MEMORY", "USAGE", name, "SAMPLES", 5) or 0)
 
     def count(self, generation: int) -> int:
-        return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0)
+        """How many a search can meet: in the set, and behind it."""
+        name, mark = self._names(generation)
+        size, come = self._graph.link.read_all([("VCARD", name), ("GET", mark)])
+        ((behind,),) = self._graph.ask(cypher.COUNT_EMBEDDINGS_AFTER, after=int(come or 0))
+        return int(size or 0) + int(behind)
 
     def _names(self, generation: int) -> tuple[str, str]:
         return f"{self._graph.name}:vectors:{generation}", f"{self._graph.name}:indexed:{generation}"
+
+
+def _effort(size: int, count: int) -> tuple[Any, ...]:
+    return ("TRUTH",) if 0 < size <= _EXACT_BELOW else ("EF", max(_EFFORT, count))
+
+
+def _similar(name: str, query: bytes, count: int, size: int) -> Command:
+    import numpy as np
+
+    floats = np.frombuffer(query, np.int8).astype(np.float32).tobytes()
+    return ("VSIM", name, "FP32", floats, "COUNT", count, *_effort(size, count))
 
 
 def cosines(query: bytes, rows: Iterable[Sequence[Any]]) -> dict[int, float]:
