@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
-from memsweep.store.falkor import cypher
+from memsweep.store.falkor import cypher, vectors
 from memsweep.store.falkor.transaction import Graph
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
@@ -120,3 +121,28 @@ def test_a_step_spells_out_what_its_rows_have() -> None:
     assert (
         cypher.spelled("MATCH (n {ref: toString(row)}) DELETE n", [1, 2]) == "MATCH (n {ref: toString(row)}) DELETE n"
     )
+
+
+def test_what_another_process_writes_to_falkor_is_found_by_one_that_has_searched_before(app: App, home: Home) -> None:
+    app.memory().add("the lamp of room 1 is broken")
+    app.memory().search("lamp")
+    other = make_app(load_settings(home.variables))
+    for number in (2, 3):
+        other.memory().add(f"the lamp of room {number} is broken")
+        hits = app.memory().search(f"lamp of room {number}").hits
+        assert hits[0].passage.text == f"the lamp of room {number} is broken"
+        assert "meaning" in hits[0].why
+    other.close()
+
+
+def test_a_vector_set_of_falkor_that_is_far_behind_catches_up_with_all(
+    app: App, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_TAIL", 3)
+    monkeypatch.setattr(vectors, "_BATCH", 2)
+    for number in range(11):
+        app.memory().add(f"the lamp of room {number} is broken")
+    keeper = app.engine.open("default").keeper
+    keeper._vectors.forget(0)  # type: ignore[attr-defined]
+    keeper.repair("vector_files", [], actor="test", now=datetime.now(UTC))
+    assert vectors_of(app) == (11, 11)

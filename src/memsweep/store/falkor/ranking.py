@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.matching import score, weight_of
+from memsweep.store.falkor.matching import length_of, score, weight_of, word_of
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import Row
 from memsweep.store.falkor.words import MAX_WORDS, any_of, terms_of_word, words_of
@@ -63,11 +63,10 @@ class Ranking:
 
     def scores(self, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
         """How well each chunk answers, by key; `texts` are their terms."""
-        terms = {key: text.split(" ") for key, text in texts.items()}
-        usual = sum(map(len, terms.values())) / max(1, len(terms))
+        usual = sum(map(length_of, texts.values())) / max(1, len(texts))
         total = max(self._counted_at, *words.values()) if words else 0
-        weights = [(weight_of(total, having), terms_of_word(word)) for word, having in words.items()]
-        return {key: score(found, len(found) / usual, weights) for key, found in terms.items()}
+        weights = [word_of(weight_of(total, having), terms_of_word(word)) for word, having in words.items()]
+        return {key: score(text, length_of(text) / usual, weights) for key, text in texts.items()}
 
 
 def _askable(query: str) -> list[str]:

@@ -25,16 +25,16 @@ def candidates(
 ) -> list[Candidate]:
     """Three times there and back: what both ways must know, what they find, the vectors of what only words found."""
     where = _where(graph, filters)
-    words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, 2 * depth)
+    reach = depth + depth // 4  # of those that are near nearly all pass
+    words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, reach)
     matching = [_matching(words, where, 2 * depth)] if words else []
     *matches, live, embeddings = graph.ask_all(*matching, *_judging(keys, where))
     at: Places = {}
     by_words = _by_words(graph, ranking, words, where, depth, matches[0], at) if words else {}
     near = _near(vector, live, embeddings, at)
-    reach = 2 * depth
     while len(near) < depth and not all_of_them:
         reach *= 8
-        keys, all_of_them = vectors.nearest(graph.seen["generation"], vector, reach)
+        keys, all_of_them = _look_again(graph, vectors, vector, reach)
         live, embeddings = graph.ask_all(*_judging(keys, where))
         near = _near(vector, live, embeddings, at)
     near = dict(sorted(near.items(), key=lambda item: (-item[1], item[0]))[:depth])
@@ -66,14 +66,17 @@ def _first_look(
 ) -> tuple[dict[str, int], list[int], bool]:
     """The words to ask for, the keys of what is nearest, and whether those were all."""
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
-    generation = graph.seen["generation"]
-    asked = [graph.question(cypher.META), *counting, *vectors.nearest_asked(generation, vector, reach)]
-    meta, *told = graph.link.read_all(asked)
-    graph.seen = rows_of(meta)[0][0]
-    counts: list[Any] = told[: len(counting)]
-    near = told[len(counting) :] if graph.seen["generation"] == generation else None
-    words = ranking.words_for(query, [rows_of(reply) for reply in counts])
-    return words, *vectors.nearest(graph.seen["generation"], vector, reach, near)
+    look = vectors.look_near(graph.seen["generation"], vector, reach)
+    told = graph.look([*counting, *look.commands], steady=[*counting[:1], look.commands[1]])
+    words = ranking.words_for(query, [rows_of(reply) for reply in told[: len(counting)]])
+    if graph.seen["generation"] == look.generation:
+        return words, *vectors.nearest(look, told[len(counting) :], vector, reach)
+    return words, *_look_again(graph, vectors, vector, reach)
+
+
+def _look_again(graph: Graph, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:
+    look = vectors.look_near(graph.seen["generation"], vector, reach)
+    return vectors.nearest(look, graph.link.read_all(look.commands), vector, reach)
 
 
 def _matching(words: Mapping[str, int], where: Where, reach: int) -> Query:

@@ -50,7 +50,7 @@ class FalkorStore:
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         about = [self._graph.question(query, **values) for query, values in writing.about(new)]
-        with self._graph.writing(ahead=[*about, *self._vectors.follow_asked()]) as tx:
+        with self._graph.writing(ahead=[*about, *self._vectors.look().commands]) as tx:
             self._vectors.follow(tx)
             return writing.add(tx, new, model)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
 from typing import Any
@@ -25,7 +25,11 @@ _RENEW_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 _NODE_BYTES = 256
-_LEAVE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+# A place need not outlast the server, so neither its log nor a replica hears of it, and nothing waits for a disk.
+_TAKE = "redis.set_repl(redis.REPL_NONE) return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"
+_LEAVE = """
+    redis.set_repl(redis.REPL_NONE)
+    if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"""
 
 
 class Graph:
@@ -35,6 +39,7 @@ class Graph:
         self.link = link
         self.name = name
         self.seen: dict[str, Any] = {}  # what the workspace last said of itself
+        self._steady: tuple[int, dict[Command, Any]] = -1, {}  # answers that hold for a revision
 
     def question(self, query: str, **values: Any) -> Command:
         return question(self.name, query, values)
@@ -44,6 +49,24 @@ class Graph:
 
     def ask_all(self, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
         return self.link.ask_all(self.name, *queries)
+
+    def look(self, asked: Sequence[Command], steady: Collection[Command]) -> list[Any]:
+        """Answers, in one go with what the workspace says of itself.
+
+        What is `steady` changes only with the revision, and is not asked again while that is the same.
+        """
+        revision, known = self._steady
+        sent = [command for command in asked if command not in known]
+        meta, *replies = self.link.read_all([self.question(cypher.META), *sent])
+        self.seen = rows_of(meta)[0][0]
+        told = dict(zip(sent, replies, strict=True))
+        if self.seen["revision"] != revision:
+            outdated = [command for command in asked if command in known]
+            told |= zip(outdated, self.link.read_all(outdated) if outdated else (), strict=True)
+            known = {}
+        known = {command: reply for command, reply in {**known, **told}.items() if command in steady}
+        self._steady = self.seen["revision"], known
+        return [told[command] if command in told else known[command] for command in asked]
 
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""
@@ -77,7 +100,7 @@ class Graph:
 
     def _begin(self, ahead: Sequence[Command]) -> Change:
         token = secrets.token_hex(8)
-        take = ("SET", f"{self.name}:writer", token, "NX", "PX", _LEASE_MILLISECONDS)
+        take = ("EVAL", _TAKE, 1, f"{self.name}:writer", token, _LEASE_MILLISECONDS)
         reads = [question(self.name, cypher.META, {}), *ahead]
         try:
             taken, *replies = self.link.send_all([take, *reads])

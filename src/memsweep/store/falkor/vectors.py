@@ -8,9 +8,9 @@ computed from them, so the set only has to know who is near.
 
 from __future__ import annotations
 
-import base64
+from binascii import a2b_base64
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.link import Command
@@ -28,70 +28,78 @@ _BATCH = 500
 _TAIL = 5000
 
 
+class Look(NamedTuple):
+    """Commands about the set, and how it was thought to be when they were made."""
+
+    generation: int
+    come: int
+    size: int
+    commands: list[Command]
+
+
 class VectorSet:
     """The nearest chunks of one workspace by angle."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._generation, self._come, self._size = 0, 0, 0  # as they were when last looked at
+        self._seen = 0, 0, 0  # its generation, how far it had come, and its size, when last looked at
 
-    def nearest_asked(self, generation: int, query: bytes, count: int) -> list[Command]:
-        """What `nearest` must know."""
-        name, _ = self._names(generation)
-        asked = [*self._behind_asked(generation), ("VCARD", name)]
-        return [*asked, _similar(name, query, count, self._size)] if any(query) else asked
+    def look(self, generation: int | None = None) -> Look:
+        """How far the set has come, what it lacks, and its size; of the generation seen last, if none is given."""
+        seen, come, size = self._seen
+        if generation not in (None, seen):
+            seen, come, size = generation or 0, 0, 0
+        name, mark = self._names(seen)
+        return Look(seen, come, size, [("GET", mark), self._after(come), ("VCARD", name)])
 
-    def nearest(
-        self, generation: int, query: bytes, count: int, told: Sequence[Any] | None = None
-    ) -> tuple[list[int], bool]:
+    def look_near(self, generation: int, query: bytes, count: int) -> Look:
+        """The same, and what is nearest."""
+        look = self.look(generation)
+        if any(query):
+            look.commands.append(_similar(self._names(generation)[0], query, count, look.size))
+        return look
+
+    def nearest(self, look: Look, told: Sequence[Any], query: bytes, count: int) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        if told is None:
-            told = self._graph.link.read_all(self.nearest_asked(generation, query, count))
-        tail = [key for key, _ in self._behind(generation, told[:2], self._graph.link.read_all)]
-        looked, size = self._size, told[2] or 0
-        self._size = size
+        tail = [key for key, _ in self._behind(look, told, self._graph.link.read_all)]
+        size = told[2] or 0
         if not size or not any(query):
             return tail, True
         found = told[3]
-        if _effort(looked, count) != _effort(size, count):
-            found = self._graph.link.read(*_similar(self._names(generation)[0], query, count, size))
+        if _effort(look.size, count) != _effort(size, count):
+            found = self._graph.link.read(*_similar(self._names(look.generation)[0], query, count, size))
         return [*map(int, found), *tail], size <= count
-
-    def follow_asked(self) -> list[Command]:
-        """What `follow` will have to know."""
-        return self._behind_asked(self._generation)
 
     def follow(self, tx: Change) -> None:
         """What the writers before left behind goes into the set in one go with this one's query."""
-        generation = tx.meta["generation"]
-        rows = self._behind(generation, tx.read_all(self._behind_asked(generation)), tx.read_all)
-        tx.beside(self._adding(generation, rows[:_BATCH]))
+        look = self.look(tx.meta["generation"])
+        rows = self._behind(look, tx.read_all(look.commands), tx.read_all)
+        tx.beside(self._adding(look.generation, rows[:_BATCH]))
 
     def catch_up(self, generation: int) -> None:
         """Add what was written since the last time; the caller holds the writer's place, or repairs."""
         read = self._graph.link.read_all
-        while rows := self._behind(generation, read(self._behind_asked(generation)), read)[:_BATCH]:
-            self._graph.link.send_all(self._adding(generation, rows))
+        while rows := self._behind(look := self.look(generation), read(look.commands), read):
+            for at in range(0, len(rows), _BATCH):
+                self._graph.link.send_all(self._adding(generation, rows[at : at + _BATCH]))
 
-    def _behind_asked(self, generation: int) -> list[Command]:
-        if generation != self._generation:
-            self._generation, self._come, self._size = generation, 0, 0
-        lacking = self._graph.question(cypher.EMBEDDINGS_AFTER, after=self._come, limit=_TAIL)
-        return [("GET", self._names(generation)[1]), lacking]
+    def _after(self, come: int) -> Command:
+        return self._graph.question(cypher.EMBEDDINGS_AFTER, after=come, limit=_TAIL)
 
-    def _behind(self, generation: int, told: Sequence[Any], read: Read) -> list[Row]:
+    def _behind(self, look: Look, told: Sequence[Any], read: Read) -> list[Row]:
         """The vectors that the set does not have, oldest first."""
-        come, looked = int(told[0] or 0), self._come
-        self._come = come
-        if come < looked:  # it was made anew
-            told = read(self._behind_asked(generation))
-        return [row for row in rows_of(told[1]) if row[0] > come]
+        come, rows = int(told[0] or 0), rows_of(told[1])
+        if come < look.come or (come > look.come and len(rows) == _TAIL):  # it was made anew, or is far ahead
+            (lacking,) = read([self._after(come)])
+            rows = rows_of(lacking)
+        self._seen = look.generation, come, told[2] or 0
+        return [row for row in rows if row[0] > come]
 
     def _adding(self, generation: int, rows: Sequence[Row]) -> list[Command]:
         import numpy as np
 
         name, mark = self._names(generation)
-        vectors = ((key, np.frombuffer(base64.b64decode(data), np.int8).astype(np.float32)) for key, data in rows)
+        vectors = ((key, np.frombuffer(a2b_base64(data), np.int8).astype(np.float32)) for key, data in rows)
         add: list[Command] = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
         return [*add, ("SET", mark, rows[-1][0])] if add else []
 
@@ -135,7 +143,7 @@ def cosines(query: bytes, rows: Iterable[Sequence[Any]]) -> dict[int, float]:
     """The cosine of the query with each vector, by key; nothing has an angle with a vector of no length."""
     import numpy as np
 
-    pairs = [(key, base64.b64decode(data)) for key, data in rows]
+    pairs = [(key, a2b_base64(data)) for key, data in rows]
     pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
     if not pairs:
         return {}
