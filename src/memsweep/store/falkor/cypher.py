@@ -32,6 +32,20 @@ def all_at_once(steps: Sequence[str]) -> str:
     return "\n".join([head, *calls, f"{tail} SET w.revision = $revision + 1 RETURN 1"])
 
 
+def together(queries: Sequence[str]) -> str:
+    """Several reads as one query, which costs the server less: its one row holds the rows of each.
+
+    `$name` of the first is `$name_0` here. A query may end in an order and a limit, but not in a count.
+    """
+    calls = []
+    for n, query in enumerate(queries):
+        body, _, tail = re.sub(r"\$(\w+)", rf"$\1_{n}", query).rpartition("RETURN ")
+        columns, _, order = tail.partition(" ORDER BY ")
+        ordered = f"WITH * ORDER BY {order} " if order else ""
+        calls.append(f"CALL {{ {body.strip()} {ordered}RETURN collect([{columns}]) AS rows{n} }}")
+    return "\n".join([*calls, "RETURN " + ", ".join(f"rows{n}" for n in range(len(queries)))])
+
+
 def spelled(step: str, rows: Sequence[Any]) -> str:
     """The step with `{*row}` written out: a node made with its properties costs a tenth of one that gets them set."""
     for place in _SPREAD.findall(step):

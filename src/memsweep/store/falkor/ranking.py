@@ -8,15 +8,13 @@ chunks add up to about half of all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.matching import length_of, score, weight_of, word_of
 from memsweep.store.falkor.transaction import Graph
-from memsweep.store.falkor.wire import Row
+from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import MAX_WORDS, any_of, terms_of_word, words_of
 
-Query = tuple[str, dict[str, Any]]
 _COUNTED = 4 * MAX_WORDS
 _SMALL = 5000  # below this many chunks every word is used
 _POSTINGS_SHARE = 0.5

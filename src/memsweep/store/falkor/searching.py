@@ -12,11 +12,10 @@ from memsweep.store.falkor import cypher
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.vectors import VectorSet, cosines
-from memsweep.store.falkor.wire import Row, rows_of
+from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
 
 Where = tuple[str, dict[str, Any]]
-Query = tuple[str, dict[str, Any]]
 Places = dict[int, Place]
 
 
@@ -28,14 +27,14 @@ def candidates(
     reach = depth + depth // 4  # of those that are near nearly all pass
     words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, reach)
     matching = [_matching(words, where, 2 * depth)] if words else []
-    *matches, live, embeddings = graph.ask_all(*matching, *_judging(keys, where))
+    *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
     at: Places = {}
     by_words = _by_words(graph, ranking, words, where, depth, matches[0], at) if words else {}
     near = _near(vector, live, embeddings, at)
     while len(near) < depth and not all_of_them:
         reach *= 8
         keys, all_of_them = _look_again(graph, vectors, vector, reach)
-        live, embeddings = graph.ask_all(*_judging(keys, where))
+        live, embeddings = graph.ask_together(*_judging(keys, where))
         near = _near(vector, live, embeddings, at)
     near = dict(sorted(near.items(), key=lambda item: (-item[1], item[0]))[:depth])
     unscored = sorted(by_words.keys() - near.keys())
@@ -67,16 +66,19 @@ def _first_look(
     """The words to ask for, the keys of what is nearest, and whether those were all."""
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
     look = vectors.look_near(graph.seen["generation"], vector, reach)
-    told = graph.look([*counting, *look.commands], steady=[*counting[:1], look.commands[1]])
-    words = ranking.words_for(query, [rows_of(reply) for reply in told[: len(counting)]])
+    lacking = graph.question(look.lacking[0], **look.lacking[1])
+    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:1], lacking])
+    rows = [rows_of(reply) for reply in told[: len(counting) + 1]]
+    words = ranking.words_for(query, rows[:-1])
     if graph.seen["generation"] == look.generation:
-        return words, *vectors.nearest(look, told[len(counting) :], vector, reach)
+        return words, *vectors.nearest(look, rows[-1], told[len(rows) :], vector, reach)
     return words, *_look_again(graph, vectors, vector, reach)
 
 
 def _look_again(graph: Graph, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:
     look = vectors.look_near(graph.seen["generation"], vector, reach)
-    return vectors.nearest(look, graph.link.read_all(look.commands), vector, reach)
+    (lacking,) = graph.ask_all(look.lacking)
+    return vectors.nearest(look, lacking, graph.link.read_all(look.commands), vector, reach)
 
 
 def _matching(words: Mapping[str, int], where: Where, reach: int) -> Query:

@@ -49,8 +49,8 @@ class FalkorStore:
             return writing.touch_twin(tx, draft, content_hash, now)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        about = [self._graph.question(query, **values) for query, values in writing.about(new)]
-        with self._graph.writing(ahead=[*about, *self._vectors.look().commands]) as tx:
+        look = self._vectors.look()
+        with self._graph.writing(ahead=[*writing.about(new), look.lacking], reads=look.commands) as tx:
             self._vectors.follow(tx)
             return writing.add(tx, new, model)
 

@@ -18,7 +18,7 @@ from typing import Any
 from memsweep.errors import StoreAway, StoreBusy
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.link import Command, Link, change_command, question
-from memsweep.store.falkor.wire import Row, rows_of
+from memsweep.store.falkor.wire import Query, Row, rows_of, rows_of_each, with_values
 
 _LEASE_MILLISECONDS = 10_000
 _RENEW_SECONDS = 2.0
@@ -47,8 +47,16 @@ class Graph:
     def ask(self, query: str, **values: Any) -> list[Row]:
         return self.link.ask(query, self.name, **values)
 
-    def ask_all(self, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
+    def ask_all(self, *queries: Query) -> list[list[Row]]:
         return self.link.ask_all(self.name, *queries)
+
+    def ask_together(self, *queries: Query) -> list[list[Row]]:
+        """Several reads as one query: they see one moment."""
+        return rows_of_each(self.link.read(*self._as_one(queries)))
+
+    def _as_one(self, queries: Sequence[Query]) -> Command:
+        values = {f"{name}_{n}": value for n, (_, given) in enumerate(queries) for name, value in given.items()}
+        return question(self.name, cypher.together([query for query, _ in queries]), values)
 
     def look(self, asked: Sequence[Command], steady: Collection[Command]) -> list[Any]:
         """Answers, in one go with what the workspace says of itself.
@@ -82,13 +90,17 @@ class Graph:
 
     @contextmanager
     def writing(
-        self, afterwards: Callable[[Mapping[str, Any]], None] | None = None, *, ahead: Sequence[Command] = ()
+        self,
+        afterwards: Callable[[Mapping[str, Any]], None] | None = None,
+        *,
+        ahead: Sequence[Query] = (),
+        reads: Sequence[Command] = (),
     ) -> Iterator[Change]:
         """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place.
 
-        What will be asked for anyway can be asked `ahead`, in one go with taking the place.
+        What will be asked and read anyway can be asked `ahead`, in one go with taking the place.
         """
-        change = self._begin(ahead)
+        change = self._begin(ahead, reads)
         try:
             yield change
             change.commit(leave=afterwards is None)
@@ -98,22 +110,23 @@ class Graph:
             if not change.left:
                 self.link.send_all([change.leave_command()])
 
-    def _begin(self, ahead: Sequence[Command]) -> Change:
+    def _begin(self, ahead: Sequence[Query], reads: Sequence[Command]) -> Change:
         token = secrets.token_hex(8)
         take = ("EVAL", _TAKE, 1, f"{self.name}:writer", token, _LEASE_MILLISECONDS)
-        reads = [question(self.name, cypher.META, {}), *ahead]
+        asked = [self._as_one([(cypher.META, {}), *ahead]), *reads]
         try:
-            taken, *replies = self.link.send_all([take, *reads])
+            taken, *replies = self.link.send_all([take, *asked])
             if not taken:
                 self._wait_for_place(take)
-                replies = self.link.read_all(reads)
+                replies = self.link.read_all(asked)
         except StoreAway:
             raise
         except BaseException:
             self.link.send_all([leave_command(self.name, token)])
             raise
-        self.seen = rows_of(replies[0])[0][0]
-        return Change(self, token, self.seen, dict(zip(ahead, replies[1:], strict=True)))
+        ((self.seen,),), *rows = rows_of_each(replies[0])
+        told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
+        return Change(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
 
     def _wait_for_place(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -131,10 +144,17 @@ class Graph:
 class Change:
     """What one transaction reads and will change. Reads do not see what was only gathered yet."""
 
-    def __init__(self, graph: Graph, token: str, meta: Mapping[str, Any], told: Mapping[Command, Any]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        token: str,
+        meta: Mapping[str, Any],
+        told: Mapping[str, list[Row]],
+        replies: Mapping[Command, Any],
+    ) -> None:
         self.meta = dict(meta)
         self._graph, self._token = graph, token
-        self._told = told
+        self._told, self._replies = told, replies
         self._steps: list[tuple[str, list[Any]]] = []
         self._beside: list[Command] = []
         self._set: dict[str, Any] = {}
@@ -145,17 +165,17 @@ class Change:
     def ask(self, query: str, **values: Any) -> list[Row]:
         return self.ask_all((query, values))[0]
 
-    def ask_all(self, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
-        return [rows_of(reply) for reply in self.read_all([question(self._graph.name, *each) for each in queries])]
-
-    def read_all(self, commands: Sequence[Command]) -> list[Any]:
-        """Answers to commands that change nothing; what was asked ahead is known, for nobody else writes meanwhile."""
-        told = {command: self._told[command] for command in commands if command in self._told}
-        missing = [command for command in commands if command not in told]
+    def ask_all(self, *queries: Query) -> list[list[Row]]:
+        """What was asked ahead is known, for nobody else writes meanwhile."""
+        texts = [with_values(*each) if self._told else "" for each in queries]
+        missing = [each for each, text in zip(queries, texts, strict=True) if text not in self._told]
         if missing:
             self._renew()
-            told |= zip(missing, self._graph.link.read_all(missing), strict=True)
-        return [told[command] for command in commands]
+        fresh = iter(self._graph.ask_all(*missing) if missing else ())
+        return [self._told[text] if text in self._told else next(fresh) for text in texts]
+
+    def read(self, *command: Any) -> Any:
+        return self._replies[command] if command in self._replies else self._graph.link.read(*command)
 
     def new_key(self) -> int:
         """Numbers that never come back, in the order of commits."""

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.link import Command
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.falkor.wire import Row, rows_of
+from memsweep.store.falkor.wire import Query, Row
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-Read = Callable[[Sequence[Command]], list[Any]]
+Ask = Callable[..., list[Row]]
 _EXACT_BELOW = 2000  # so few are looked at one by one
 _EFFORT = 400
 _BATCH = 500
@@ -29,11 +29,12 @@ _TAIL = 5000
 
 
 class Look(NamedTuple):
-    """Commands about the set, and how it was thought to be when they were made."""
+    """What to ask about the set, and how it was thought to be when that was decided."""
 
     generation: int
     come: int
     size: int
+    lacking: Query
     commands: list[Command]
 
 
@@ -45,27 +46,28 @@ class VectorSet:
         self._seen = 0, 0, 0  # its generation, how far it had come, and its size, when last looked at
 
     def look(self, generation: int | None = None) -> Look:
-        """How far the set has come, what it lacks, and its size; of the generation seen last, if none is given."""
+        """What it lacks, and how far it has come; of the generation seen last, if none is given."""
         seen, come, size = self._seen
         if generation not in (None, seen):
             seen, come, size = generation or 0, 0, 0
-        name, mark = self._names(seen)
-        return Look(seen, come, size, [("GET", mark), self._after(come), ("VCARD", name)])
+        return Look(seen, come, size, _after(come), [("GET", self._names(seen)[1])])
 
     def look_near(self, generation: int, query: bytes, count: int) -> Look:
-        """The same, and what is nearest."""
-        look = self.look(generation)
-        if any(query):
-            look.commands.append(_similar(self._names(generation)[0], query, count, look.size))
-        return look
+        """The same, its size, and what is nearest."""
+        look, name = self.look(generation), self._names(generation)[0]
+        near = [_similar(name, query, count, look.size)] if any(query) else []
+        return look._replace(commands=[*look.commands, ("VCARD", name), *near])
 
-    def nearest(self, look: Look, told: Sequence[Any], query: bytes, count: int) -> tuple[list[int], bool]:
+    def nearest(
+        self, look: Look, lacking: Sequence[Row], told: Sequence[Any], query: bytes, count: int
+    ) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        tail = [key for key, _ in self._behind(look, told, self._graph.link.read_all)]
-        size = told[2] or 0
-        if not size or not any(query):
+        mark, size, *near = told
+        tail = [key for key, _ in self._behind(look, lacking, mark, self._graph.ask)]
+        self._seen = *self._seen[:2], size or 0
+        if not size or not near:
             return tail, True
-        found = told[3]
+        found = near[0]
         if _effort(look.size, count) != _effort(size, count):
             found = self._graph.link.read(*_similar(self._names(look.generation)[0], query, count, size))
         return [*map(int, found), *tail], size <= count
@@ -73,27 +75,29 @@ class VectorSet:
     def follow(self, tx: Change) -> None:
         """What the writers before left behind goes into the set in one go with this one's query."""
         look = self.look(tx.meta["generation"])
-        rows = self._behind(look, tx.read_all(look.commands), tx.read_all)
+        (lacking,) = tx.ask_all(look.lacking)
+        rows = self._behind(look, lacking, tx.read(*look.commands[0]), tx.ask)
         tx.beside(self._adding(look.generation, rows[:_BATCH]))
 
     def catch_up(self, generation: int) -> None:
         """Add what was written since the last time; the caller holds the writer's place, or repairs."""
-        read = self._graph.link.read_all
-        while rows := self._behind(look := self.look(generation), read(look.commands), read):
+        while True:
+            look = self.look(generation)
+            (lacking,) = self._graph.ask_all(look.lacking)
+            rows = self._behind(look, lacking, self._graph.link.read(*look.commands[0]), self._graph.ask)
+            if not rows:
+                return
             for at in range(0, len(rows), _BATCH):
                 self._graph.link.send_all(self._adding(generation, rows[at : at + _BATCH]))
 
-    def _after(self, come: int) -> Command:
-        return self._graph.question(cypher.EMBEDDINGS_AFTER, after=come, limit=_TAIL)
-
-    def _behind(self, look: Look, told: Sequence[Any], read: Read) -> list[Row]:
+    def _behind(self, look: Look, lacking: Sequence[Row], mark: bytes | None, ask: Ask) -> list[Row]:
         """The vectors that the set does not have, oldest first."""
-        come, rows = int(told[0] or 0), rows_of(told[1])
-        if come < look.come or (come > look.come and len(rows) == _TAIL):  # it was made anew, or is far ahead
-            (lacking,) = read([self._after(come)])
-            rows = rows_of(lacking)
-        self._seen = look.generation, come, told[2] or 0
-        return [row for row in rows if row[0] > come]
+        come = int(mark or 0)
+        if come < look.come or (come > look.come and len(lacking) == _TAIL):  # it was made anew, or is far ahead
+            query, values = _after(come)
+            lacking = ask(query, **values)
+        self._seen = look.generation, come, look.size
+        return [row for row in lacking if row[0] > come]
 
     def _adding(self, generation: int, rows: Sequence[Row]) -> list[Command]:
         import numpy as np
@@ -126,6 +130,10 @@ class VectorSet:
 
     def _names(self, generation: int) -> tuple[str, str]:
         return f"{self._graph.name}:vectors:{generation}", f"{self._graph.name}:indexed:{generation}"
+
+
+def _after(come: int) -> Query:
+    return cypher.EMBEDDINGS_AFTER, {"after": come, "limit": _TAIL}
 
 
 def _effort(size: int, count: int) -> tuple[Any, ...]:

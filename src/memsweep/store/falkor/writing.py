@@ -16,10 +16,9 @@ from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, keys_of
 from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.falkor.wire import Query, to_json
 from memsweep.store.falkor.words import terms_of
 
-Query = tuple[str, dict[str, Any]]
 _TWIN = ("key", "id", "tags", "metadata", "thread", "text", "last_seen_at", "created_at", "expires_at", "pinned")
 
 
