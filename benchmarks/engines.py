@@ -50,18 +50,27 @@ def timed(act: Callable[[], object]) -> float:
     return time.perf_counter() - begin
 
 
-def measure(apps: Sequence[App], source: Path) -> list[Times]:
+def costs(act: Callable[[str], object], given: str) -> tuple[float, float]:
+    """Seconds, and those of processor time of this process."""
+    before = time.process_time()
+    seconds = timed(lambda: act(given))
+    return seconds, time.process_time() - before
+
+
+def measure(apps: Sequence[App], source: Path, server: Server) -> list[Times]:
     """Turn by turn, so that whatever else the machine does disturbs both engines alike."""
     memories = [app.memory("bench") for app in apps]
     for memory in memories:
         memory.search("warm up")
     queries = [" ".join(text.split()[:8]) for text in texts(SEARCHES, 1)]
-    adds = [[timed(lambda m=m, text=text: m.add(text)) for m in memories] for text in texts(ADDS, 2)]  # type: ignore[misc]
-    searches = [[timed(lambda m=m, query=query: m.search(query)) for m in memories] for query in queries]  # type: ignore[misc]
-    found: list[Times] = [
-        {"add": statistics.median(add), "search": statistics.median(search)}
-        for add, search in zip(zip(*adds, strict=True), zip(*searches, strict=True), strict=True)
-    ]
+    found: list[Times] = [{} for _ in apps]
+    for name, given in (("add", texts(ADDS, 2)), ("search", queries)):
+        before = server.cpu_seconds()
+        spent = [[costs(getattr(memory, name), each) for memory in memories] for each in given]
+        served = server.cpu_seconds() - before
+        for times, mine, more in zip(found, zip(*spent, strict=True), (0.0, served), strict=True):
+            times[name] = statistics.median(seconds for seconds, _ in mine)
+            times[f"{name}, ms of CPU"] = 1000 * (sum(cpu for _, cpu in mine) + more) / len(given)
     works = [_indexing(app, source) | _collecting(app) for app in apps]
     for name in works[0]:
         for times, work in zip(found, works, strict=True):
@@ -160,7 +169,7 @@ def compare(home: Path, server: Server, chunks: int, source: Path) -> tuple[Time
     sizes["bytes a memory"] = (server.used_bytes() - empty) / chunks
     apps = [app_of(home, url) for url in ("", server.url)]
     sizes["of them in the vector set"] = apps[1].memory("bench").stats().vector_bytes / chunks
-    sqlite, falkor = measure(apps, source)
+    sqlite, falkor = measure(apps, source, server)
     for app in apps:
         app.close()
     for times, url in ((sqlite, ""), (falkor, server.url)):

@@ -54,7 +54,9 @@ class Server:
                 time.sleep(0.05)
 
     def cpu_seconds(self) -> float:
-        used = self.client().info("cpu")
+        """Processor time that the server has used."""
+        with self.client() as client:
+            used = client.info("cpu")
         return float(used["used_cpu_user"]) + float(used["used_cpu_sys"])
 
     def used_bytes(self) -> int:
@@ -62,9 +64,10 @@ class Server:
 
     def rewrite_log(self) -> None:
         """Into the form that a restart reads fastest; the server does so itself from time to time."""
-        self.client().execute_command("BGREWRITEAOF")
-        while self.client().info("persistence")["aof_rewrite_in_progress"]:
-            time.sleep(0.1)
+        with self.client() as client:
+            client.execute_command("BGREWRITEAOF")
+            while (told := client.info("persistence"))["aof_rewrite_in_progress"] or told["aof_rewrite_scheduled"]:
+                time.sleep(0.1)
 
     def stop(self) -> None:
         self._process.terminate()

@@ -128,7 +128,7 @@ class Link:
                     max_connections=_POOL,
                     **first.connection_pool.connection_kwargs,
                 )
-                client = redis.Redis(connection_pool=pool)
+                client = redis.Redis.from_pool(pool)  # which closes it too
                 first.close()
             self._require_module(client)
             return client
