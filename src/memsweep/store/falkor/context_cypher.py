@@ -18,9 +18,9 @@ TRASHED_IDS = """
     UNWIND $ids AS id MATCH (s:TrashedSegment {id: id}) WHERE s.project = $project RETURN DISTINCT s.id"""
 IDS_OF = "UNWIND $keys AS key MATCH (s:{label} {{ref: toString(key)}}) RETURN s.key, s.id"
 
-ADD_PROJECT = "CREATE (p:Project) SET p = row SET p.ref = toString(row.key)"
+ADD_PROJECT = "CREATE (:Project {*row})"
 SAVE_PROJECT = "MATCH (p:Project {ref: toString(row.key)}) SET p += row"
-ADD_SEGMENT = "CREATE (s:Segment) SET s = row SET s.ref = toString(row.key)"
+ADD_SEGMENT = "CREATE (:Segment {*row})"
 CHANGE_SEGMENT = "MATCH (s:Segment {ref: toString(row.key)}) SET s += row.set"
 TRASH_SEGMENT = (
     "MATCH (s:Segment {ref: toString(row.key)}) REMOVE s:Segment SET s:TrashedSegment SET s.trash = row.trash"

@@ -44,7 +44,7 @@ class Names:
         self.load(names)
 
     def load(self, names: Iterable[str]) -> None:
-        wanted = sorted({name_key(name) for name in names} - self._by_name.keys())
+        wanted = [name for name in keys_of(names) if name not in self._by_name]
         if not wanted:
             return
         self._by_name |= {name: [] for name in wanted}
@@ -98,6 +98,11 @@ class Names:
     def _remember(self, entity: Known) -> None:
         self._known[entity.props["name_key"], entity.props["type_key"]] = entity
         self._by_name.setdefault(entity.props["name_key"], []).append(entity)
+
+
+def keys_of(names: Iterable[str]) -> list[str]:
+    """Names as the graph looks them up, each once."""
+    return sorted({name_key(name) for name in names})
 
 
 def _known(row: list[Any]) -> Known:
