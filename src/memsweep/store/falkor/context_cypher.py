@@ -38,6 +38,8 @@ RECOUNT = """
     OPTIONAL MATCH (h:Segment {project: row}) WHERE h.stash IS NOT NULL
     WITH row, p, active, tokens, count(h) AS stashed
     SET p.segments = active, p.tokens = toInteger(tokens), p.stashed = stashed"""
+# clearing
+UNPINNED = "MATCH (s:Segment) WHERE NOT s.pinned RETURN s.key, s.project"
 DYING_SEGMENTS = "UNWIND $receipts AS receipt MATCH (s:TrashedSegment {trash: receipt}) RETURN s.key"
 FREE_SEGMENT = "MATCH (s:TrashedSegment {ref: toString(row)}) DELETE s"
 

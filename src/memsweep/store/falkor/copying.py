@@ -42,7 +42,8 @@ def dump(asked: Graph | Change) -> Rows:
     rows["mention"] = [_named(("chunk", "entity", "trash"), row) for row in asked.ask(care_cypher.MENTIONS)]
     rows["relation_source"] = [_named(("relation", "memory"), row) for row in asked.ask(care_cypher.STATEMENTS)]
     for label, table in _SIMPLE.items():
-        rows[table] = [rowing.to_row(table, node) for node in _nodes(asked, label)]
+        nodes = sorted(_nodes(asked, label), key=lambda node: node.get("place", 0))
+        rows[table] = [rowing.to_row(table, node) for node in nodes]
     for tomb in _nodes(asked, "Tombstone"):
         rows["tombstone"].append({**tomb, "hash": bytes.fromhex(tomb["hash"])})
     for seen in _nodes(asked, "NameSeen"):
@@ -105,7 +106,7 @@ class _Loader:
         self._add_either("Entity", [rowing.to_node("entity", row) for row in rows["entity"]])
         self._code()
         for label, table in _SIMPLE.items():
-            self._add(label, [rowing.to_node(table, row) for row in rows[table]])
+            self._add(label, [_placed(table, n, rowing.to_node(table, row)) for n, row in enumerate(rows[table])])
         self._add("Tombstone", [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]])
         self._add("NameSeen", [{**row, "chunks": json.loads(row["chunks"])} for row in rows["name_seen"]])
         self._add_either("Segment", [rowing.segment_node(row) for row in rows["segment"]])
@@ -170,6 +171,11 @@ class _Loader:
 
 def _owned(row: Row) -> Row:
     return {"memory": row["memory"], "key": row["id"], "position": row["position"]}
+
+
+def _placed(table: str, place: int, node: Row) -> Row:
+    """Moves are undone in the order in which they stand."""
+    return {**node, "place": place} if table == "merge_move" else node
 
 
 def _relation(row: Row) -> Row:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memsweep.model.plan import Totals
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import code_cypher, context_cypher, cypher, trash_cypher
+from memsweep.store.falkor import code_cypher, context_cypher, cypher, merging_cypher, trash_cypher
 from memsweep.store.falkor.applying import Doomed
 from memsweep.store.falkor.transaction import Change
 
@@ -41,6 +41,8 @@ def free(tx: Change, dying: Doomed, receipts: list[int], *, live: bool = False) 
         (code_cypher.DROP_EMBEDDING, dying.chunks),
         (trash_cypher.FREE_MEMORY, dying.memories),
         (trash_cypher.FREE_ENTITY, entities),
+        (merging_cypher.DROP_ALIASES_OF, entities),
+        (merging_cypher.DROP_MOVES, receipts),
     )
     for step, keys in steps:
         tx.do(step, sorted(keys))

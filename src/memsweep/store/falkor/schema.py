@@ -7,6 +7,8 @@
 (:Memory)-[:HAS_CHUNK {index}]->(:Chunk)-[:MENTIONS]->(:Entity)-[:RELATED_TO {key, relation, weight …}]->(:Entity)
 (:Memory)-[:STATES {relation}]->(:Entity)      a code file states the relation of that key, which begins there
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
+(:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
+(:MergeMove {receipt, place, kind …})          what a merge moved, in this order
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:Thread) ON (n.id, n.ref)",
         "CREATE INDEX FOR (n:NameSeen) ON (n.name_key)",
         "CREATE INDEX FOR (n:CodeRoot) ON (n.path)",
+        "CREATE INDEX FOR (n:Alias) ON (n.name_key, n.entity, n.receipt)",
         "CREATE INDEX FOR (n:MergeMove) ON (n.receipt)",
         "CREATE INDEX FOR (n:CodeScope) ON (n.ref, n.root)",
         "CREATE INDEX FOR (n:CodeSkip) ON (n.root)",

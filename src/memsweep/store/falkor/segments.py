@@ -288,6 +288,14 @@ def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
     return len(back) + len(stashed), clashes
 
 
+def clear(tx: Change, receipt: int) -> int:
+    """Everything of every window to the trash but pins; how many."""
+    rows = tx.ask(context_cypher.UNPINNED)
+    tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": receipt} for key, _ in rows])
+    tx.do(context_cypher.RECOUNT, sorted({project for _, project in rows}))
+    return len(rows)
+
+
 def _strategy(project_id: str) -> str:
     return f"{plans.CONTEXT}{project_id}"
 
