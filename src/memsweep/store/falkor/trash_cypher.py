@@ -102,7 +102,9 @@ SHOWN = {
 }
 
 # purging
-OLD_RECEIPTS = "MATCH (r:Receipt) WHERE r.purged_at IS NULL AND r.created_at <= $before RETURN r.key, r.id, r.plan"
+OLD_RECEIPTS = """
+    MATCH (r:Receipt) WHERE r.purged_at IS NULL AND r.created_at <= $before
+    RETURN r.key, r.id, r.plan ORDER BY r.key"""
 DYING_MEMORIES = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key, n.thread, n.root"
 DYING_CHUNKS = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 DYING_ENTITIES = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
