@@ -44,8 +44,22 @@ def nodes(rows: Table, roots: Mapping[int, str]) -> dict[str, list[Row]]:
         move["place"] = place
     made["Tombstone"] = [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]]
     made["NameSeen"] = [{**row, "chunks": json.loads(row["chunks"])} for row in rows["name_seen"]]
-    _either(made, "Segment", [rowing.segment_node(row) for row in rows["segment"]])
+    _windows(made, rows)
     return made
+
+
+def _windows(made: dict[str, list[Row]], rows: Table) -> None:
+    """Segments with what finds them; messages are numbered in every window."""
+    messages: dict[int, int] = defaultdict(int)
+    segments = []
+    for row in sorted(rows["segment"], key=lambda row: (row["project"], row["place"])):
+        is_message = row["type"] == "message"
+        segments.append(rowing.segment_node(row, messages[row["project"]] if is_message else None))
+        messages[row["project"]] += is_message
+    _either(made, "Segment", segments)
+    made["SegmentLink"] = [link for segment in segments for link in rowing.segment_links(segment)]
+    for project in made["Project"]:
+        project |= {"messages": messages[project["key"]], "next_young": 0, "next_old": 0}
 
 
 def _last_places(chunks: Sequence[Row]) -> dict[int, int]:

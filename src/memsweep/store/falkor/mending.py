@@ -28,6 +28,7 @@ _NAMED_BY = {
     "NameSeen": ("name_key",),
     "PlanItem": ("plan", "position"),
     "MergeMove": ("receipt",),
+    "SegmentLink": ("target", "source"),
     "CodeSkip": ("root", "path"),
     "CodeRoot": ("path",),
     "Tombstone": ("hash",),

@@ -66,7 +66,9 @@ DROP_ALIASES_OF = "MATCH (a:Alias {entity: row}) DELETE a"
 
 # entities and what was moved
 SET_ENTITY = "MATCH (e:Entity {ref: toString(row.key)}) SET e += row.set"
-ADD_MOVE = "CREATE (m:MergeMove) SET m = row"
+ADD_MOVE = """
+    CREATE (:MergeMove {receipt: row.receipt, place: row.place, kind: row.kind, a: row.a, b: row.b, c: row.c,
+                        said: row.said})"""
 MOVES = "MATCH (m:MergeMove {receipt: $receipt}) RETURN m.kind, m.a, m.b, m.c, m.said ORDER BY m.place DESC"
 DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
 HOLDER = """

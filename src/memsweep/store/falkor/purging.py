@@ -69,6 +69,7 @@ def free_leftovers(tx: Change, dying: Doomed, rows: Iterable[list[int | str | No
 
 def free_segments(tx: Change, receipts: list[int]) -> int:
     keys = [key for (key,) in tx.ask(context_cypher.DYING_SEGMENTS, receipts=receipts)]
+    tx.do(context_cypher.FREE_LINKS, keys)
     tx.do(context_cypher.FREE_SEGMENT, keys)
     return len(keys)
 
