@@ -4,29 +4,40 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memsweep.store.falkor import care_cypher, rowing
+from memsweep.store.falkor import care_cypher, forming, rowing
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.rowing import Row, Rows
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.words import terms_of
 
 _BATCH = 500
-_SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
-           "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
 Progress = Callable[[int], None]
 
 
-def dump(asked: Graph | Change) -> Rows:
-    """Everything in the graph; the caller sees to it that it is of one moment."""
+class Roots(dict[str, int]):
+    """The numbers of the folders of code; a folder that is not known gets a number that nothing has."""
+
+    def __missing__(self, path: str) -> int:
+        self[path] = number = min(0, *self.values(), 0) - 1
+        return number
+
+
+class _Paths(dict[int, str]):
+    def __missing__(self, number: int) -> str:
+        return f"/lost folder {number}"
+
+
+def dump(asked: Graph | Change, roots: Roots | None = None) -> Rows:
+    """Everything in the graph; the caller sees to it that it is of one moment. `roots` get their numbers."""
+    roots = Roots() if roots is None else roots
     rows: Rows = defaultdict(list)
     rows["meta"] = _meta_rows(_nodes(asked, "Workspace")[0])
     for thread in _nodes(asked, "Thread"):
         rows["thread"].append({"id": thread["key"], "uid": thread["id"]})
-    roots = {root["path"]: root["key"] for root in _nodes(asked, "CodeRoot")}
+    roots |= {root["path"]: root["key"] for root in _nodes(asked, "CodeRoot")}
     _dump_code(asked, rows, roots)
     for memory in _either(asked, "Memory"):
         row, tags, file = rowing.memory_rows(memory, roots)
@@ -41,8 +52,9 @@ def dump(asked: Graph | Change) -> Rows:
             rows["relation"].append(rowing.to_row("relation", props) | {"subject": subject, "object": target})
     rows["mention"] = [_named(("chunk", "entity", "trash"), row) for row in asked.ask(care_cypher.MENTIONS)]
     rows["relation_source"] = [_named(("relation", "memory"), row) for row in asked.ask(care_cypher.STATEMENTS)]
-    for label, table in _SIMPLE.items():
-        rows[table] = [rowing.to_row(table, node) for node in _nodes(asked, label)]
+    for label, table in forming.SIMPLE.items():
+        nodes = sorted(_nodes(asked, label), key=lambda node: node.get("place", 0))
+        rows[table] = [rowing.to_row(table, node) for node in nodes]
     for tomb in _nodes(asked, "Tombstone"):
         rows["tombstone"].append({**tomb, "hash": bytes.fromhex(tomb["hash"])})
     for seen in _nodes(asked, "NameSeen"):
@@ -67,9 +79,9 @@ def _dump_code(asked: Graph | Change, rows: Rows, roots: Mapping[str, int]) -> N
 
 def load(graph: Graph, rows: Mapping[str, Sequence[Row]], progress: Progress = lambda done: None) -> None:
     """Fill a new graph that nobody knows yet."""
-    loader = _Loader(graph, rows, progress)
-    loader.nodes()
-    loader.edges()
+    loader = _Loader(graph, progress)
+    loader.nodes(rows)
+    loader.edges(rows)
     highest = max((row["id"] for table in rows.values() for row in table if "id" in row), default=0)
     meta = {rowing.META[row["key"]]: row["value"] for row in rows["meta"] if row["key"] in rowing.META}
     wanted = {name: value for name, value in meta.items() if name == "model"}
@@ -78,102 +90,36 @@ def load(graph: Graph, rows: Mapping[str, Sequence[Row]], progress: Progress = l
 
 
 class _Loader:
-    """Writes batch by batch; labels follow from what is in the trash."""
+    """Writes batch by batch."""
 
-    def __init__(self, graph: Graph, rows: Mapping[str, Sequence[Row]], progress: Progress) -> None:
-        self._graph, self._rows, self._progress = graph, rows, progress
+    def __init__(self, graph: Graph, progress: Progress) -> None:
+        self._graph, self._progress = graph, progress
         self._done = 0
-        self._roots = {root["id"]: root["path"] for root in rows["code_root"]}
-        self._trashed = {
-            table: {row["id"] for row in rows[table] if row["trash"] is not None}
-            for table in ("memory", "chunk", "entity", "segment")
-        }
 
-    def nodes(self) -> None:
-        rows = self._rows
-        last: dict[int, int] = defaultdict(lambda: -1)
-        for chunk in rows["chunk"]:
-            if chunk["stream"] is not None:
-                last[chunk["stream"]] = max(last[chunk["stream"]], chunk["stream_position"])
-        self._add("Thread", [{"key": t["id"], "id": t["uid"], "last": last[t["id"]]} for t in rows["thread"]])
-        files = {file["memory"]: file for file in rows["code_file"]}
-        memories = [rowing.memory_node(row, files.get(row["id"]), self._roots) for row in rows["memory"]]
-        self._add_either("Memory", memories)
-        chunks = [rowing.chunk_node(row, terms_of(row["text"], row["words"])) for row in rows["chunk"]]
-        self._add_either("Chunk", chunks)
-        self._add("Embedding", map(rowing.vector_node, sorted(rows["vector"], key=lambda row: row["chunk"])))
-        self._add_either("Entity", [rowing.to_node("entity", row) for row in rows["entity"]])
-        self._code()
-        for label, table in _SIMPLE.items():
-            self._add(label, [rowing.to_node(table, row) for row in rows[table]])
-        self._add("Tombstone", [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]])
-        self._add("NameSeen", [{**row, "chunks": json.loads(row["chunks"])} for row in rows["name_seen"]])
-        self._add_either("Segment", [rowing.segment_node(row) for row in rows["segment"]])
+    def nodes(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        roots = _Paths({root["id"]: root["path"] for root in rows["code_root"]})
+        for label, made in forming.nodes(rows, roots).items():
+            self._send(of(care_cypher.ADD_NODE, label=label), made)
 
-    def _code(self) -> None:
-        rows, roots = self._rows, self._roots
-        self._add(
-            "CodeRoot",
-            [{"key": r["id"], "path": r["path"], "total_files": r["total_files"]} for r in rows["code_root"]],
-        )
-        scopes = [{**row, "key": row["id"], "root": roots[row["root"]]} for row in rows["code_scope"]]
-        self._add("CodeScope", [{name: scope[name] for name in scope if name != "id"} for scope in scopes])
-        self._add("CodeSkip", [{**row, "root": roots[row["root"]]} for row in rows["code_skip"]])
+    def edges(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        """One query for each kind and pair of labels."""
+        groups: dict[str, list[Row]] = defaultdict(list)
+        for edge in forming.edges(rows):
+            groups[added(edge)].append(edge.row)
+        for step, group in groups.items():
+            self._send(step, group)
 
-    def edges(self) -> None:
-        owned = {"memory": ("memory", "Memory"), "chunk": ("id", "Chunk")}
-        self._join(care_cypher.ADD_HAS_CHUNK, self._rows["chunk"], owned, _owned)
-        ends = {"subject": ("subject", "Entity"), "object": ("object", "Entity")}
-        for kind, is_live in (("RELATED_TO", True), ("WAS_RELATED_TO", False)):
-            rows = [row for row in self._rows["relation"] if (row["trash"] is None) == is_live]
-            self._join(care_cypher.ADD_RELATION, rows, ends, _relation, kind=kind)
-        mention = {"chunk": ("chunk", "Chunk"), "entity": ("entity", "Entity")}
-        self._join(care_cypher.ADD_MENTION, self._rows["mention"], mention, dict)
-        subjects = {row["id"]: row["subject"] for row in self._rows["relation"]}
-        sources = [{**row, "subject": subjects[row["relation"]]} for row in self._rows["relation_source"]]
-        stated = {"memory": ("memory", "Memory"), "entity": ("subject", "Entity")}
-        self._join(care_cypher.ADD_STATEMENT, sources, stated, dict)
-
-    def _join(
-        self,
-        query: str,
-        rows: Iterable[Row],
-        ends: Mapping[str, tuple[str, str]],
-        form: Callable[[Row], Row],
-        **names: str,
-    ) -> None:
-        """Edges, one query for each pair of labels."""
-        groups: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-        for row in rows:
-            labels = tuple(self._label(label, row[column]) for column, label in ends.values())
-            groups[labels].append(form(row))
-        for labels, group in groups.items():
-            self._send(of(query, **dict(zip(ends, labels, strict=True)), **names), group)
-
-    def _label(self, label: str, key: int) -> str:
-        return f"Trashed{label}" if key in self._trashed[label.lower()] else label
-
-    def _add_either(self, label: str, nodes: Sequence[Row]) -> None:
-        self._add(label, [node for node in nodes if "trash" not in node])
-        self._add(f"Trashed{label}", [node for node in nodes if "trash" in node])
-
-    def _add(self, label: str, nodes: Iterable[Row]) -> None:
-        self._send(of(care_cypher.ADD_NODE, label=label), list(nodes))
-
-    def _send(self, query: str, rows: Sequence[Row]) -> None:
+    def _send(self, step: str, rows: Sequence[Row]) -> None:
         for start in range(0, len(rows), _BATCH):
             batch = rows[start : start + _BATCH]
-            self._graph.link.change(self._graph.name, query, rows=batch)
+            self._graph.link.change(self._graph.name, care_cypher.in_bulk(step), rows=batch)
             self._done += len(batch)
             self._progress(self._done)
 
 
-def _owned(row: Row) -> Row:
-    return {"memory": row["memory"], "key": row["id"], "position": row["position"]}
-
-
-def _relation(row: Row) -> Row:
-    return {"subject": row["subject"], "object": row["object"], "set": rowing.to_node("relation", row)}
+def added(edge: forming.Edge) -> str:
+    """The step that makes such an edge."""
+    return of(care_cypher.ADD_EDGE[edge.kind], begin=edge.labels[0], end=edge.labels[1])
 
 
 def _meta_rows(meta: Mapping[str, Any]) -> list[Row]:

@@ -96,5 +96,10 @@ def _value(kind: int, value: Any) -> Any:
     raise ValueError(f"a reply holds a value of kind {kind}, which no query of ours returns")
 
 
+def as_told(value: float) -> float:
+    """A number as the server tells it again: with fifteen digits."""
+    return float(f"{value:.15g}")
+
+
 def to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

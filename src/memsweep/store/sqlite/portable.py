@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.store.sqlite import rows_sql, sql
+from memsweep.store.sqlite import health, rows_sql, sql
 from memsweep.store.sqlite.connect import connect, immediate, make_file
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
@@ -23,8 +23,13 @@ def file_of(path: Path, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iter
     make_file(path)
     with contextlib.closing(connect(path, WORKSPACE_MIGRATIONS, lambda db: None)) as db:
         with immediate(db):
+            for index in rows_sql.UNIQUE_INDEXES:
+                db.execute(rows_sql.drop_index(index))
             for table in rows_sql.TABLES:
                 _write(db, table, rows.get(table, ()))
+            for index in rows_sql.UNIQUE_INDEXES:  # rows that are there twice are the doctor's
+                with contextlib.suppress(apsw.ConstraintError):
+                    db.execute(_definition(index))
             for statement in rows_sql.REBUILD_WORDS:
                 db.execute(statement)
         yield db
@@ -38,6 +43,11 @@ def workspace_of(db: apsw.Connection) -> dict[str, Any]:
     """What a file says of itself."""
     keys = ("workspace", "description", "created_at")
     return {key: found[0] for key in keys if (found := db.execute(sql.GET_META, (key,)).fetchone())}
+
+
+def _definition(index: str) -> str:
+    """What the migrations say of it."""
+    return next(thing.definition for (_, name), thing in health.expected_structure().items() if name == index)
 
 
 def _write(db: apsw.Connection, table: str, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -32,10 +32,15 @@ TABLES = (
     "segment",
     "segment_link",
 )
+UNIQUE_INDEXES = ("entity_by_name", "relation_by_ends")
 REBUILD_WORDS = (
     "insert into chunk_fts (chunk_fts) values ('rebuild')",
     "insert into segment_fts (segment_fts) values ('rebuild')",
 )
+
+
+def drop_index(name: str) -> str:
+    return f"drop index {name}"
 
 
 def insert(table: str, columns: Iterable[str]) -> str:
