@@ -1,4 +1,4 @@
-"""What the context collector costs: analysis and plan by size, and one more segment at any size, also on disk.
+"""What the context collector costs: analysis and plan by size, and one more segment at any size, wherever it is kept.
 
 python benchmarks/context.py [--json FILE] [--most N]
 
@@ -17,10 +17,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from common import Figure, at_most, show_figures, write_json
+from falkor_server import server_in
 from memsweep import open_memory
+from memsweep.app import make_app
 from memsweep.context import ContextHeap, ContextSegment, Focus, GCEngine, Limits
+from memsweep.settings import load_settings
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -78,21 +82,41 @@ def cost_of_one_more(count: int, tries: int = 500) -> dict[str, float]:
 def cost_of_one_more_on_disk(count: int, tries: int = 100) -> dict[str, float]:
     """The same in a durable window, in CPU time: how long the disk takes to sync a transaction is its own affair."""
     with tempfile.TemporaryDirectory(prefix="memsweep-bench-") as home, open_memory(home=home) as memory:
-        window = memory.window("bench")
-        window.configure(soft_tokens=1 << 50, hard_tokens=1 << 50)
-        segments = make_segments(count + 2 * tries)
-        for at in range(0, count, 5_000):
-            window.add(segments[at : min(count, at + 5_000)])
-        window.prune([segment.segment_id for segment in segments[: count // 2]])
-        for segment in segments[count : count + tries]:  # pages in the cache, statements prepared
-            window.add([segment])
-        more = segments[count + tries :]
-        clock = time.process_time
-        return {
-            "add": _median_us(more, lambda segment: window.add([segment]), clock),
-            "stash": _median_us(more, lambda segment: window.prune([segment.segment_id]), clock),
-            "restore": _median_us(more, lambda segment: window.restore([segment.segment_id]), clock),
-        }
+        return _cost_in(memory.window("bench"), count, tries, time.process_time)
+
+
+def cost_of_one_more_on_falkor(count: int, tries: int = 100) -> dict[str, float]:
+    """The same in a window of a FalkorDB server, by the clock on the wall: the work is done in another process."""
+    with tempfile.TemporaryDirectory(prefix="memsweep-bench-") as home, server_in(Path(home)) as server:
+        app = make_app(load_settings({"MEMSWEEP_HOME": home, "MEMSWEEP_STORE": server.url}))
+        try:
+            return _cost_in(app.memory().window("bench"), count, tries, time.perf_counter)
+        finally:
+            app.close()
+
+
+ON_FALKOR = "on FalkorDB"
+COSTS = {
+    "in memory": cost_of_one_more,
+    "on disk": cost_of_one_more_on_disk,
+    ON_FALKOR: cost_of_one_more_on_falkor,
+}
+
+
+def _cost_in(window: Any, count: int, tries: int, clock: Callable[[], float]) -> dict[str, float]:
+    window.configure(soft_tokens=1 << 50, hard_tokens=1 << 50)
+    segments = make_segments(count + 2 * tries)
+    for at in range(0, count, 5_000):
+        window.add(segments[at : min(count, at + 5_000)])
+    window.prune([segment.segment_id for segment in segments[: count // 2]])
+    for segment in segments[count : count + tries]:  # pages in the cache, statements prepared
+        window.add([segment])
+    more = segments[count + tries :]
+    return {
+        "add": _median_us(more, lambda segment: window.add([segment]), clock),
+        "stash": _median_us(more, lambda segment: window.prune([segment.segment_id]), clock),
+        "restore": _median_us(more, lambda segment: window.restore([segment.segment_id]), clock),
+    }
 
 
 def _median_us(
@@ -126,12 +150,14 @@ def measure(most: int) -> Iterator[Figure]:
         if before != least:
             yield Figure(f"growth from {before[0]:,} to {count:,}, over n log n", step, "×")
         before = count, seconds
-    for place, cost in (("in memory", cost_of_one_more), ("on disk", cost_of_one_more_on_disk)):
+    for place, cost in COSTS.items():
         size = min(most, 100_000)
         few, many = cost(1_000), cost(size)
         for act, microseconds in many.items():
             yield Figure(f"{act} one more {place}, at {size:,}", microseconds, "µs")
-            yield at_most(f"{act} one more {place}, over that at 1,000", microseconds / few[act], 2.0, "×")
+            name, growth = f"{act} one more {place}, over that at 1,000", microseconds / few[act]
+            # The server takes longer to write into a large graph, whatever is asked of it.
+            yield Figure(name, growth, "×") if place == ON_FALKOR else at_most(name, growth, 2.0, "×")
 
 
 def _n_log_n(start: tuple[int, float], count: int) -> float:

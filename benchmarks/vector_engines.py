@@ -81,22 +81,20 @@ def measure(kind: type[VectorSet] | type[VectorIndex], rows: Matrix, queries: Ma
     count = len(rows)
     with tempfile.TemporaryDirectory(prefix="memsweep-vectors-") as folder, server_in(Path(folder)) as server:
         engine = kind(server)
-        before = int(server.client().info("memory")["used_memory"])
+        before = server.used_bytes()
         inserting = timed(
             lambda: [
                 engine.insert(range(at, min(at + BATCH, count)), rows[at : at + BATCH]) for at in range(0, count, BATCH)
             ]
         )
-        used = int(server.client().info("memory")["used_memory"]) - before
+        used = server.used_bytes() - before
         times, right = [], 0
         for query in queries:
             found: list[int] = []
             times.append(timed(lambda query=query, found=found: found.extend(engine.search(query))))  # type: ignore[misc]
             right += len(set(found) & set(np.argsort(-(rows @ query))[:COUNT].tolist()))
         deleting = timed(lambda: [engine.delete(key) for key in range(DELETED)])
-        server.client().execute_command("BGREWRITEAOF")
-        while server.client().info("persistence")["aof_rewrite_in_progress"]:
-            time.sleep(0.1)
+        server.rewrite_log()
         server.stop()
         restarting = server.start()
         return {

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from memsweep.store.falkor import cypher
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import literal, rows_of, with_values
@@ -59,6 +60,7 @@ def graph() -> Iterator[Graph]:
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in queries()])
 def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: str, graph: Graph) -> None:
     query = text.format(**LABELS) if re.search(r"\{(label|memory|chunk|entity|relation|kind)\}", text) else text
+    query = cypher.spelled(query, [{"key": 1, "name": "x", "set": {"key": 1}}])
     if re.search(r"\brow\b", query) and "AS row" not in query:  # a step of a transaction
         step = f"CALL {{ WITH w UNWIND $rows AS row {query} RETURN count(row) AS n }}"
         query = f"MATCH (w:Workspace) WITH w {step} RETURN n"

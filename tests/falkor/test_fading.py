@@ -80,7 +80,7 @@ def test_what_falkor_cannot_do_yet_it_says(tmp_path: Path) -> None:
     app = make_app(load_settings(home.variables))
     memory = app.memory()
     memory.relate("Ada", "MET", "Charles")
-    for ask in (memory.graph_status, memory.decay_graph, lambda: memory.merge_entities(["Ada"], "Charles")):
+    for ask in (memory.graph_status, memory.dump_graph):
         with pytest.raises(StoreError, match="not possible on FalkorDB yet"):
             ask()
     app.close()

@@ -223,7 +223,7 @@ def test_a_write_to_falkor_whose_reply_is_lost_is_not_sent_again(kind: str, star
 def test_a_memory_whose_acknowledgement_from_falkor_is_lost_is_there_once(start: Start, tmp_path: Path) -> None:
     with broken_way("server", start, tmp_path) as (proxy, url), opened(url, tmp_path) as app:
         app.memory().add("before")
-        proxy.lose_reply_to = b"CREATE (n:Memory)"
+        proxy.lose_reply_to = b"GRAPH.QUERY"
         with pytest.raises(StoreAway):
             app.memory().add("was it heard?")
         assert proxy.lost == 1

@@ -33,7 +33,7 @@ class Side:
     """One engine with its own clockwork: equal calls get equal ids on both sides."""
 
     engine: Engine
-    ticks: Iterator[int] = field(default_factory=lambda: count(1))
+    ticks: Iterator[int] = field(default_factory=lambda: count(1 << 40))  # far from what was planted
 
     @property
     def store(self) -> Store:
@@ -71,6 +71,13 @@ class Twins:
         for table, wanted in mine.items():
             assert theirs[table] == wanted, table
 
+    def align(self) -> None:
+        """So that the next entity has the same key on both sides."""
+        keys = self.falkor.store.graph._graph.meta()["keys"]  # type: ignore[attr-defined]
+        with looking.open_file(self.place.file) as db, db:
+            db.execute("delete from sqlite_sequence where name = 'entity'")
+            db.execute("insert into sqlite_sequence values ('entity', ?)", (keys,))
+
     def rows(self) -> dict[str, list[str]]:
         with looking.open_file(self.place.file) as db:
             return comparable(portable.rows_of(db))
@@ -94,7 +101,8 @@ def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
     plan = {row["id"]: row["uid"] for row in rows.get("plan", ())}
     told: dict[str, list[str]] = {}
     for table in (*_IN_TRASH, *_RECORDS, "thread", "memory_tag", "vector", "mention", "relation_source", "code_root",
-                  "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link"):  # fmt: skip
+                  "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
+                  "merge_move"):  # fmt: skip
         kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
         told[table] = sorted(_told(table, rowing.comparable(row), receipt, plan) for row in kept)
     return told
@@ -109,6 +117,8 @@ def _told(table: str, row: dict[str, Any], receipt: dict[int, str], plan: dict[i
         row["trash"] = row["trash"] is not None
     if table in _RECORDS:
         row.pop("id")
+    if table in ("alias", "merge_move"):
+        row["receipt"] = receipt.get(row["receipt"])
     if table == "plan":
         row["receipt"] = receipt.get(row["receipt"])
     if table == "plan_item":

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memsweep.app import App
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.memory import Memory
-from memsweep.settings import load_settings
 from tests.support import looking
+from tests.support.engines import on_every_engine
 
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path)}))
-    yield app.memory()
-    app.close()
+pytestmark = on_every_engine
 
 
 def rows(memory: Memory, statement: str) -> list[Any]:
-    with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
+    with looking.into(memory) as db:
         return list(db.execute(statement))
 
 
@@ -216,7 +208,9 @@ def test_any_merges_undone_backwards_give_everything_back(memory: Memory, seed: 
 
 
 @pytest.mark.parametrize("format", ["json", "graphml", "cytoscape", "cypher"])
-def test_other_names_go_along_when_a_graph_is_carried_away(people: Memory, format: str) -> None:
+def test_other_names_go_along_when_a_graph_is_carried_away(people: Memory, format: str, engine_kind: str) -> None:
+    if engine_kind == "falkor":
+        pytest.skip("a graph cannot be exported from FalkorDB yet")
     people.merge_entities(["Bob"], "Robert")
     written = people.dump_graph(format)
     elsewhere = people._app.memory("elsewhere")

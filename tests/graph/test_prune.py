@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -24,27 +25,40 @@ from memsweep.model.plan import EntityRow, RelationRow, Survey
 from memsweep.model.times import to_micros
 from memsweep.settings import load_settings
 from tests.support import looking
+from tests.support.engines import on_every_engine
 
 NOW = now()
 DAY = 86_400_000_000
 
 
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path)}))
-    yield app.memory()
-    app.close()
-
-
 def age(memory: Memory, days: float, *names: str) -> None:
     """Everything (or what has one of these names) was last seen so many days earlier."""
-    micros = round(days * DAY)
-    with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
-        if not names:
-            db.execute("update entity set last_seen = last_seen - ?", (micros,))
-            db.execute("update relation set last_seen = last_seen - ?", (micros,))
-        for name in names:
-            db.execute("update entity set last_seen = last_seen - ? where name = ?", (micros, name))
+    change(
+        memory,
+        ("update entity set last_seen = last_seen - :micros where :names = '[]' or :names like '%\"' || name || '\"%'",
+         "MATCH (n:Entity) WHERE $names = '[]' OR $names CONTAINS '\"' + n.name + '\"'"
+         " SET n.last_seen = n.last_seen - $micros"),
+        micros=round(days * DAY),
+        names=json.dumps(names),
+    )  # fmt: skip
+    if not names:
+        change(
+            memory,
+            ("update relation set last_seen = last_seen - :micros",
+             "MATCH ()-[r:RELATED_TO]->() SET r.last_seen = r.last_seen - $micros"),
+            micros=round(days * DAY),
+        )  # fmt: skip
+
+
+def change(memory: Memory, statements: tuple[str, str], **values: Any) -> None:
+    """Past memsweep, in SQL or in Cypher."""
+    engine: Any = memory._app.engine
+    if not hasattr(engine, "link"):
+        with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
+            db.execute(statements[0], values)
+    else:
+        graph = engine.open("default").graph._graph
+        graph.link.change(graph.name, statements[1], **values)
 
 
 def planned(memory: Memory, **given: float | bool) -> set[str]:
@@ -53,11 +67,12 @@ def planned(memory: Memory, **given: float | bool) -> set[str]:
 
 
 def live(memory: Memory) -> set[str]:
-    file = looking.file_of(memory._app.settings.home)
-    names = set(looking.query(file, "select name from live_entity"))
-    return names | set(looking.query(file, "select relation from live_relation"))
+    with looking.into(memory) as db:
+        rows = db.execute("select name from live_entity union select relation from live_relation")
+        return {name for (name,) in rows}
 
 
+@on_every_engine
 def test_a_faded_relation_goes_with_the_ends_that_it_leaves_alone(memory: Memory) -> None:
     memory.relate("Ada", "MET", "Charles", weight=0.5)
     memory.relate("Ada", "WROTE", "Notes")
@@ -71,6 +86,7 @@ def test_a_faded_relation_goes_with_the_ends_that_it_leaves_alone(memory: Memory
     assert live(memory) == {"Ada", "Notes", "WROTE", "Charles", "MET"}
 
 
+@on_every_engine
 def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
     memory.relate("Ada", "MET", "Charles")
     age(memory, 30)
@@ -80,19 +96,20 @@ def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
     edge = next(fact for fact in first.faded if fact.type == "MET")
     assert edge.current == pytest.approx(0.997**30, abs=1e-4)  # 0.914, not 0.247
     assert memory.related("Ada").walk.edges[0].weight == pytest.approx(edge.current, abs=1e-4)
-    file = looking.file_of(memory._app.settings.home)
-    (stored,) = looking.query(file, "select current from relation")
+    with looking.into(memory) as db:
+        ((stored,),) = db.execute("select current from relation")
     assert stored == pytest.approx(edge.current, abs=1e-4)
 
 
+@on_every_engine
 def test_flaw_14_an_unknown_weight_protects(memory: Memory) -> None:
     memory.relate("Ada", "MET", "Charles")
-    with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
-        db.execute("update relation set weight = null")
+    change(memory, ("update relation set weight = null", "MATCH ()-[r:RELATED_TO]->() SET r.weight = NULL"))
     age(memory, 5000)
     assert planned(memory) == set()
 
 
+@on_every_engine
 def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_did(memory: Memory) -> None:
     for left, right in (("A", "B"), ("B", "C"), ("C", "A")):
         memory.relate(left, "NEXT", right)
@@ -103,26 +120,23 @@ def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_di
     assert planned(memory) == set()
 
 
-def test_flaw_16_thresholds_come_from_the_settings(tmp_path: Path) -> None:
-    settings = load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_GRAPH_EDGE_THRESHOLD": "0.95"})
-    app = App(settings)
-    memory = app.memory()
+@on_every_engine
+def test_flaw_16_thresholds_come_from_the_settings(make: Callable[..., App]) -> None:
+    memory = make(MEMSWEEP_GRAPH_EDGE_THRESHOLD="0.95").memory()
     memory.relate("Ada", "MET", "Charles")
     age(memory, 40)
     assert planned(memory) == {"Ada", "Charles", "Ada MET Charles"}
     assert planned(memory, edge_threshold=0.05) == set()
-    app.close()
 
 
-def test_rates_come_from_the_settings(tmp_path: Path) -> None:
-    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_GRAPH_RATES": "Person=0.5"}))
-    memory = app.memory()
+@on_every_engine
+def test_rates_come_from_the_settings(make: Callable[..., App]) -> None:
+    memory = make(MEMSWEEP_GRAPH_RATES="Person=0.5").memory()
     memory.relate("Ada", "MET", "Charles", from_type="Person", to_type="Project")
     age(memory, 10)
     confidence = {entity.name: entity.confidence for entity in memory.entities()[0]}
     assert confidence["Ada"] == pytest.approx(0.5**10, rel=1e-3)
     assert confidence["Charles"] == pytest.approx(0.995**10, rel=1e-3)
-    app.close()
 
 
 @pytest.mark.parametrize(
@@ -140,6 +154,7 @@ def test_impossible_settings_are_refused(tmp_path: Path, setting: str, value: st
         load_settings({"MEMSWEEP_HOME": str(tmp_path), f"MEMSWEEP_GRAPH_{setting}": value})
 
 
+@on_every_engine
 def test_what_was_seen_lately_or_is_mentioned_stays(memory: Memory) -> None:
     memory.relate("Ada", "MET", "Charles", weight=0.01)
     memory.add("A note about Grace.", entities=["Grace"])
@@ -152,6 +167,7 @@ def test_what_was_seen_lately_or_is_mentioned_stays(memory: Memory) -> None:
     assert planned(memory, max_age_days=100) == {"Ada MET Charles", "Grace MET Ada"}
 
 
+@on_every_engine
 def test_a_pinned_or_permanent_subject_protects_its_relations_and_itself(memory: Memory) -> None:
     memory.relate("Be kind", "APPLIES_TO", "Everyone", from_type="Rule")
     memory.relate("Ada", "MET", "Charles")
@@ -166,6 +182,7 @@ def test_a_pinned_or_permanent_subject_protects_its_relations_and_itself(memory:
     }
 
 
+@on_every_engine
 def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "repo").mkdir()
     (tmp_path / "repo" / "app.py").write_text("class Base: pass\n\n\nclass Child(Base): pass\n")
@@ -175,6 +192,7 @@ def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) 
     assert planned(memory) == set()
 
 
+@on_every_engine
 @pytest.mark.parametrize("kind", ["confirm", "correct"])
 def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(
     memory: Memory, kind: Literal["confirm", "correct"]
@@ -189,6 +207,7 @@ def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(
     assert live(memory) == {"Ada", "Charles", "MET"}
 
 
+@on_every_engine
 def test_more_than_half_of_the_graph_needs_to_be_asked_for(memory: Memory) -> None:
     for number in range(20):
         memory.relate(f"A{number}", "MET", f"B{number}")
@@ -204,6 +223,7 @@ def test_more_than_half_of_the_graph_needs_to_be_asked_for(memory: Memory) -> No
     assert len(live(memory)) == 43
 
 
+@on_every_engine
 @pytest.mark.parametrize("given", [{"node_threshold": 1.5}, {"edge_threshold": -0.1}, {"max_age_days": -1.0}])
 def test_impossible_thresholds_are_refused(memory: Memory, given: dict[str, float]) -> None:
     memory.relate("Ada", "MET", "Charles")
@@ -211,6 +231,7 @@ def test_impossible_thresholds_are_refused(memory: Memory, given: dict[str, floa
         memory.plan_graph_prune(**given)  # type: ignore[arg-type]
 
 
+@on_every_engine
 def test_superseded_facts_go_when_they_have_been_closed_for_long(memory: Memory) -> None:
     memory.relate("Ada", "LIVES_IN", "London")
     memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)

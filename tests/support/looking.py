@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
 
+from memsweep.memory import Memory
 from memsweep.store.sqlite.script import spread_script
 
 
@@ -39,6 +42,18 @@ class open_file:
 
     def __exit__(self, *_: object) -> None:
         self._db.close()
+
+
+@contextmanager
+def into(memory: Memory) -> Iterator[apsw.Connection]:
+    """What a workspace holds, as a file: its own, or the one that a backup of its graph would be."""
+    keeper: Any = memory._app.engine.open(memory.workspace_id).keeper
+    if hasattr(keeper, "_as_file"):
+        with keeper._as_file() as (db, _):
+            yield db
+    else:
+        with open_file(file_of(memory._app.settings.home, memory.workspace_id)) as db:
+            yield db
 
 
 def query(path: Path, statement: str, *values: Any) -> list[Any]:

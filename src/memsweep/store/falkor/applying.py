@@ -25,10 +25,11 @@ class Doomed:
     entities: set[int] = field(default_factory=set)
     relations: set[int] = field(default_factory=set)
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    segments: int = 0
 
     @property
     def totals(self) -> Totals:
-        return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations))
+        return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations), self.segments)
 
 
 def planned(tx: Change, items: Sequence[PlanItem]) -> Totals:
@@ -230,5 +231,5 @@ def add_receipt(
 
 
 def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
-    names = ("memories", "chunks", "entities", "relations", *(("segments",) if segments else ()))
+    names = ("memories", "chunks", "entities", "relations", *(("segments",) if segments or totals.segments else ()))
     return {name: getattr(totals, name) for name in names}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 # reading, by the server's own numbers of nodes: a seek, whatever the size
 COUNT_NODES = "MATCH (n) RETURN count(n), max(id(n))"
 COUNT_STAGED = "MATCH (s:StagedEmbedding) RETURN count(s)"
+COUNT_LINKS = "MATCH (s:SegmentLink) RETURN count(s)"
+MERGE_MOVES = "MATCH (n:MergeMove) RETURN properties(n) ORDER BY n.receipt, n.place"
 COUNT_EDGES = "MATCH ()-[r:{kind}]->() RETURN count(r)"
 CODE_ROOTS = "MATCH (n:CodeRoot) RETURN properties(n)"
 NODES_BETWEEN = "MATCH (n) WHERE id(n) >= $first AND id(n) < $beyond RETURN labels(n)[0], properties(n)"
@@ -16,20 +20,32 @@ EDGES_BETWEEN = {
     "STATES": f"{_FROM}-[r:STATES]->() RETURN r.relation, s.key",
 }
 
-# steps of a copy: each does something with a `row`
-ADD_NODE = "CREATE (n:{label}) SET n = row SET n.ref = toString(row.key)"
-ADD_HAS_CHUNK = """
-    MATCH (m:{memory} {{ref: toString(row.memory)}}) MATCH (c:{chunk} {{ref: toString(row.key)}})
-    CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(c)"""
-ADD_RELATION = """
-    MATCH (s:{subject} {{ref: toString(row.subject)}}) MATCH (o:{object} {{ref: toString(row.object)}})
-    CREATE (s)-[r:{kind}]->(o) SET r = row.set SET r.ref = toString(row.set.key)"""
-ADD_MENTION = """
-    MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
-    CREATE (c)-[:MENTIONS]->(e)"""
-ADD_STATEMENT = """
-    MATCH (m:{memory} {{ref: toString(row.memory)}}) MATCH (e:{entity} {{ref: toString(row.subject)}})
-    CREATE (m)-[:STATES {{relation: row.relation}}]->(e)"""
+# steps: each does something with a `row`; the labels of what an edge joins are `begin` and `end`
+ADD_NODE = "CREATE (:{label} {{*row}})"
+ADD_EDGE = {
+    "HAS_CHUNK": """
+        MATCH (m:{begin} {{ref: toString(row.memory)}}) MATCH (c:{end} {{ref: toString(row.key)}})
+        CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(c)""",
+    "RELATED_TO": """
+        MATCH (s:{begin} {{ref: toString(row.subject)}}) MATCH (o:{end} {{ref: toString(row.object)}})
+        CREATE (s)-[r:RELATED_TO]->(o) SET r = row.set SET r.ref = toString(row.set.key)""",
+    "WAS_RELATED_TO": """
+        MATCH (s:{begin} {{ref: toString(row.subject)}}) MATCH (o:{end} {{ref: toString(row.object)}})
+        CREATE (s)-[r:WAS_RELATED_TO]->(o) SET r = row.set SET r.ref = toString(row.set.key)""",
+    "MENTIONS": """
+        MATCH (c:{begin} {{ref: toString(row.chunk)}}) MATCH (e:{end} {{ref: toString(row.entity)}})
+        CREATE (c)-[:MENTIONS]->(e)""",
+    "STATES": """
+        MATCH (m:{begin} {{ref: toString(row.memory)}}) MATCH (e:{end} {{ref: toString(row.subject)}})
+        CREATE (m)-[:STATES {{relation: row.relation}}]->(e)""",
+}
+DROP_EDGE = {
+    "HAS_CHUNK": "MATCH ()-[h:HAS_CHUNK]->(c:{end} {{ref: toString(row.key)}}) DELETE h",
+    "RELATED_TO": "MATCH ()-[r:RELATED_TO {{ref: toString(row.set.key)}}]->() DELETE r",
+    "WAS_RELATED_TO": "MATCH ()-[r:WAS_RELATED_TO {{ref: toString(row.set.key)}}]->() DELETE r",
+    "MENTIONS": "MATCH (c)-[r:MENTIONS]->(e:{end} {{ref: toString(row.entity)}}) WHERE c.key = row.chunk DELETE r",
+    "STATES": "MATCH (m)-[s:STATES {{relation: row.relation}}]->() WHERE m.key = row.memory DELETE s",
+}
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
 UNFIT = """
@@ -37,6 +53,27 @@ UNFIT = """
     WHERE e IS NULL OR size(e.data) <> $length RETURN c.key, c.text ORDER BY c.key"""
 COUNT_EMBEDDINGS = "MATCH (e:Embedding) RETURN sum(CASE WHEN e.key <= $indexed THEN 1 ELSE 0 END), count(e)"
 FIT_EMBEDDING = "MERGE (e:Embedding {ref: toString(row.key)}) SET e.key = row.key, e.data = row.data"
+
+
+# the full text and the indexes
+TERMS = "MATCH (c:Chunk) RETURN c.key, c.id, c.text, c.words, c.terms"
+SET_TERMS = "MATCH (c:Chunk {ref: toString(row.key)}) SET c.terms = row.terms"
+FULL_TEXT_AGAIN = "CALL db.idx.fulltext.createNodeIndex($label, {field: $field, nostem: true})"
+INDEXES = "CALL db.indexes() YIELD label, types RETURN label, types"
+
+
+def change_node(label: str, becomes: str, names: Iterable[str]) -> str:
+    """Change the nodes that `row.at` names, and their label if it is another then."""
+    relabel = "" if label == becomes else f" REMOVE n:{label} SET n:{becomes}"
+    return f"{_found(label, names)}{relabel} SET n += row.set"
+
+
+def drop_node(label: str, names: Iterable[str]) -> str:
+    return f"{_found(label, names)} DETACH DELETE n"
+
+
+def _found(label: str, names: Iterable[str]) -> str:
+    return f"MATCH (n:{label}) WHERE " + " AND ".join(f"n.{name} = row.at.{name}" for name in names)
 
 
 def of(query: str, **names: str) -> str:

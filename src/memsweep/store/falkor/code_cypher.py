@@ -50,9 +50,9 @@ DROP_UNSOURCED = """
     OPTIONAL MATCH ()-[s:STATES {relation: row}]->() WITH row, r, count(s) AS left WHERE left = 0 DELETE r"""
 
 # steps of a run
-ADD_ROOT = "CREATE (n:CodeRoot) SET n = row SET n.ref = toString(row.key)"
+ADD_ROOT = "CREATE (:CodeRoot {*row})"
 SET_ROOT_TOTAL = "MATCH (r:CodeRoot {path: row.path}) SET r.total_files = row.total_files"
-ADD_SCOPE = "CREATE (n:CodeScope) SET n = row SET n.ref = toString(row.key)"
+ADD_SCOPE = "CREATE (:CodeScope {*row})"
 SCOPE_VERIFIED = "MATCH (s:CodeScope {ref: toString(row.key)}) SET s.verified_at = row.at SET s.runs = s.runs + 1"
 # A file that has left was last seen by the run that verified it last.
 MARK_STALE = """
@@ -66,4 +66,4 @@ MARK_FILE = "MATCH (m:Memory {id: row.id}) SET m += row.set"
 DOUBT = "MATCH (m:Memory {id: row.id}) SET m.verified_at = row.verified_at, m.scope = NULL"
 VERIFY = "MATCH (m:Memory {id: row.id}) SET m.scope = row.scope, m.verified_at = NULL"
 DROP_SKIP = "MATCH (s:CodeSkip {root: row.root}) WHERE s.path = row.path DELETE s"
-ADD_SKIP = "CREATE (n:CodeSkip) SET n = row SET n.ref = toString(row.key)"
+ADD_SKIP = "CREATE (:CodeSkip {*row})"

@@ -14,9 +14,8 @@ from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import applying, gc_cypher, plans, purging, segments, surveying, trash_cypher
+from memsweep.store.falkor import applying, gc_cypher, merging, plans, purging, segments, surveying, trash_cypher
 from memsweep.store.falkor.applying import Doomed, counts_of
-from memsweep.store.falkor.atlas import not_yet
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.undoing import Undo, usable_receipt
@@ -93,6 +92,8 @@ class FalkorCollector:
         """Apply a saved plan, once, if `check` does not object."""
         with self._graph.writing() as tx, _within(seconds):
             key, plan, used = plans.load(tx, plan_id)
+            if plan.strategy == plans.MERGE:
+                raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
             plans.refuse_unusable(plan, used, now)
             doomed = applying.doom(tx, plans.verified(plan, plans.items(tx, key)), check, plan.strategy)
             return _apply(tx, doomed, (key, plan_id), receipt_id, "prune", plan.strategy, actor, now)[1]
@@ -131,9 +132,7 @@ class FalkorCollector:
     def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone:
         with self._graph.writing() as tx:
             key = usable_receipt(tx, receipt_id)
-            if tx.ask(trash_cypher.MERGED_BY, receipt=key):
-                not_yet("taking merged entities apart")
-            undo = Undo(tx, key)
+            undo = Undo(tx, key, apart=merging.take_apart(tx, key))
             totals = undo.run()
             back, taken = segments.put_back(tx, key)
             tx.do(trash_cypher.SET_UNDONE, [{"key": key, "at": to_micros(now)}])
@@ -164,6 +163,7 @@ class FalkorCollector:
             trash_cypher.TRASHED_ENTITY_KEYS,
             trash_cypher.TRASHED_LONE_CHUNKS,
             trash_cypher.TRASHED_SEGMENTS,
+            trash_cypher.TRASHED_RELATIONS,
         )
         rows = [row for found in self._graph.ask_all(*((query, {}) for query in queries)) for row in found]
         keys = sorted({trash for _, _, trash in rows})
@@ -257,6 +257,8 @@ def _apply(
 ) -> tuple[int, Receipt]:
     number = tx.new_key()
     applying.move(tx, doomed, number)
+    if action == "clear":
+        doomed.segments = segments.clear(tx, number)
     receipt = applying.write_receipt(
         tx, doomed, number, plan, uid=receipt_id, action=action, strategy=strategy, actor=actor, now=now
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 FIND_PROJECT = """
     MATCH (p:Project {id: $id}) RETURN p.key, p.tokens, p.segments, p.stashed, p.changes, p.full_from, p.counted_by,
-           p.config, p.focus, p.places, p.turns"""
+           p.config, p.focus, p.places, p.turns, coalesce(p.messages, 0),
+           coalesce(p.next_young, 0), coalesce(p.next_old, 0)"""
 PROJECTS = "MATCH (p:Project) RETURN p.id ORDER BY p.id"
 WINDOWS = """
     MATCH (p:Project) WHERE p.segments + p.stashed > 0
@@ -13,23 +14,36 @@ _FIELDS = """
     s.key, s.version, s.place, s.stash IS NOT NULL, s.id, s.type, s.created_at, s.last_touched_at, s.pinned,
     s.generation, s.gc_survival_count, s.refcount, s.file_path, s.first_line, s.last_line, s.tags, s.topic_id,
     s.tokens, s.role, s.task_id, s.refs, s.text"""
-SEGMENTS = f"MATCH (s:Segment {{project: $project}}) RETURN {_FIELDS}, s.turn, s.stash ORDER BY s.place"
-TRASHED_IDS = """
-    UNWIND $ids AS id MATCH (s:TrashedSegment {id: id}) WHERE s.project = $project RETURN DISTINCT s.id"""
+SEGMENTS = f"MATCH (s:Segment {{project: $project}}) RETURN {_FIELDS}, s.turn"
+BY_ID = f"UNWIND $names AS name MATCH (s:Segment {{id_ref: name}}) RETURN {_FIELDS}, s.turn"
+AT_PLACES = f"UNWIND $names AS name MATCH (s:Segment {{place_ref: name}}) RETURN {_FIELDS}, s.turn"
+IN_TURN = f"""
+    UNWIND $names AS name MATCH (s:Segment {{turn_ref: name}}) WHERE s.stash IS NULL AND s.generation = $generation
+    RETURN {_FIELDS}, s.turn ORDER BY s.turn LIMIT $limit"""
+MESSAGES = """
+    UNWIND $names AS name MATCH (s:Segment {message_ref: name}) WHERE s.stash IS NULL AND NOT s.key IN $known
+    RETURN s.place, s.id ORDER BY s.place DESC LIMIT $limit"""
+REFERENCED = """
+    UNWIND $ids AS id CALL {
+        WITH id MATCH (l:SegmentLink {target: id[1]}) WITH id, l MATCH (s:Segment {ref: l.source})
+        WHERE s.stash IS NULL AND s.id <> id[0] AND NOT s.key IN $known RETURN s.key AS source LIMIT 1
+    } RETURN DISTINCT id[0]"""
+TRASHED_IDS = "UNWIND $names AS name MATCH (s:TrashedSegment {id_ref: name}) RETURN DISTINCT s.id"
 IDS_OF = "UNWIND $keys AS key MATCH (s:{label} {{ref: toString(key)}}) RETURN s.key, s.id"
 
-ADD_PROJECT = "CREATE (p:Project) SET p = row SET p.ref = toString(row.key)"
+ADD_PROJECT = "CREATE (:Project {*row})"
 SAVE_PROJECT = "MATCH (p:Project {ref: toString(row.key)}) SET p += row"
-ADD_SEGMENT = "CREATE (s:Segment) SET s = row SET s.ref = toString(row.key)"
+ADD_SEGMENT = "CREATE (:Segment {*row})"
+ADD_LINK = "CREATE (:SegmentLink {target: row.target, source: row.source})"
 CHANGE_SEGMENT = "MATCH (s:Segment {ref: toString(row.key)}) SET s += row.set"
 TRASH_SEGMENT = (
     "MATCH (s:Segment {ref: toString(row.key)}) REMOVE s:Segment SET s:TrashedSegment SET s.trash = row.trash"
 )
 
 # undoing and purging
-TRASHED_BY = "MATCH (s:TrashedSegment {trash: $receipt}) RETURN s.key, s.id, s.project"
-STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.key, s.project"
-LIVE_IDS = "MATCH (s:Segment {project: $project}) RETURN s.id"
+TRASHED_BY = "MATCH (s:TrashedSegment {trash: $receipt}) RETURN s.key, s.id, s.id_ref, s.turn, s.project"
+STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.key, s.turn, s.project"
+TAKEN = "UNWIND $names AS name MATCH (s:Segment {id_ref: name}) RETURN s.id_ref"
 UNTRASH = "MATCH (s:TrashedSegment {ref: toString(row)}) REMOVE s:TrashedSegment SET s:Segment SET s.trash = NULL"
 UNSTASH = "MATCH (s:Segment {ref: toString(row)}) SET s.stash = NULL SET s.version = s.version + 1"
 RECOUNT = """
@@ -38,7 +52,15 @@ RECOUNT = """
     OPTIONAL MATCH (h:Segment {project: row}) WHERE h.stash IS NOT NULL
     WITH row, p, active, tokens, count(h) AS stashed
     SET p.segments = active, p.tokens = toInteger(tokens), p.stashed = stashed"""
+# What comes back has the turn it had, which may be before the one that is next.
+LOOK_AGAIN = """
+    MATCH (p:Project {ref: toString(row.key)})
+    SET p.next_young = CASE WHEN p.next_young > row.turn THEN row.turn ELSE p.next_young END,
+        p.next_old = CASE WHEN p.next_old > row.turn THEN row.turn ELSE p.next_old END"""
+# clearing
+UNPINNED = "MATCH (s:Segment) WHERE NOT s.pinned RETURN s.key, s.project"
 DYING_SEGMENTS = "UNWIND $receipts AS receipt MATCH (s:TrashedSegment {trash: receipt}) RETURN s.key"
+FREE_LINKS = "MATCH (l:SegmentLink {source: toString(row)}) DELETE l"
 FREE_SEGMENT = "MATCH (s:TrashedSegment {ref: toString(row)}) DELETE s"
 
 

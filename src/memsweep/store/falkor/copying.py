@@ -17,7 +17,7 @@ import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.store.course import Course
-from memsweep.store.falkor import care_cypher, cypher, reading, rowing
+from memsweep.store.falkor import care_cypher, cypher, forming, reading, rowing
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.rowing import Row
 from memsweep.store.falkor.transaction import Graph
@@ -54,7 +54,7 @@ def load(graph: Graph, db: apsw.Connection, course: Course) -> bool:
             if query == _ADD_EMBEDDING:
                 vectors.catch_up(0)
         batches += 1
-        course.did(len(rows) if query not in _OWNING else 0)
+        course.did(len(rows) if query not in _DERIVED else 0)
     if begun > batches:
         return False
     vectors.catch_up(0)
@@ -64,8 +64,9 @@ def load(graph: Graph, db: apsw.Connection, course: Course) -> bool:
     return True
 
 
-def _send(graph: Graph, number: int, query: str, rows: list[Row]) -> None:
-    sent = graph.link.change(graph.name, cypher.all_at_once([query]), rows0=rows, revision=number, meta={})
+def _send(graph: Graph, number: int, step: str, rows: list[Row]) -> None:
+    query = cypher.all_at_once([cypher.spelled(step, rows)])
+    sent = graph.link.change(graph.name, query, rows0=rows, revision=number, meta={})
     if not sent and graph.meta()["revision"] <= number:
         raise StoreError(f"the unfinished copy {graph.name} is not as it was left.", hint="Try again.")
 
@@ -78,7 +79,7 @@ def _batches(db: apsw.Connection) -> Iterator[tuple[Step, str, list[Row]]]:
 
 
 def _steps(db: apsw.Connection) -> Iterator[Step]:
-    roots = {root["id"]: root["path"] for root in portable.stream(db, rows_sql.select("code_root"))}
+    roots = _Paths((root["id"], root["path"]) for root in portable.stream(db, rows_sql.select("code_root")))
 
     def nodes(label: str, statement: str, form: Callable[[Row], Row]) -> Step:
         query = of(care_cypher.ADD_NODE, label=label)
@@ -87,19 +88,26 @@ def _steps(db: apsw.Connection) -> Iterator[Step]:
     def in_root(row: Row) -> Row:
         return {**row, "root": roots[row["root"]]}
 
+    def in_root_by_key(row: Row) -> Row:
+        return _keyed(in_root(row))
+
     yield nodes("Thread", rows_sql.THREADS, dict)
     for live, prefix in _EITHER:
         found = rows_sql.of_state(rows_sql.MEMORIES, live=live)
         yield nodes(f"{prefix}Memory", found, lambda row: rowing.memory_node(row, _file(row), roots))
         yield nodes(f"{prefix}Chunk", rows_sql.trashable("chunk", live=live), _chunk)
         yield nodes(f"{prefix}Entity", rows_sql.trashable("entity", live=live), _plain("entity"))
-        yield nodes(f"{prefix}Segment", rows_sql.trashable("segment", live=live), rowing.segment_node)
+        found = rows_sql.of_state(rows_sql.SEGMENTS, live=live)
+        yield nodes(f"{prefix}Segment", found, lambda row: rowing.segment_node(row, row["message"]))
+    yield nodes("SegmentLink", rows_sql.select("segment_link"), _link)
+    yield nodes("Project", rows_sql.PROJECTS, _project)
+    yield nodes("MergeMove", rows_sql.MERGE_MOVES, _move)
     yield nodes("Embedding", rows_sql.VECTORS, rowing.vector_node)
     yield nodes("CodeRoot", rows_sql.select("code_root"), _keyed)
-    yield nodes("CodeScope", rows_sql.select("code_scope"), lambda row: _keyed(in_root(row)))
+    yield nodes("CodeScope", rows_sql.select("code_scope"), in_root_by_key)
     yield nodes("CodeSkip", rows_sql.select("code_skip"), in_root)
-    for label, table in reading.SIMPLE.items():
-        if table != "entity":
+    for label, table in forming.SIMPLE.items():
+        if label not in _SPECIAL:
             yield nodes(label, rows_sql.select(table), _plain(table))
     yield nodes("Tombstone", rows_sql.select("tombstone"), lambda row: {**row, "hash": row["hash"].hex()})
     yield nodes("NameSeen", rows_sql.select("name_seen"), lambda row: {**row, "chunks": json.loads(row["chunks"])})
@@ -107,30 +115,56 @@ def _steps(db: apsw.Connection) -> Iterator[Step]:
 
 
 def _edges(db: apsw.Connection) -> Iterator[Step]:
-    def edges(statement: str, query: str, form: Callable[[Row], Row] = dict, **more: str) -> Step:
-        return Step(portable.stream(db, statement), form, lambda row: of(query, **_labels(row), **more))
+    def edges(kind: str, statement: str, ends: tuple[str, str], form: Callable[[Row], Row] = dict) -> Step:
+        query = care_cypher.ADD_EDGE[kind]
+        return Step(
+            portable.stream(db, statement),
+            form,
+            lambda row: of(query, begin=_label(ends[0], row), end=_label(ends[1], row)),
+        )
 
-    yield edges(rows_sql.OWNED, care_cypher.ADD_HAS_CHUNK)
+    yield edges("HAS_CHUNK", rows_sql.OWNED, ("memory", "chunk"))
     for live, kind in ((True, "RELATED_TO"), (False, "WAS_RELATED_TO")):
-        found = rows_sql.of_state(rows_sql.RELATIONS, live=live)
-        yield edges(found, care_cypher.ADD_RELATION, _relation, kind=kind)
-    yield edges(rows_sql.MENTIONS, care_cypher.ADD_MENTION)
-    yield edges(rows_sql.STATEMENTS, care_cypher.ADD_STATEMENT)
+        yield edges(kind, rows_sql.of_state(rows_sql.RELATIONS, live=live), ("subject", "object"), _relation)
+    yield edges("MENTIONS", rows_sql.MENTIONS, ("chunk", "entity"))
+    yield edges("STATES", rows_sql.STATEMENTS, ("memory", "entity"))
 
 
 _ENDS = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "subject": "Entity", "object": "Entity"}
 _ADD_EMBEDDING = of(care_cypher.ADD_NODE, label="Embedding")
-_OWNING = {  # the edges that a chunk itself speaks of: no row of their own
-    of(care_cypher.ADD_HAS_CHUNK, memory=memory, chunk=chunk)
+_SPECIAL = {"Project", "MergeMove"}
+_DERIVED = {of(care_cypher.ADD_NODE, label="SegmentLink")} | {  # what other rows speak of: no rows that are counted
+    of(care_cypher.ADD_EDGE["HAS_CHUNK"], begin=memory, end=chunk)
     for memory in ("Memory", "TrashedMemory")
     for chunk in ("Chunk", "TrashedChunk")
 }
 
 
-def _labels(row: Row) -> dict[str, str]:
-    """The labels of an edge's ends: those in the trash have others."""
-    ends = {name: label for name, label in _ENDS.items() if f"trashed_{name}" in row}
-    return {name: f"Trashed{label}" if row[f"trashed_{name}"] else label for name, label in ends.items()}
+class _Paths(dict[int, str]):
+    def __missing__(self, number: int) -> str:
+        return f"/lost folder {number}"
+
+
+def added(edge: forming.Edge) -> str:
+    """The step that makes such an edge."""
+    return of(care_cypher.ADD_EDGE[edge.kind], begin=edge.labels[0], end=edge.labels[1])
+
+
+def _label(end: str, row: Row) -> str:
+    """The label of an edge's end: what is in the trash has another."""
+    return f"Trashed{_ENDS[end]}" if row[f"trashed_{end}"] else _ENDS[end]
+
+
+def _link(row: Row) -> Row:
+    return {"target": rowing.name_in(row["project"], row["target"]), "source": str(row["source"])}
+
+
+def _project(row: Row) -> Row:
+    return rowing.to_node("project", row) | {"messages": row["messages"], "next_turn": 0}
+
+
+def _move(row: Row) -> Row:
+    return rowing.to_node("merge_move", row) | {"place": row["standing"]}
 
 
 def _file(row: Row) -> Row | None:

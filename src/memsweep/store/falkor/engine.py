@@ -16,7 +16,16 @@ import time
 from datetime import datetime
 from typing import Any
 
-from memsweep.errors import AlreadyExists, NotFound, StoreBusy, StoreCorrupt, StoreTooNew, UnknownWorkspace
+from memsweep.errors import (
+    AlreadyExists,
+    NotFound,
+    StoreAway,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreTooNew,
+    UnknownWorkspace,
+)
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import cypher
@@ -25,7 +34,7 @@ from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import Graph
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.falkor.wire import rows_of, to_json
 
 _INDEX_SECONDS = 30.0
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
@@ -44,7 +53,8 @@ class FalkorEngine:
 
     def __init__(self, url: str) -> None:
         self.link = Link(url)
-        self._stores: dict[str, FalkorStore] = {}
+        self._stores: dict[str, tuple[Graph, FalkorStore]] = {}
+        self._opened: dict[str, tuple[Graph, FalkorStore]] = {}
         self._lock = threading.Lock()
         self.keeper = FalkorHomeKeeper(self)
 
@@ -116,23 +126,43 @@ class FalkorEngine:
         return len(old)
 
     def open(self, workspace_id: str) -> FalkorStore:
+        known = self._opened.get(workspace_id)
+        if known is not None and self._is_still(workspace_id, known[0]):
+            return known[1]
         entry = self._entry(workspace_id)
         if not entry:
             raise self._unknown(workspace_id)
         with self._lock:
-            store = self._stores.get(entry["graph"])
-            if store is None:
-                store = self._stores[entry["graph"]] = FalkorStore(workspace_id, self._checked(workspace_id, entry))
-            return store
+            found = self._stores.get(entry["graph"])
+            if found is None:
+                graph = self._checked(workspace_id, entry)
+                found = self._stores[entry["graph"]] = graph, FalkorStore(workspace_id, graph)
+            self._opened[workspace_id] = found
+            return found[1]
+
+    def _is_still(self, workspace_id: str, graph: Graph) -> bool:
+        """Whether this is the graph of the workspace; on the way, what the workspace says of itself."""
+        commands = [("HGET", self._entry_key(workspace_id), "graph"), graph.question(cypher.META)]
+        try:
+            name, meta = self.link.read_all(commands)
+        except (StoreAway, StoreBusy):
+            raise
+        except StoreError:  # it may have been purged; then the long way says so
+            return False
+        graph.seen = rows_of(meta)[0][0]
+        return bool(name == graph.name.encode())
 
     def open_or_create(self, workspace_id: str, now: datetime) -> FalkorStore:
-        if not self._entry(workspace_id):
+        try:
+            return self.open(workspace_id)
+        except UnknownWorkspace:
             with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
                 self.create(workspace_id, "", now)
         return self.open(workspace_id)
 
     def close(self) -> None:
         self._stores.clear()
+        self._opened.clear()
         self.link.close()
 
     def new_graph(self, workspace: Workspace) -> Graph:

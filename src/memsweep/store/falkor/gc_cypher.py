@@ -56,8 +56,8 @@ def of_label(query: str, label: str) -> str:
 
 
 # plans
-ADD_PLAN = "CREATE (p:Plan) SET p = row SET p.ref = toString(row.key)"
-ADD_ITEM = "CREATE (i:PlanItem) SET i = row SET i.ref = toString(row.key)"
+ADD_PLAN = "CREATE (:Plan {*row})"
+ADD_ITEM = "CREATE (:PlanItem {*row})"
 GET_PLAN = """
     MATCH (p:Plan {id: $id}) OPTIONAL MATCH (r:Receipt {ref: toString(p.receipt)})
     RETURN p.key, p.id, p.strategy, p.created_at, p.expires_at, p.digest, p.summary, r.id"""
@@ -104,11 +104,11 @@ TRASH_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) REMOVE n:Entity SET n:
 TRASH_RELATION = """
     MATCH (s)-[r:RELATED_TO {ref: toString(row.key)}]->(o)
     CREATE (s)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) SET n.trash = row.trash DELETE r"""
-ADD_RECEIPT = "CREATE (r:Receipt) SET r = row SET r.ref = toString(row.key)"
+ADD_RECEIPT = "CREATE (:Receipt {*row})"
 GET_RECEIPT = "MATCH (r:Receipt {id: $id}) RETURN r.key, r.undone_at, r.purged_at"
 
 # audit, pins, tombstones
-ADD_AUDIT = "CREATE (a:AuditEvent) SET a = row SET a.ref = toString(row.key)"
+ADD_AUDIT = "CREATE (:AuditEvent {*row})"
 AUDIT = """
     MATCH (a:AuditEvent) WHERE a.key > 0 RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""

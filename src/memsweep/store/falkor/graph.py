@@ -13,20 +13,18 @@ from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import graph_cypher
-from memsweep.store.falkor.atlas import NoUpkeep, not_yet
+from memsweep.store.falkor.atlas import not_yet
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, unknown
+from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.upkeep import FalkorUpkeep
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
 
 
-class FalkorGraph(NoUpkeep):
+class FalkorGraph(FalkorUpkeep):
     """Implements `memsweep.store.protocol.Graph`."""
-
-    def __init__(self, graph: Graph) -> None:
-        self._graph = graph
 
     def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
         if any(draft.source for draft in batch.relations):
@@ -47,7 +45,7 @@ class FalkorGraph(NoUpkeep):
         reason: str,
     ) -> Reinforced:
         with self._graph.writing() as tx:
-            ends = (_find(tx, subject), name_key(relation), _find(tx, target))
+            ends = (find_key(tx, subject), name_key(relation), find_key(tx, target))
             relations = Relations(tx, [ends])
             found = relations.find(ends)
             if found is None:
@@ -67,11 +65,14 @@ class FalkorGraph(NoUpkeep):
 
     def find(self, name_or_id: str) -> int:
         """The key of an entity by its id or its name."""
-        return _find(self._graph, name_or_id)
+        return find_key(self._graph, name_or_id)
 
     def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]:
+        part = None if search is None else name_key(search)
+        rows = [] if part is None else self._graph.ask(graph_cypher.ONCE_NAMED, search=part)
         wanted = {
-            "search": None if search is None else name_key(search),
+            "search": part,
+            "once_named": [key for (key,) in rows],
             "type": None if entity_type is None else name_key(entity_type),
         }
         return [_entity(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
@@ -132,7 +133,7 @@ class _Writer:
             return self._entity(end)
         found = self._by_id.get(end) or _best(self._names.of_name(end))
         if found is None:
-            raise _unknown(end)
+            raise unknown(end)
         return found
 
     def _relation(
@@ -170,18 +171,6 @@ def _best(named: Collection[Known]) -> Known | None:
         ),
     )
     return ranked[0] if ranked else None
-
-
-def _find(asked: Graph | Change, name: str) -> int:
-    rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name))
-    ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
-    if not ranked:
-        raise _unknown(name)
-    return int(ranked[0][0])
-
-
-def _unknown(name: str) -> NotFound:
-    return NotFound(f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities.")
 
 
 def _entity(row: Any, rates: Rates, now: datetime) -> Entity:

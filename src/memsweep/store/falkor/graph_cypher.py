@@ -4,7 +4,8 @@ from __future__ import annotations
 
 _ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
 ENTITIES = f"""
-    MATCH (e:Entity) WHERE ($search IS NULL OR e.name_key CONTAINS $search) AND ($type IS NULL OR e.type_key = $type)
+    MATCH (e:Entity) WHERE ($search IS NULL OR e.name_key CONTAINS $search OR e.key IN $once_named)
+      AND ($type IS NULL OR e.type_key = $type)
     OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
     OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
     RETURN {_ENTITY}, mentions, relations ORDER BY e.key"""
@@ -20,4 +21,8 @@ FIND = """
     MATCH (e:Entity {id: $id}) RETURN e.key, 0 AS named, true AS told, true AS pinned, 0 AS seen
     UNION ALL
     MATCH (e:Entity {name_key: $name})
-    RETURN e.key, 1 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
+    RETURN e.key, 1 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen
+    UNION ALL
+    MATCH (a:Alias {name_key: $name}) WITH a MATCH (e:Entity {ref: toString(a.entity)})
+    RETURN e.key, 2 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
+ONCE_NAMED = "MATCH (a:Alias) WHERE a.name_key CONTAINS $search RETURN DISTINCT a.entity"

@@ -15,11 +15,10 @@ from pathlib import Path
 
 import apsw
 
-from memsweep.errors import StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.store.course import Course
-from memsweep.store.falkor import care_cypher, saving, writing
+from memsweep.store.falkor import care_cypher, mending, saving, structure, writing
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
@@ -29,6 +28,9 @@ from memsweep.store.sqlite.connect import plain_errors, snapshot
 from memsweep.store.sqlite.vectors import VectorIndex
 
 _LABELS = ("Chunk", "TrashedChunk")
+_OF_VECTORS = {"vectors", "vector_files"}
+_OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
+"""What the file that is made for looking may have, and the graph has not."""
 
 
 class FalkorKeeper:
@@ -40,8 +42,14 @@ class FalkorKeeper:
         self._vectors = vectors
 
     def examine(self) -> list[Finding]:
-        with self._as_file() as (db, folder):
-            found = health.examine(db, VectorIndex(folder / "none"))
+        try:
+            with self._as_file() as (db, folder):
+                found = health.examine(db, VectorIndex(folder / "none"))
+        except (apsw.ConstraintError, KeyError) as error:
+            return [Finding("file_damaged", 1, (f"{self._graph.name}: {error}",))]
+        found = [each for each in found if each.invariant not in _OF_FILES]
+        found += health.finding("structure_changed", structure.missing(self._graph))
+        found += health.finding("words_differ", [uid for _, uid, _ in mending.differing_words(self._graph)])
         generation = self._graph.meta()["generation"]
         # A writer that died after its transaction left the set behind; searches know, and the next one catches up.
         indexed = self._vectors.indexed(generation)
@@ -51,14 +59,16 @@ class FalkorKeeper:
         return found
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
-        if cure != "vector_files":
-            raise StoreError(
-                f"{found[0].invariant} cannot be mended in a FalkorDB workspace yet.",
-                hint="Back it up, restore it into a SQLite workspace, mend it there, and copy it back.",
-            )
-        generation = self._graph.meta()["generation"]
-        self._vectors.forget(generation)
+        """Apply one cure. What is no part of the graph itself is made again from it."""
+        if cure in _OF_VECTORS:
+            self._vectors.forget(self._graph.meta()["generation"])
+        if cure == "structure":
+            structure.make(self._graph)
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
+            if cure == "words":
+                mending.mend_words(tx)
+            elif cure not in {"structure", "vector_files"}:
+                mending.mend(tx, cure, actor, now)
             _note(tx, cure, found, actor, now)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import ssl
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -56,13 +56,17 @@ class Link:
 
     def ask(self, query: str, graph: str, **values: Any) -> list[Row]:
         """Read; a replica may answer."""
-        return rows_of(self.read("GRAPH.RO_QUERY", graph, with_values(query, values), "--compact"))
+        return rows_of(self.read(*question(graph, query, values)))
 
     def ask_all(self, graph: str, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
         """Several reads in one go; they do not see one moment unless the caller holds the writer's place."""
-        commands = [("GRAPH.RO_QUERY", graph, with_values(query, values), "--compact") for query, values in queries]
+        return [rows_of(reply) for reply in self.read_all([question(graph, *each) for each in queries])]
+
+    def read_all(self, commands: Sequence[Command]) -> list[Any]:
+        """Several commands that change nothing, in one go."""
         with self._plain():
-            return [rows_of(reply) for reply in self._again(lambda: self._send_all(commands))]
+            replies: list[Any] = self._again(lambda: self._send_all(commands))
+            return replies
 
     def read(self, *command: Any) -> Any:
         with self._plain():
@@ -147,7 +151,7 @@ class Link:
                     max_connections=_POOL,
                     **first.connection_pool.connection_kwargs,
                 )
-                client = redis.Redis(connection_pool=pool)
+                client = redis.Redis.from_pool(pool)  # which closes it too
             first.close()
             self._require_module(client)
             return client
@@ -217,6 +221,11 @@ class Link:
             yield
         except (refused.RedisError, OSError) as error:
             raise plain(error, self.shown) from error
+
+
+def question(graph: str, query: str, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The command that asks a graph and changes nothing."""
+    return "GRAPH.RO_QUERY", graph, with_values(query, values), "--compact"
 
 
 def change_command(graph: str, query: str, values: dict[str, Any]) -> Command:

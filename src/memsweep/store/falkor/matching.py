@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from memsweep.store.falkor.words import terms_of, terms_of_word, words_of
 
+Word = tuple[float, Sequence[str], str]  # how much it says, the terms that make it up, the first as it stands in a text
 K, B = 1.2, 0.75
 _MAX_WORDS = 32
 _LEAST = 1e-6
@@ -18,15 +19,25 @@ def weight_of(total: int, having: int) -> float:
     return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
-def score(
-    counts: Counter[str], length: float, weights: Mapping[str, float], parts: Mapping[str, Sequence[str]]
-) -> float:
-    """BM25 of one text; `length` is in usual lengths, `parts` are the terms that make up each word."""
-    total = 0.0
-    for word, weight in weights.items():
-        times = min(counts[part] for part in parts[word])
-        total += weight * times * (K + 1) / (times + K * (1 - B + B * length))
+def score(text: str, length: float, words: Iterable[Word]) -> float:
+    """BM25 of the terms of one text; `length` is in usual lengths.
+
+    Most texts have few of the words, and whether one has a term at all is told faster than how often.
+    """
+    total, room, padded = 0.0, K * (1 - B + B * length), f" {text} "
+    for weight, parts, first in words:
+        if first in padded:
+            times = min(map(text.split(" ").count, parts))
+            total += weight * times * (K + 1) / (times + room)
     return total
+
+
+def word_of(weight: float, parts: Sequence[str]) -> Word:
+    return weight, parts, f" {parts[0]} "
+
+
+def length_of(text: str) -> int:
+    return text.count(" ") + 1
 
 
 def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str], count: int) -> dict[int, float]:
@@ -35,10 +46,10 @@ def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str]
     if not parts or not texts:
         return {}
     having = Counter(word for text in everything for word in _words_in(terms_of(text), parts))
-    weights = {word: weight_of(len(everything), having[word]) for word in parts}
-    counted = {place: Counter(terms_of(text).split(" ")) for place, text in texts.items()}
-    usual = sum(terms.total() for terms in counted.values()) / len(counted)
-    scores = {place: score(terms, terms.total() / usual, weights, parts) for place, terms in counted.items()}
+    words = [word_of(weight_of(len(everything), having[word]), found) for word, found in parts.items()]
+    terms_at = {place: terms_of(text) for place, text in texts.items()}
+    usual = sum(map(length_of, terms_at.values())) / len(terms_at)
+    scores = {place: score(terms, length_of(terms) / usual, words) for place, terms in terms_at.items()}
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     return {place: value for place, value in ranked[:count] if value > 0}
 

@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from memsweep.errors import NotFound
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
-from memsweep.store.falkor import cypher
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor import cypher, graph_cypher
+from memsweep.store.falkor.transaction import Change, Graph
 
 
 @dataclass
@@ -41,32 +42,40 @@ class Names:
         self._tx = tx
         self._known: dict[tuple[str, str], Known] = {}
         self._by_name: dict[str, list[Known]] = {}
+        self._other_names: dict[str, dict[str, Known]] = {}
         self.load(names)
 
     def load(self, names: Iterable[str]) -> None:
-        wanted = sorted({name_key(name) for name in names} - self._by_name.keys())
+        wanted = [name for name in keys_of(names) if name not in self._by_name]
         if not wanted:
             return
         self._by_name |= {name: [] for name in wanted}
-        for row in self._tx.ask(cypher.ENTITIES_NAMED, names=wanted):
+        named, once_named = self._tx.ask_all(
+            (cypher.ENTITIES_NAMED, {"names": wanted}), (cypher.ENTITIES_ONCE_NAMED, {"names": wanted})
+        )
+        for row in named:
             self._remember(_known(row))
+        for name, kind, *row in once_named:
+            entity = self._same(_known(row))
+            self._other_names.setdefault(name, {})[kind] = entity
 
     def load_ids(self, ids: Iterable[str]) -> dict[str, Known]:
         """Entities by id; what is known of them already stays the same object."""
         found = {}
         for row in self._tx.ask(cypher.ENTITIES_OF_IDS, ids=sorted(set(ids))):
-            entity = _known(row)
-            place = entity.props["name_key"], entity.props["type_key"]
-            if place not in self._known:
-                self._known[place] = entity
-            found[entity.props["id"]] = self._known[place]
+            entity = self._same(_known(row))
+            found[entity.props["id"]] = entity
         return found
 
     def find(self, thing: NamedThing) -> Known | None:
-        return self._known.get((name_key(thing.name), name_key(thing.type)))
+        """By name and type; a name that is not an entity's may be the old name of one."""
+        name, kind = name_key(thing.name), name_key(thing.type)
+        return self._known.get((name, kind)) or self._other_names.get(name, {}).get(kind)
 
     def of_name(self, name: str) -> list[Known]:
-        return self._by_name.get(name_key(name), [])
+        """Those that have the name, or if there are none, those that had it."""
+        key = name_key(name)
+        return self._by_name.get(key) or sorted(self._other_names.get(key, {}).values(), key=lambda each: each.key)
 
     def add(self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool) -> Known:
         key = self._tx.new_key()
@@ -96,13 +105,34 @@ class Names:
         self._tx.do(cypher.SEE_ENTITY, [{"key": e.key, "set": e.set, "times": e.times} for e in seen])
 
     def _remember(self, entity: Known) -> None:
-        self._known[entity.props["name_key"], entity.props["type_key"]] = entity
-        self._by_name.setdefault(entity.props["name_key"], []).append(entity)
+        self._by_name.setdefault(entity.props["name_key"], []).append(self._same(entity))
+
+    def _same(self, entity: Known) -> Known:
+        """What is known of it already, under whichever name it was found."""
+        return self._known.setdefault((entity.props["name_key"], entity.props["type_key"]), entity)
+
+
+def keys_of(names: Iterable[str]) -> list[str]:
+    """Names as the graph looks them up, each once."""
+    return sorted({name_key(name) for name in names})
 
 
 def _known(row: list[Any]) -> Known:
     names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version")
     return Known(row[0], dict(zip(names, row, strict=True)))
+
+
+def find_key(asked: Graph | Change, name: str) -> int:
+    """The key of an entity by its id or its name."""
+    rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name))
+    ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
+    if not ranked:
+        raise unknown(name)
+    return int(ranked[0][0])
+
+
+def unknown(name: str) -> NotFound:
+    return NotFound(f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities.")
 
 
 Ends = tuple[int, str, int]

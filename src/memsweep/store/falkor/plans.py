@@ -15,6 +15,7 @@ from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import to_json
 
+MERGE = "merge"
 CONTEXT = "context:"
 """How the strategy of a plan for a context window begins; its name follows."""
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memsweep.model.plan import Totals
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import code_cypher, context_cypher, cypher, trash_cypher
+from memsweep.store.falkor import code_cypher, context_cypher, cypher, merging_cypher, trash_cypher
 from memsweep.store.falkor.applying import Doomed
 from memsweep.store.falkor.transaction import Change
 
@@ -41,6 +41,8 @@ def free(tx: Change, dying: Doomed, receipts: list[int], *, live: bool = False) 
         (code_cypher.DROP_EMBEDDING, dying.chunks),
         (trash_cypher.FREE_MEMORY, dying.memories),
         (trash_cypher.FREE_ENTITY, entities),
+        (merging_cypher.DROP_ALIASES_OF, entities),
+        (merging_cypher.DROP_MOVES, receipts),
     )
     for step, keys in steps:
         tx.do(step, sorted(keys))
@@ -67,6 +69,7 @@ def free_leftovers(tx: Change, dying: Doomed, rows: Iterable[list[int | str | No
 
 def free_segments(tx: Change, receipts: list[int]) -> int:
     keys = [key for (key,) in tx.ask(context_cypher.DYING_SEGMENTS, receipts=receipts)]
+    tx.do(context_cypher.FREE_LINKS, keys)
     tx.do(context_cypher.FREE_SEGMENT, keys)
     return len(keys)
 

@@ -7,14 +7,15 @@ chunks add up to about half of all.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.matching import score, weight_of
+from memsweep.store.falkor.matching import length_of, score, weight_of, word_of
 from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import MAX_WORDS, any_of, terms_of_word, words_of
 
+_COUNTED = 4 * MAX_WORDS
 _SMALL = 5000  # below this many chunks every word is used
 _POSTINGS_SHARE = 0.5
 
@@ -27,15 +28,24 @@ class Ranking:
         self._frequency: dict[str, int] = {}
         self._counted_at = 0
 
-    def words_for(self, query: str) -> dict[str, int]:
+    def asked(self, query: str) -> list[Query]:
+        """What choosing the words must know: how many chunks there are, and how many have a word not counted yet."""
+        words = _askable(query)
+        return [(cypher.COUNT_CHUNKS, {}), _counting(self._uncounted(words))] if words else []
+
+    def words_for(self, query: str, told: Sequence[list[Row]]) -> dict[str, int]:
         """The words to ask for, each with the number of chunks that have it."""
-        words = [word for word in words_of(query) if terms_of_word(word)]
+        words = _askable(query)
         if not words:
             return {}
-        ((total,),) = self._graph.ask(cypher.COUNT_CHUNKS)
-        if total > 1.1 * self._counted_at or total < 0.9 * self._counted_at or total < _SMALL:
+        (((total,),), counts) = told
+        if not 0.9 * self._counted_at <= total <= 1.1 * self._counted_at or total < _SMALL:
+            if self._frequency and len(self._uncounted(words)) < len(words[:_COUNTED]):
+                counts = self._graph.ask_all(_counting(words))[0]
             self._frequency, self._counted_at = {}, total
-        self._count(words[: 4 * MAX_WORDS])
+        having = dict(map(tuple, counts))
+        # What nobody has is asked again next time: it may have been added by then.
+        self._frequency |= {word: having[said] for word in words if (said := any_of([word])) in having}
         ranked = sorted((word for word in words if self._frequency.get(word)), key=self._frequency.__getitem__)
         chosen: dict[str, int] = {}
         for word in ranked[:MAX_WORDS]:
@@ -44,18 +54,22 @@ class Ranking:
             chosen[word] = self._frequency[word]
         return chosen
 
-    def _count(self, words: Sequence[str]) -> None:
-        missing = [word for word in words if word not in self._frequency]
-        if missing:
-            counts = self._graph.ask_all(*((cypher.COUNT_MATCHES, {"words": any_of([word])}) for word in missing))
-            # What nobody has is asked again next time: it may have been added by then.
-            self._frequency |= {word: rows[0][0] for word, rows in zip(missing, counts, strict=True) if rows[0][0]}
+    def _uncounted(self, words: Sequence[str]) -> list[str]:
+        if self._counted_at < _SMALL:
+            return list(words[:_COUNTED])
+        return [word for word in words[:_COUNTED] if word not in self._frequency]
 
     def scores(self, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
         """How well each chunk answers, by key; `texts` are their terms."""
-        terms = {key: text.split(" ") for key, text in texts.items()}
-        usual = sum(map(len, terms.values())) / max(1, len(terms))
+        usual = sum(map(length_of, texts.values())) / max(1, len(texts))
         total = max(self._counted_at, *words.values()) if words else 0
-        weights = {word: weight_of(total, having) for word, having in words.items()}
-        parts = {word: terms_of_word(word) for word in words}
-        return {key: score(Counter(found), len(found) / usual, weights, parts) for key, found in terms.items()}
+        weights = [word_of(weight_of(total, having), terms_of_word(word)) for word, having in words.items()]
+        return {key: score(text, length_of(text) / usual, weights) for key, text in texts.items()}
+
+
+def _askable(query: str) -> list[str]:
+    return [word for word in words_of(query) if terms_of_word(word)]
+
+
+def _counting(words: Sequence[str]) -> Query:
+    return cypher.COUNT_EACH, {"words": [any_of([word]) for word in words]}

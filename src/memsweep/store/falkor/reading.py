@@ -11,14 +11,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memsweep.store.falkor import care_cypher, gc_cypher, rowing
+from memsweep.store.falkor.forming import SIMPLE
 from memsweep.store.falkor.rowing import Row, Rows
 from memsweep.store.falkor.transaction import Change, Graph
 
 _PAGE = 1000
-# Labels whose nodes are rows of a table under the same names.
-SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
-          "Alias": "alias", "MergeMove": "merge_move", "Entity": "entity"}  # fmt: skip
 TableRow = tuple[str, Row]
+
+
+class Roots(dict[str, int]):
+    """The numbers of the folders of code; a folder that is not known gets a number that nothing has."""
+
+    def __missing__(self, path: str) -> int:
+        self[path] = number = min(0, *self.values(), 0) - 1
+        return number
 
 
 class Extent(NamedTuple):
@@ -39,19 +45,20 @@ class Page(NamedTuple):
 
 
 def extent(asked: Graph | Change) -> Extent:
-    queries = [care_cypher.COUNT_NODES, care_cypher.COUNT_STAGED]
+    queries = [care_cypher.COUNT_NODES, care_cypher.COUNT_STAGED, care_cypher.COUNT_LINKS]
     queries += [care_cypher.of(care_cypher.COUNT_EDGES, kind=kind) for kind in _EDGES]
-    ((nodes, highest),), ((staged,),), *edges = asked.ask_all(*((query, {}) for query in queries))
+    ((nodes, highest),), ((staged,),), ((links,),), *edges = asked.ask_all(*((query, {}) for query in queries))
     workspace = 1  # it stands for rows that nobody counts
-    return Extent(highest + 1, nodes - workspace - staged + sum(rows[0][0] for rows in edges))
+    return Extent(highest + 1, nodes - workspace - staged - links + sum(rows[0][0] for rows in edges))
 
 
 class Reader:
     """Pages of one graph."""
 
-    def __init__(self, asked: Graph | Change) -> None:
+    def __init__(self, asked: Graph | Change, roots: Roots | None = None) -> None:
         self._asked = asked
-        self._roots = {root["path"]: root["key"] for (root,) in asked.ask(care_cypher.CODE_ROOTS)}
+        self._roots = Roots() if roots is None else roots
+        self._roots |= {root["path"]: root["key"] for (root,) in asked.ask(care_cypher.CODE_ROOTS)}
 
     def page(self, extent: Extent, place: int) -> Page:
         """What is at a place and the next thousand."""
@@ -72,22 +79,25 @@ class Reader:
             *((care_cypher.EDGES_BETWEEN[kind], between) for kind in _EDGES), (gc_cypher.REVISION, {})
         )
         rows = [_EDGES[kind](row) for kind, edges in zip(_EDGES, found, strict=True) for row in edges]
+        if beyond == 2 * places:  # they are undone in the order in which they stand
+            moves = self._asked.ask(care_cypher.MERGE_MOVES)
+            rows += [("merge_move", rowing.to_row("merge_move", node)) for (node,) in moves]
         return Page(rows, beyond, revision[0][0])
 
 
-def pages(asked: Graph | Change) -> Iterator[list[TableRow]]:
-    """All of them; the caller sees to it that nobody writes."""
-    reader, whole, place = Reader(asked), extent(asked), 0
+def pages(asked: Graph | Change, roots: Roots | None = None) -> Iterator[list[TableRow]]:
+    """All of them; the caller sees to it that nobody writes. `roots` get their numbers."""
+    reader, whole, place = Reader(asked, roots), extent(asked), 0
     while place < whole.end:
         page = reader.page(whole, place)
         yield page.rows
         place = page.next_place
 
 
-def dump(asked: Graph | Change) -> Rows:
+def dump(asked: Graph | Change, roots: Roots | None = None) -> Rows:
     """Everything in the graph, by table."""
     rows: Rows = defaultdict(list)
-    for page in pages(asked):
+    for page in pages(asked, roots):
         for table, row in page:
             rows[table].append(row)
     return rows
@@ -121,9 +131,13 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
             return [("tombstone", {**node, "hash": bytes.fromhex(node["hash"])})]
         case "NameSeen":
             return [("name_seen", {**node, "chunks": json.dumps(node["chunks"])})]
+        case "Entity":
+            return [("entity", rowing.to_row("entity", node))]
+        case "MergeMove":
+            return []  # come last
         case name if name in SIMPLE:
             return [(SIMPLE[name], rowing.to_row(SIMPLE[name], node))]
-    return []  # vectors of a model that is not in use yet
+    return []  # vectors of a model that is not in use yet, and what finds a segment
 
 
 def _meta_rows(meta: Mapping[str, Any]) -> list[Row]:

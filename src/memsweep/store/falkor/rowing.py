@@ -116,8 +116,27 @@ def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     return row, [{"project": node["project"], "target": target, "source": node["key"]} for target in targets]
 
 
-def segment_node(row: Mapping[str, Any]) -> Row:
-    return to_node("segment", row) | {"tags": json.loads(row["tags"]), "refs": json.loads(row["refs"])}
+def segment_node(row: Mapping[str, Any], message: int | None) -> Row:
+    """`message` is the number of a message among those of its window."""
+    node = to_node("segment", row) | {"tags": json.loads(row["tags"]), "refs": json.loads(row["refs"])}
+    return node | segment_names(row["project"], row["uid"], row["place"], row["turn"], message)
+
+
+def segment_names(project: int, uid: str, place: int, turn: int, message: int | None) -> Row:
+    """What a segment is found by: the window with its id, its place, its turn."""
+    names: dict[str, int | str | None]
+    names = {"id_ref": uid, "place_ref": place, "turn_ref": turn, "message_ref": message}
+    return {name: name_in(project, value) for name, value in names.items() if value is not None}
+
+
+def name_in(project: int, what: int | str) -> str:
+    return f"{project}:{what}"
+
+
+def segment_links(node: Mapping[str, Any]) -> list[Row]:
+    """What finds a segment by what it refers to."""
+    source = str(node["key"])
+    return [{"target": name_in(node["project"], target), "source": source} for target in dict.fromkeys(node["refs"])]
 
 
 def _column(name: str, value: Any) -> Any:

@@ -7,6 +7,9 @@
 (:Memory)-[:HAS_CHUNK {index}]->(:Chunk)-[:MENTIONS]->(:Entity)-[:RELATED_TO {key, relation, weight …}]->(:Entity)
 (:Memory)-[:STATES {relation}]->(:Entity)      a code file states the relation of that key, which begins there
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
+(:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
+(:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
+(:MergeMove {receipt, place, kind …})          what a merge moved, in this order
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:Thread) ON (n.id, n.ref)",
         "CREATE INDEX FOR (n:NameSeen) ON (n.name_key)",
         "CREATE INDEX FOR (n:CodeRoot) ON (n.path)",
+        "CREATE INDEX FOR (n:Alias) ON (n.name_key, n.entity, n.receipt)",
         "CREATE INDEX FOR (n:MergeMove) ON (n.receipt)",
         "CREATE INDEX FOR (n:CodeScope) ON (n.ref, n.root)",
         "CREATE INDEX FOR (n:CodeSkip) ON (n.root)",
@@ -40,8 +44,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:AuditEvent) ON (n.key, n.subject)",
         "CREATE INDEX FOR (n:Tombstone) ON (n.hash, n.memory)",
         "CREATE INDEX FOR (n:Project) ON (n.id, n.ref)",
-        "CREATE INDEX FOR (n:Segment) ON (n.ref, n.project, n.id, n.stash)",
-        "CREATE INDEX FOR (n:TrashedSegment) ON (n.ref, n.project, n.id, n.trash)",
+        "CREATE INDEX FOR (n:Segment) ON (n.ref, n.project, n.id_ref, n.place_ref, n.turn_ref, n.message_ref, n.stash)",
+        "CREATE INDEX FOR (n:TrashedSegment) ON (n.ref, n.id_ref, n.trash)",
+        "CREATE INDEX FOR (n:SegmentLink) ON (n.target, n.source)",
         "CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, {field: 'terms', nostem: true})",
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import CodePlace
@@ -12,32 +12,35 @@ from memsweep.store.falkor import cypher
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.vectors import VectorSet, cosines
+from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
 
 Where = tuple[str, dict[str, Any]]
+Places = dict[int, Place]
 
 
 def candidates(
-    graph: Graph,
-    ranking: Ranking,
-    vectors: VectorSet,
-    generation: int,
-    query: str,
-    vector: bytes,
-    filters: Filters,
-    depth: int,
+    graph: Graph, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, filters: Filters, depth: int
 ) -> list[Candidate]:
+    """Three times there and back: what both ways must know, what they find, the vectors of what only words found."""
     where = _where(graph, filters)
-    by_words = _by_words(graph, ranking, query, where, depth)
-    near = _nearest(graph, vectors, generation, vector, where, depth)
-    found = sorted(set(by_words) | near.keys())
-    unscored = [key for key in found if key not in near]
-    embeddings, places = graph.ask_all(
-        (cypher.EMBEDDINGS, {"keys": unscored}),
-        (cypher.PLACES, {"keys": found}),
-    )
-    similarity = near | cosines(vector, embeddings)
-    at = {key: Place(stream, position) for key, stream, position in places}
+    reach = depth + depth // 4  # of those that are near nearly all pass
+    words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, reach)
+    matching = [_matching(words, where, 2 * depth)] if words else []
+    *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
+    at: Places = {}
+    by_words = _by_words(graph, ranking, words, where, depth, matches[0], at) if words else {}
+    near = _near(vector, live, embeddings, at)
+    while len(near) < depth and not all_of_them:
+        reach *= 8
+        keys, all_of_them = _look_again(graph, vectors, vector, reach)
+        live, embeddings = graph.ask_together(*_judging(keys, where))
+        near = _near(vector, live, embeddings, at)
+    near = dict(sorted(near.items(), key=lambda item: (-item[1], item[0]))[:depth])
+    unscored = sorted(by_words.keys() - near.keys())
+    rest = graph.ask(cypher.EMBEDDINGS, refs=list(map(str, unscored))) if unscored else []
+    similarity = near | cosines(vector, rest)
+    found = sorted(by_words.keys() | near.keys())
     return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), at.get(key)) for key in found]
 
 
@@ -57,37 +60,67 @@ def passages(graph: Graph, keys: Sequence[int]) -> dict[int, Passage]:
     return {row[0]: _passage(*row) for row in graph.ask(cypher.PASSAGES, keys=list(keys))}
 
 
-def _by_words(graph: Graph, ranking: Ranking, query: str, where: Where, depth: int) -> dict[int, float]:
-    """The best of the full text that pass; looks further only where many of the best do not."""
-    words = ranking.words_for(query)
-    if not words:
-        return {}
-    reach = 2 * depth
-    while True:
-        rows = graph.ask(cypher.match_words(where[0]), words=any_of(list(words)), reach=reach, **where[1])
-        passing = dict(map(tuple, rows))
-        if len(passing) >= depth or sum(words.values()) <= reach:
-            scores = ranking.scores(words, passing)
-            return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
-        reach *= 8
+def _first_look(
+    graph: Graph, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
+) -> tuple[dict[str, int], list[int], bool]:
+    """The words to ask for, the keys of what is nearest, and whether those were all."""
+    counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
+    look = vectors.look_near(graph.seen["generation"], vector, reach)
+    lacking = graph.question(look.lacking[0], **look.lacking[1])
+    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:1], lacking])
+    rows = [rows_of(reply) for reply in told[: len(counting) + 1]]
+    words = ranking.words_for(query, rows[:-1])
+    if graph.seen["generation"] == look.generation:
+        return words, *vectors.nearest(look, rows[-1], told[len(rows) :], vector, reach)
+    return words, *_look_again(graph, vectors, vector, reach)
 
 
-def _nearest(
-    graph: Graph, vectors: VectorSet, generation: int, query: bytes, where: Where, depth: int
+def _look_again(graph: Graph, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:
+    look = vectors.look_near(graph.seen["generation"], vector, reach)
+    (lacking,) = graph.ask_all(look.lacking)
+    return vectors.nearest(look, lacking, graph.link.read_all(look.commands), vector, reach)
+
+
+def _matching(words: Mapping[str, int], where: Where, reach: int) -> Query:
+    return cypher.match_words(where[0]), {"words": any_of(list(words)), "reach": reach, **where[1]}
+
+
+def _judging(keys: Sequence[int], where: Where) -> list[Query]:
+    """Which of them are live and pass, and their vectors."""
+    return [
+        (cypher.live_of(where[0]), {"keys": keys, **where[1]}),
+        (cypher.EMBEDDINGS, {"refs": list(map(str, keys))}),
+    ]
+
+
+def _by_words(
+    graph: Graph,
+    ranking: Ranking,
+    words: dict[str, int],
+    where: Where,
+    depth: int,
+    rows: Sequence[Row],
+    at: Places,
 ) -> dict[int, float]:
-    """The closest chunks that are live and pass, with their cosines."""
+    """The best of the full text that pass; looks further only where many of the best do not."""
     reach = 2 * depth
-    while True:
-        keys, all_of_them = vectors.nearest(generation, query, reach)
-        passing, embeddings = graph.ask_all(
-            (cypher.live_of(where[0]), {"keys": keys, **where[1]}), (cypher.EMBEDDINGS, {"keys": keys})
-        )
-        live = {key for (key,) in passing}
-        near = {key: score for key, score in cosines(query, embeddings).items() if key in live and score > 0}
-        if len(near) >= depth or all_of_them:
-            best = sorted(near, key=lambda key: (-near[key], key))[:depth]
-            return {key: near[key] for key in best}
+    while len(rows) < depth and sum(words.values()) > reach:
         reach *= 8
+        (rows,) = graph.ask_all(_matching(words, where, reach))
+    at |= _places(rows)
+    scores = ranking.scores(words, {key: terms for key, _, _, terms in rows})
+    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
+
+
+def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Places) -> dict[int, float]:
+    """The cosines of those that are live and pass."""
+    at |= _places(live)
+    passing = {row[0] for row in live}
+    return {key: score for key, score in cosines(query, embeddings).items() if key in passing and score > 0}
+
+
+def _places(rows: Iterable[Row]) -> Places:
+    return {key: Place(stream, position) for key, stream, position, *_ in rows if stream is not None}
 
 
 def _where(graph: Graph, filters: Filters) -> Where:

@@ -1,7 +1,7 @@
 """Context windows in the graph. An open window is one transaction; leaving it commits, or drops what was gathered.
 
-A window's segments are read when the first of them is asked for, and changed in memory: what a step reads is
-what it has already done. Only what changed is written.
+Segments are read when they are asked for, and changed in memory: what a step reads is what it has already done.
+Only what changed is written.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 from memsweep.errors import NotFound
 from memsweep.model.plan import Draft, Plan, PlanItem, Totals
 from memsweep.model.segment import ContextSegment, Generation
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher, plans
 from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.holding import Holding
 from memsweep.store.falkor.matching import best_matches
+from memsweep.store.falkor.rowing import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import to_json
 
@@ -58,15 +59,16 @@ class FalkorWindow:
         if not found:
             found = [self._make(create_at)]
         self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found[0]
-        self._places, self._turns = clocks
+        self._places, self._turns, self._messages, *waiting = clocks
+        self._next: dict[Generation, int] = dict(zip(("young", "old"), waiting, strict=True))
+        self._read_turns, self._read_messages = self._turns, self._messages
         self.state = WindowState(
             tokens, segments, stashed, changes, full_from, counted_by, json.loads(config), json.loads(focus)
         )
+        self._segments = Holding(asked, self._key, is_new=self._new is not None)
         self._added: list[int] = []
         self._set: dict[int, dict[str, Any]] = {}
         self._trashed: dict[int, int] = {}
-        self._turn_of: dict[int, int] = {}
-        self._gone: set[str] = set()
         self._receipts: dict[int, dict[str, Any]] = {}
 
     def _make(self, at: datetime | None) -> list[Any]:
@@ -77,19 +79,12 @@ class FalkorWindow:
                 hint="Adding a segment to it makes it.",
             )
         self._new = {"key": self._tx.new_key(), "id": self.project_id, "created_at": to_micros(at)}
-        return [self._new["key"], 0, 0, 0, 0, 0, "", "{}", "{}", 0, 0]
+        return [self._new["key"], 0, 0, 0, 0, 0, "", "{}", "{}", 0, 0, 0, 0, 0]
 
     @property
     def _tx(self) -> Change:
         assert isinstance(self._asked, Change), "this window was opened to be read"
         return self._asked
-
-    @cached_property
-    def _held(self) -> dict[int, Held]:
-        """Every live segment by key, in session order."""
-        rows = [] if self._new else self._asked.ask(context_cypher.SEGMENTS, project=self._key)
-        self._turn_of = {row[0]: row[-2] for row in rows}
-        return {row[0]: _row(row[:-2]) for row in rows}
 
     def save(self) -> None:
         state, tx = self.state, self._tx
@@ -105,48 +100,51 @@ class FalkorWindow:
             "focus": to_json(dict(state.focus)),
             "places": self._places,
             "turns": self._turns,
+            "messages": self._messages,
+            "next_young": self._next["young"],
+            "next_old": self._next["old"],
         }
+        # What is made comes first: the server takes long to set something on a node when others are new.
+        new = [self._set[key] for key in self._added]
+        tx.do(context_cypher.ADD_SEGMENT, new)
+        tx.do(context_cypher.ADD_LINK, [link for node in new for link in segment_links(node)])
+        tx.do(gc_cypher.ADD_RECEIPT, self._receipts.values())
         if self._new is not None:
             tx.do(context_cypher.ADD_PROJECT, [{**self._new, **row}])
         else:
             tx.do(context_cypher.SAVE_PROJECT, [row])
         added = set(self._added)
-        tx.do(context_cypher.ADD_SEGMENT, [self._set[key] for key in self._added])
         changed = [{"key": key, "set": values} for key, values in self._set.items() if key not in added]
         tx.do(context_cypher.CHANGE_SEGMENT, changed)
         tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": trash} for key, trash in self._trashed.items()])
-        tx.do(gc_cypher.ADD_RECEIPT, self._receipts.values())
 
     def active(self) -> list[Held]:
         return [held for held in self.live() if not held.stashed]
 
     def live(self) -> list[Held]:
-        return sorted(self._held.values(), key=lambda held: held.place)
+        return self._segments.live()
 
     def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
-        wanted = set(segment_ids)
-        return {held.segment.segment_id: held for held in self.live() if held.segment.segment_id in wanted}
+        return self._segments.find(segment_ids)
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         wanted = set(segment_ids)
-        trashed = self._asked.ask(context_cypher.TRASHED_IDS, ids=sorted(wanted), project=self._key)
-        return self.find(wanted).keys() | {uid for (uid,) in trashed} | (self._gone & wanted)
+        return self.find(wanted).keys() | self._segments.trashed(wanted)
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
-        those = (held for held in self.active() if held.segment.generation == generation)
-        found = sorted(those, key=lambda held: self._turn_of[held.key])[:count]
+        first, last = self._next[generation], self._read_turns
+        found = self._segments.in_turn(count, generation, first, last)
+        turns = [self._segments.turn_of[held.key] for held in found]
+        self._next[generation] = turns[-1] + 1 if len(found) == count and turns else max(first, last + 1)
         for held in found:
             self._write(held.key, turn=self._turn())
         return found
 
     def last_messages(self, count: int) -> set[str]:
-        messages = [held.segment.segment_id for held in self.active() if held.segment.type == "message"]
-        return set(messages[-count:]) if count else set()
+        return self._segments.last_messages(count, self._read_messages) if count else set()
 
     def referenced(self, segment_ids: Iterable[str]) -> set[str]:
-        wanted = set(segment_ids)
-        pointing = ((held.segment.segment_id, target) for held in self.active() for target in held.segment.references)
-        return {target for own, target in pointing if target in wanted and own != target}
+        return self._segments.referenced(segment_ids)
 
     def matches(self, query: str, count: int) -> dict[int, float]:
         stashed = {held.place: held.segment.text for held in self.live() if held.stashed}
@@ -154,16 +152,19 @@ class FalkorWindow:
         return best_matches(query, stashed, everything, count)
 
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
-        wanted = set(places)
-        return {held.place: held for held in self.live() if held.stashed and held.place in wanted}
+        return {place: held for place, held in self._segments.at_places(places).items() if held.stashed}
 
     def add(self, segments: Iterable[ContextSegment]) -> None:
-        for segment in segments:
+        new = list(segments)
+        self.find(target for segment in new for target in segment.references)  # all at once
+        for segment in new:
             key, turn = self._tx.new_key(), self._turn()
+            message = self._messages if segment.type == "message" else None
+            names = segment_names(self._key, segment.segment_id, self._places, turn, message)
             row = {"key": key, "project": self._key, "place": self._places, "turn": turn, "version": 1}
-            self._held[key] = Held(key, 1, self._places, False, segment)
-            self._turn_of[key] = turn
-            self._set[key] = {**row, **_values(segment)}
+            self._segments.keep(Held(key, 1, self._places, False, segment), turn)
+            self._set[key] = {**row, **names, **_values(segment)}
+            self._messages += message is not None
             self._added.append(key)
             self._places += 1
             self.state.tokens += segment.tokens
@@ -177,11 +178,14 @@ class FalkorWindow:
             if not held.stashed and held.segment.last_touched_at < segment.created_at:
                 at = segment.created_at
                 self._write(held.key, raises_version=True, last_touched_at=to_micros(at))
-                self._held[held.key] = self._held[held.key]._replace(segment=replace(held.segment, last_touched_at=at))
+                now = self._segments.held[held.key]
+                self._segments.keep(now._replace(segment=replace(now.segment, last_touched_at=at)))
 
     def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
         for key, segment in survivors:
             count, generation = segment.gc_survival_count, segment.generation
+            # It may have grown old with a turn that the old have behind them.
+            self._next[generation] = min(self._next[generation], self._segments.turn_of[key])
             self._write(key, gc_survival_count=count, generation=generation)
 
     def pin(self, held: Iterable[Held], pinned: bool) -> None:
@@ -204,8 +208,7 @@ class FalkorWindow:
     def trash(self, held: Sequence[Held], receipt: int) -> None:
         for each in held:
             self._trashed[each.key] = receipt
-            self._gone.add(each.segment.segment_id)
-            self._held.pop(each.key, None)
+            self._segments.drop(each)
         active = [each for each in held if not each.stashed]
         self._moved(active, -1)
         self.state.stashed -= len(held) - len(active)
@@ -250,13 +253,13 @@ class FalkorWindow:
 
     def _write(self, key: int, *, raises_version: bool = False, **values: Any) -> None:
         """What the collector counts about a segment is no change of the segment: its version stays."""
-        held = self._held[key]
+        held = self._segments.held[key]
         version = held.version + raises_version
         known = {name: value for name, value in values.items() if name in _COUNTED}
         stashed = values["stash"] is not None if "stash" in values else held.stashed
-        self._held[key] = Held(key, version, held.place, stashed, replace(held.segment, **known))
         if "turn" in values:
-            self._turn_of[key] = values["turn"]
+            values["turn_ref"] = name_in(self._key, values["turn"])
+        self._segments.keep(Held(key, version, held.place, stashed, replace(held.segment, **known)), values.get("turn"))
         self._set.setdefault(key, {})
         self._set[key] |= values | {"version": version}
 
@@ -278,14 +281,27 @@ def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
         (context_cypher.TRASHED_BY, {"receipt": receipt}), (context_cypher.STASHED_BY, {"receipt": receipt})
     )
     projects = sorted({row[-1] for row in (*trashed, *stashed)})
-    taken = {(project, uid) for project in projects for (uid,) in tx.ask(context_cypher.LIVE_IDS, project=project)}
-    clashes = [(uid, "a segment with its id was added meanwhile") for _, uid, p in trashed if (p, uid) in taken]
-    back = [key for key, uid, project in trashed if (project, uid) not in taken]
+    rows = tx.ask(context_cypher.TAKEN, names=[name for _, _, name, *_ in trashed]) if trashed else []
+    taken = {name for (name,) in rows}
+    clashes = [(uid, "a segment with its id was added meanwhile") for _, uid, name, *_ in trashed if name in taken]
+    back = [key for key, _, name, *_ in trashed if name not in taken]
+    turns: dict[int, int] = {}
+    for *_, turn, project in (*trashed, *stashed):
+        turns[project] = min(turn, turns.get(project, turn))
     tx.do(context_cypher.UNTRASH, back)
     # A segment may have been stashed by the receipt that trashed it; it was active before both.
-    tx.do(context_cypher.UNSTASH, [key for key, _ in stashed])
+    tx.do(context_cypher.UNSTASH, [key for key, *_ in stashed])
     tx.do(context_cypher.RECOUNT, projects)
+    tx.do(context_cypher.LOOK_AGAIN, [{"key": key, "turn": turn} for key, turn in turns.items()])
     return len(back) + len(stashed), clashes
+
+
+def clear(tx: Change, receipt: int) -> int:
+    """Everything of every window to the trash but pins; how many."""
+    rows = tx.ask(context_cypher.UNPINNED)
+    tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": receipt} for key, _ in rows])
+    tx.do(context_cypher.RECOUNT, sorted({project for _, project in rows}))
+    return len(rows)
 
 
 def _strategy(project_id: str) -> str:
@@ -314,28 +330,3 @@ def _values(segment: ContextSegment) -> dict[str, Any]:
         "refs": list(segment.references),
         "text": segment.text,
     }
-
-
-def _row(found: Sequence[Any]) -> Held:
-    key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
-    path, first, last, tags, topic, tokens, role, task, references, text = rest
-    segment = ContextSegment(
-        segment_id=uid,
-        text=text,
-        type=kind,
-        created_at=from_micros(created),
-        last_touched_at=from_micros(touched),
-        pinned=pinned,
-        generation=generation,
-        gc_survival_count=survived,
-        refcount=refcount,
-        file_path=path,
-        line_range=None if first is None else (first, last),
-        tags=tuple(tags),
-        topic_id=topic,
-        tokens=tokens,
-        role=role,
-        task_id=task,
-        references=tuple(references),
-    )
-    return Held(key, version, place, stashed, segment)

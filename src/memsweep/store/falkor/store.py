@@ -39,7 +39,8 @@ class FalkorStore:
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
-        return writing.model_of(self._graph.meta())
+        """As it was when the workspace was opened, which everything begins with, or looked at since."""
+        return writing.model_of(self._graph.seen)
 
     def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
@@ -48,7 +49,9 @@ class FalkorStore:
             return writing.touch_twin(tx, draft, content_hash, now)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        with self._writing_vectors() as tx:
+        look = self._vectors.look()
+        with self._graph.writing(ahead=[*writing.about(new), look.lacking], reads=look.commands) as tx:
+            self._vectors.follow(tx)
             return writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
@@ -101,18 +104,14 @@ class FalkorStore:
         )
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
-        meta = self._graph.meta()
-        known = writing.model_of(meta)
+        known = self.model()
         if known is not None and known.dimension != len(vector):
             raise ModelMismatch(
                 f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
                 " not by the query's model.",
                 hint="Ask again.",
             )
-        generation = meta["generation"]
-        return searching.candidates(
-            self._graph, self._ranking, self._vectors, generation, query, vector, filters, depth
-        )
+        return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         return searching.newest(self._graph, filters, limit)

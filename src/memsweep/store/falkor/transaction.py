@@ -10,21 +10,26 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, repeat
 from typing import Any
 
 from memsweep.errors import StoreAway, StoreBusy
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.link import Link, change_command
-from memsweep.store.falkor.wire import Row, rows_of
+from memsweep.store.falkor.link import Command, Link, change_command, question
+from memsweep.store.falkor.wire import Query, Row, rows_of, rows_of_each, with_values
 
 _LEASE_MILLISECONDS = 10_000
 _RENEW_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 _NODE_BYTES = 256
-_LEAVE = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+# A place need not outlast the server, so neither its log nor a replica hears of it, and nothing waits for a disk.
+_TAKE = "redis.set_repl(redis.REPL_NONE) return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"
+_LEAVE = """
+    redis.set_repl(redis.REPL_NONE)
+    if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"""
 
 
 class Graph:
@@ -33,16 +38,48 @@ class Graph:
     def __init__(self, link: Link, name: str) -> None:
         self.link = link
         self.name = name
+        self.seen: dict[str, Any] = {}  # what the workspace last said of itself
+        self._steady: tuple[int, dict[Command, Any]] = -1, {}  # answers that hold for a revision
+
+    def question(self, query: str, **values: Any) -> Command:
+        return question(self.name, query, values)
 
     def ask(self, query: str, **values: Any) -> list[Row]:
         return self.link.ask(query, self.name, **values)
 
-    def ask_all(self, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
+    def ask_all(self, *queries: Query) -> list[list[Row]]:
         return self.link.ask_all(self.name, *queries)
+
+    def ask_together(self, *queries: Query) -> list[list[Row]]:
+        """Several reads as one query: they see one moment."""
+        return rows_of_each(self.link.read(*self._as_one(queries)))
+
+    def _as_one(self, queries: Sequence[Query]) -> Command:
+        values = {f"{name}_{n}": value for n, (_, given) in enumerate(queries) for name, value in given.items()}
+        return question(self.name, cypher.together([query for query, _ in queries]), values)
+
+    def look(self, asked: Sequence[Command], steady: Collection[Command]) -> list[Any]:
+        """Answers, in one go with what the workspace says of itself.
+
+        What is `steady` changes only with the revision, and is not asked again while that is the same.
+        """
+        revision, known = self._steady
+        sent = [command for command in asked if command not in known]
+        meta, *replies = self.link.read_all([self.question(cypher.META), *sent])
+        self.seen = rows_of(meta)[0][0]
+        told = dict(zip(sent, replies, strict=True))
+        if self.seen["revision"] != revision:
+            outdated = [command for command in asked if command in known]
+            told |= zip(outdated, self.link.read_all(outdated) if outdated else (), strict=True)
+            known = {}
+        known = {command: reply for command, reply in {**known, **told}.items() if command in steady}
+        self._steady = self.seen["revision"], known
+        return [told[command] if command in told else known[command] for command in asked]
 
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""
         ((found,),) = self.ask(cypher.META)
+        self.seen = dict(found)
         return dict(found)
 
     def size_bytes(self) -> int:
@@ -52,9 +89,18 @@ class Graph:
         return int(megabytes) << 20 or self.ask(cypher.COUNT_NODES)[0][0] * _NODE_BYTES
 
     @contextmanager
-    def writing(self, afterwards: Callable[[Mapping[str, Any]], None] | None = None) -> Iterator[Change]:
-        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place."""
-        change = self._begin()
+    def writing(
+        self,
+        afterwards: Callable[[Mapping[str, Any]], None] | None = None,
+        *,
+        ahead: Sequence[Query] = (),
+        reads: Sequence[Command] = (),
+    ) -> Iterator[Change]:
+        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place.
+
+        What will be asked and read anyway can be asked `ahead`, in one go with taking the place.
+        """
+        change = self._begin(ahead, reads)
         try:
             yield change
             change.commit(leave=afterwards is None)
@@ -67,43 +113,72 @@ class Graph:
             if not change.left:
                 self.link.send_all([change.leave_command()])
 
-    def _begin(self) -> Change:
+    def _begin(self, ahead: Sequence[Query], reads: Sequence[Command]) -> Change:
         token = secrets.token_hex(8)
-        take = ("SET", f"{self.name}:writer", token, "NX", "PX", _LEASE_MILLISECONDS)
-        look = ("GRAPH.RO_QUERY", self.name, cypher.META, "--compact")
+        take = ("EVAL", _TAKE, 1, f"{self.name}:writer", token, _LEASE_MILLISECONDS)
+        asked = [self._as_one([(cypher.META, {}), *ahead]), *reads]
+        try:
+            taken, *replies = self.link.send_all([take, *asked])
+            if not taken:
+                self._wait_for_place(take)
+                replies = self.link.read_all(asked)
+        except StoreAway:
+            raise
+        except BaseException:
+            self.link.send_all([leave_command(self.name, token)])
+            raise
+        ((self.seen,),), *rows = rows_of_each(replies[0])
+        told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
+        return Change(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
+
+    def _wait_for_place(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        for attempt in range(10**9):
-            taken, reply = self.link.send_all([take, look])
-            if taken:
-                return Change(self, token, rows_of(reply)[0][0])
+        for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+            time.sleep(pause)
+            if self.link.write(*take):
+                return
             if time.monotonic() > deadline:
                 raise StoreBusy(
                     f"another process has been writing to this workspace for {_PATIENCE_SECONDS:g} s.",
                     hint="Try again.",
                 )
-            time.sleep(_PAUSES[min(attempt, len(_PAUSES) - 1)])
-        raise AssertionError("unreachable")
 
 
 class Change:
     """What one transaction reads and will change. Reads do not see what was only gathered yet."""
 
-    def __init__(self, graph: Graph, token: str, meta: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        token: str,
+        meta: Mapping[str, Any],
+        told: Mapping[str, list[Row]],
+        replies: Mapping[Command, Any],
+    ) -> None:
         self.meta = dict(meta)
         self._graph, self._token = graph, token
+        self._told, self._replies = told, replies
         self._steps: list[tuple[str, list[Any]]] = []
+        self._beside: list[Command] = []
         self._set: dict[str, Any] = {}
         self._keys: int = self.meta["keys"]
         self._renewed = time.monotonic()
         self.left = False
 
     def ask(self, query: str, **values: Any) -> list[Row]:
-        self._renew()
-        return self._graph.ask(query, **values)
+        return self.ask_all((query, values))[0]
 
-    def ask_all(self, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
-        self._renew()
-        return self._graph.ask_all(*queries)
+    def ask_all(self, *queries: Query) -> list[list[Row]]:
+        """What was asked ahead is known, for nobody else writes meanwhile."""
+        texts = [with_values(*each) if self._told else "" for each in queries]
+        missing = [each for each, text in zip(queries, texts, strict=True) if text not in self._told]
+        if missing:
+            self._renew()
+        fresh = iter(self._graph.ask_all(*missing) if missing else ())
+        return [self._told[text] if text in self._told else next(fresh) for text in texts]
+
+    def read(self, *command: Any) -> Any:
+        return self._replies[command] if command in self._replies else self._graph.link.read(*command)
 
     def new_key(self) -> int:
         """Numbers that never come back, in the order of commits."""
@@ -120,6 +195,10 @@ class Change:
         else:
             self._steps.append((step, wanted))
 
+    def beside(self, commands: Iterable[Command]) -> None:
+        """Commands that go out with the query, and are done whatever becomes of it."""
+        self._beside += commands
+
     def set_meta(self, **values: Any) -> None:
         self.meta |= values
         self._set |= values
@@ -130,19 +209,25 @@ class Change:
             return
         values: dict[str, Any] = {f"rows{n}": rows for n, (_, rows) in enumerate(self._steps)}
         values |= {"revision": self.meta["revision"], "meta": {**self._set, "keys": self._keys}}
-        query = cypher.all_at_once([step for step, _ in self._steps])
-        commands = [change_command(self._graph.name, query, values)]
+        query = cypher.all_at_once([cypher.spelled(step, rows) for step, rows in self._steps])
+        commands = [change_command(self._graph.name, query, values), *self._beside]
         reply, *_ = self._graph.link.send_all([*commands, self.leave_command()] if leave else commands)
         self.left = leave
         if not rows_of(reply):
             raise StoreBusy(
                 "another process wrote to this workspace meanwhile; nothing was changed.", hint="Try again."
             )
+        self._graph.seen = {**self.meta, "keys": self._keys, "revision": self.meta["revision"] + 1}
 
-    def leave_command(self) -> tuple[Any, ...]:
-        return "EVAL", _LEAVE, 1, f"{self._graph.name}:writer", self._token
+    def leave_command(self) -> Command:
+        return leave_command(self._graph.name, self._token)
 
     def _renew(self) -> None:
         if time.monotonic() - self._renewed > _RENEW_SECONDS:
             self._graph.link.write("PEXPIRE", f"{self._graph.name}:writer", _LEASE_MILLISECONDS)
             self._renewed = time.monotonic()
+
+
+def leave_command(graph: str, token: str) -> Command:
+    """Free the place, if it is still this writer's."""
+    return "EVAL", _LEAVE, 1, f"{graph}:writer", token

@@ -83,6 +83,11 @@ TRASHED_LONE_CHUNKS = """
     MATCH (c:TrashedChunk) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c) WITH c, m WHERE m IS NULL
     RETURN 'chunk', c.key, c.trash"""
 TRASHED_SEGMENTS = "MATCH (s:TrashedSegment) RETURN 'segment', s.key, s.trash"
+# One that went with an end of it is not listed beside that.
+TRASHED_RELATIONS = """
+    MATCH (s)-[r:WAS_RELATED_TO]->(o)
+    WHERE (s.trash IS NULL OR s.trash <> r.trash) AND (o.trash IS NULL OR o.trash <> r.trash)
+    RETURN 'relation', r.key, r.trash"""
 RECEIPTS = (
     "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id, r.strategy, r.created_at, r.plan"
 )
@@ -91,10 +96,15 @@ SHOWN = {
     "entity": "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.key, n.id, n.name",
     "chunk": "UNWIND $keys AS key MATCH (n:TrashedChunk {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
     "segment": "UNWIND $keys AS key MATCH (n:TrashedSegment {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
+    "relation": """
+        UNWIND $keys AS key MATCH (s)-[r:WAS_RELATED_TO {ref: toString(key)}]->(o)
+        RETURN r.key, r.id, s.name + ' ' + r.relation + ' ' + o.name""",
 }
 
 # purging
-OLD_RECEIPTS = "MATCH (r:Receipt) WHERE r.purged_at IS NULL AND r.created_at <= $before RETURN r.key, r.id, r.plan"
+OLD_RECEIPTS = """
+    MATCH (r:Receipt) WHERE r.purged_at IS NULL AND r.created_at <= $before
+    RETURN r.key, r.id, r.plan ORDER BY r.key"""
 DYING_MEMORIES = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key, n.thread, n.root"
 DYING_CHUNKS = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 DYING_ENTITIES = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
@@ -133,6 +143,3 @@ SET_PURGED = "MATCH (r:Receipt {ref: toString(row.key)}) SET r.purged_at = row.a
 
 def of_entities(query: str, *, live: bool) -> str:
     return query.format(label="Entity" if live else "TrashedEntity")
-
-
-MERGED_BY = "MATCH (m:MergeMove {receipt: $receipt}) RETURN m.kind LIMIT 1"

@@ -7,8 +7,8 @@ two receipts gives the same in either order, and nothing that lives waits for a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.ids import findable
@@ -18,6 +18,7 @@ from memsweep.store.falkor import gc_cypher, trash_cypher
 from memsweep.store.falkor.transaction import Change
 
 Conflicts = list[tuple[str, str]]
+Ends = tuple[int, str, int]
 
 
 def usable_receipt(tx: Change, uid: str) -> int:
@@ -54,11 +55,25 @@ class _Entity:
     trash: int
 
 
-class Undo:
-    """One undo: `of` is the receipt, or the one memory that comes back alone."""
+@dataclass(frozen=True)
+class Apart:
+    """What is as it was before a merge, in the same transaction, so that no read shows it yet."""
 
-    def __init__(self, tx: Change, receipt: int, only_memory: int | None = None) -> None:
+    entities: set[int] = field(default_factory=set)
+    ends: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Of relations, wherever they are."""
+    unstated: set[tuple[int, int]] = field(default_factory=set)
+    """Relations, and memories that state them no more."""
+    taken: set[Ends] = field(default_factory=set)
+    """Where current relations are."""
+
+
+class Undo:
+    """One undo: `of` is the receipt, or the one memory that comes back alone; a merge has been taken `apart`."""
+
+    def __init__(self, tx: Change, receipt: int, only_memory: int | None = None, apart: Apart | None = None) -> None:
         self._tx, self._receipt, self._only = tx, receipt, only_memory
+        self._apart = apart or Apart()
         self.conflicts: Conflicts = []
         self._back: set[int] = set()  # memories that come back
         self._twin_of: dict[int, int] = {}
@@ -81,7 +96,8 @@ class Undo:
         self._take_over()
         self._tx.do(trash_cypher.RESTORE_RELATION, sorted(restored))
         self._hand_on()
-        return Totals(len(memories), len(chunks), len(entities), len(restored))
+        apart = len(self._apart.entities)
+        return Totals(len(memories), len(chunks), apart + len(entities), len(restored))
 
     def _memories(self) -> set[int]:
         if self._only is None:
@@ -122,7 +138,7 @@ class Undo:
         """Entities that come back; where one exists again under the same name, that one takes over."""
         own = [] if self._only else self._tx.ask(trash_cypher.ENTITIES_OF, receipt=self._receipt)
         mentioned = self._tx.ask(trash_cypher.MENTIONED, memories=sorted(memories))
-        keys = {key for (key,) in own} | {entity for _, entity in mentioned}
+        keys = {key for (key,) in own} - self._apart.entities | {entity for _, entity in mentioned}
         keys |= {end for each in stated.values() for end in (each.subject, each.object)}
         rows = self._tx.ask(trash_cypher.TRASHED_ENTITIES, keys=sorted(keys))
         picked = {row[0]: _Entity(*row) for row in rows}
@@ -159,6 +175,7 @@ class Undo:
         mine = self._load(key for (key,) in own)
         every = {each.key: each for each in (*stated.values(), *at, *mine)}
         for each in every.values():
+            each.subject, each.object = self._apart.ends.get(each.key, (each.subject, each.object))
             each.subject = self._twin_of.get(each.subject, each.subject)
             each.object = self._twin_of.get(each.object, each.object)
         free = self._not_planned_elsewhere(each for each in every.values() if each.trash != self._receipt)
@@ -178,22 +195,23 @@ class Undo:
 
     def _live_ends(self, relations: Iterable[_Relation], entities: set[int]) -> set[int]:
         ends = sorted({end for each in relations for end in (each.subject, each.object)})
-        return {key for (key,) in self._tx.ask(trash_cypher.LIVE_KEYS, keys=ends)} | entities
+        return {key for (key,) in self._tx.ask(trash_cypher.LIVE_KEYS, keys=ends)} | entities | self._apart.entities
 
     def _sourced(self, picked: Iterable[int]) -> dict[int, bool]:
         """Whether something that lives, or comes back, states a relation; nothing for those that nobody states."""
         rows = self._tx.ask(trash_cypher.SOURCES, keys=sorted(picked))
         found: dict[int, bool] = defaultdict(bool)
         for key, memory, lives in rows:
-            found[key] |= lives or memory in self._back
+            if (key, memory) not in self._apart.unstated:
+                found[key] |= lives or memory in self._back
         return dict(found)
 
     def _without_clashes(self, standing: dict[int, _Relation]) -> set[int]:
         current = [each for each in standing.values() if each.invalid_at is None]
         ends = {(each.subject, each.kind, each.object) for each in current}
         rows = self._tx.ask(trash_cypher.LIVE_RELATIONS, ends=[list(each) for each in sorted(ends)]) if ends else []
-        taken = {tuple(row) for row in rows}
-        newest: dict[tuple[int, str, int], int] = {}
+        taken = {tuple(row) for row in rows} | self._apart.taken
+        newest: dict[Ends, int] = {}
         for each in current:
             place = (each.subject, each.kind, each.object)
             newest[place] = max(newest.get(place, 0), each.key)

@@ -1,23 +1,27 @@
 """The vectors of a workspace for search: a Redis vector set beside the graph, which can be made again from it.
 
-The `Embedding` nodes are the truth and come and go with their transaction. A writer adds what is new to the
-set before it gives up its place, and notes how far it came. A search takes what the set does not have yet
-straight from the nodes, and every score is computed from them, so the set only has to know who is near.
+The `Embedding` nodes are the truth and come and go with their transaction. The set follows: who writes a memory
+adds what the writers before left behind, in one go with its own query, and notes how far it came; who writes many
+catches up at once. A search takes what the set does not have yet straight from the nodes, and every score is
+computed from them, so the set only has to know who is near.
 """
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from binascii import a2b_base64
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.link import Command
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.wire import Query, Row
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+Ask = Callable[..., list[Row]]
 _EXACT_BELOW = 2000  # so few are looked at one by one
 _EFFORT = 400
 _BATCH = 500
@@ -25,42 +29,84 @@ _TAIL = 5000
 _DISMISS = "for _, key in ipairs(ARGV) do redis.call('vrem', KEYS[1], key) redis.call('srem', KEYS[2], key) end"
 
 
+class Look(NamedTuple):
+    """What to ask about the set, and how it was thought to be when that was decided."""
+
+    generation: int
+    come: int
+    size: int
+    lacking: Query
+    commands: list[Command]
+
+
 class VectorSet:
     """The nearest chunks of one workspace by angle."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._seen = 0, 0, 0  # its generation, how far it had come, and its size, when last looked at
 
-    def nearest(self, generation: int, query: bytes, count: int) -> tuple[list[int], bool]:
+    def look(self, generation: int | None = None) -> Look:
+        """What it lacks, and how far it has come; of the generation seen last, if none is given."""
+        seen, come, size = self._seen
+        if generation not in (None, seen):
+            seen, come, size = generation or 0, 0, 0
+        return Look(seen, come, size, _after(come), [("GET", self._names(seen)[1])])
+
+    def look_near(self, generation: int, query: bytes, count: int) -> Look:
+        """The same, its size, and what is nearest."""
+        look, name = self.look(generation), self._names(generation)[0]
+        near = [_similar(name, query, count, look.size)] if any(query) else []
+        return look._replace(commands=[*look.commands, ("VCARD", name), *near])
+
+    def nearest(
+        self, look: Look, lacking: Sequence[Row], told: Sequence[Any], query: bytes, count: int
+    ) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        import numpy as np
-
-        name, mark = self._names(generation)
-        size, indexed = self._graph.link.send_all([("VCARD", name), ("GET", mark)])
-        tail = [key for key, _ in self._graph.ask(cypher.EMBEDDINGS_AFTER, after=int(indexed or 0), limit=_TAIL)]
-        if not size or not any(query):
+        mark, size, *near = told
+        tail = [key for key, _ in self._behind(look, lacking, mark, self._graph.ask)]
+        self._seen = *self._seen[:2], size or 0
+        if not size or not near:
             return tail, True
-        floats = np.frombuffer(query, np.int8).astype(np.float32).tobytes()
-        command: list[Any] = ["VSIM", name, "FP32", floats, "COUNT", count]
-        command += ["TRUTH"] if size <= _EXACT_BELOW else ["EF", max(_EFFORT, count)]
-        found = [int(key) for key in self._graph.link.read(*command)]
-        return [*found, *tail], size <= count
+        found = near[0]
+        if _effort(look.size, count) != _effort(size, count):
+            found = self._graph.link.read(*_similar(self._names(look.generation)[0], query, count, size))
+        return [*map(int, found), *tail], size <= count
+
+    def follow(self, tx: Change) -> None:
+        """What the writers before left behind goes into the set in one go with this one's query."""
+        look = self.look(tx.meta["generation"])
+        (lacking,) = tx.ask_all(look.lacking)
+        rows = self._behind(look, lacking, tx.read(*look.commands[0]), tx.ask)
+        tx.beside(self._adding(look.generation, rows[:_BATCH]))
 
     def catch_up(self, generation: int) -> None:
         """Add what was written since the last time; the caller holds the writer's place, or repairs."""
+        while True:
+            look = self.look(generation)
+            (lacking,) = self._graph.ask_all(look.lacking)
+            rows = self._behind(look, lacking, self._graph.link.read(*look.commands[0]), self._graph.ask)
+            if not rows:
+                return
+            for at in range(0, len(rows), _BATCH):
+                self._graph.link.send_all(self._adding(generation, rows[at : at + _BATCH]))
+
+    def _behind(self, look: Look, lacking: Sequence[Row], mark: bytes | None, ask: Ask) -> list[Row]:
+        """The vectors that the set does not have, oldest first."""
+        come = int(mark or 0)
+        if come < look.come or (come > look.come and len(lacking) == _TAIL):  # it was made anew, or is far ahead
+            query, values = _after(come)
+            lacking = ask(query, **values)
+        self._seen = look.generation, come, look.size
+        return [row for row in lacking if row[0] > come]
+
+    def _adding(self, generation: int, rows: Sequence[Row]) -> list[Command]:
         import numpy as np
 
         name, mark = self._names(generation)
-        while True:
-            indexed = self.indexed(generation)
-            rows = self._graph.ask(cypher.EMBEDDINGS_AFTER, after=indexed, limit=_BATCH)
-            if not rows:
-                return
-            vectors = [(key, np.frombuffer(base64.b64decode(data), np.int8).astype(np.float32)) for key, data in rows]
-            add = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
-            self._graph.link.send_all([*add, ("SET", mark, rows[-1][0])])
-            if len(rows) < _BATCH:
-                return
+        vectors = ((key, np.frombuffer(a2b_base64(data), np.int8).astype(np.float32)) for key, data in rows)
+        add: list[Command] = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
+        return [*add, ("SET", mark, rows[-1][0])] if add else []
 
     def announce(self, generation: int, keys: Collection[int]) -> None:
         """Before the transaction that drops these: if this process dies, another knows what to take out of the set."""
@@ -76,7 +122,9 @@ class VectorSet:
 
     def _gone(self, generation: int) -> list[int]:
         announced = sorted(map(int, self._graph.link.read("SMEMBERS", self._leaving(generation))))
-        kept = {key for (key,) in self._graph.ask(cypher.EMBEDDED, keys=announced)} if announced else set()
+        if not announced:
+            return []
+        kept = {key for (key,) in self._graph.ask(cypher.EMBEDDED, refs=list(map(str, announced)))}
         return [key for key in announced if key not in kept]
 
     def forget(self, generation: int) -> None:
@@ -103,11 +151,26 @@ class VectorSet:
         return f"{self._graph.name}:vectors:{generation}", f"{self._graph.name}:indexed:{generation}"
 
 
+def _after(come: int) -> Query:
+    return cypher.EMBEDDINGS_AFTER, {"after": come, "limit": _TAIL}
+
+
+def _effort(size: int, count: int) -> tuple[Any, ...]:
+    return ("TRUTH",) if 0 < size <= _EXACT_BELOW else ("EF", max(_EFFORT, count))
+
+
+def _similar(name: str, query: bytes, count: int, size: int) -> Command:
+    import numpy as np
+
+    floats = np.frombuffer(query, np.int8).astype(np.float32).tobytes()
+    return ("VSIM", name, "FP32", floats, "COUNT", count, *_effort(size, count))
+
+
 def cosines(query: bytes, rows: Iterable[Sequence[Any]]) -> dict[int, float]:
     """The cosine of the query with each vector, by key; nothing has an angle with a vector of no length."""
     import numpy as np
 
-    pairs = [(key, base64.b64decode(data)) for key, data in rows]
+    pairs = [(key, a2b_base64(data)) for key, data in rows]
     pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
     if not pairs:
         return {}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Row = list[Any]
+Query = tuple[str, dict[str, Any]]
 _NOWHERE = "\U0010fffe\U0010ffff"
 _NULL, _STRING, _INTEGER, _BOOLEAN, _DOUBLE, _ARRAY, _MAP = 1, 2, 3, 4, 5, 6, 10
 
@@ -36,12 +37,38 @@ def literal(value: Any) -> str:
         return repr(value)
     if isinstance(value, Mapping):
         return "{" + ",".join(f"`{key}`:{literal(item)}" for key, item in value.items()) + "}"
-    return "[" + ",".join(map(literal, value)) + "]"
+    return _list_literal(list(value))
+
+
+def _list_literal(values: list[Any]) -> str:
+    """Long lists are keys: numbers, or digits as text, which need not be looked at one by one."""
+    kinds = set(map(type, values))
+    if kinds == {int}:
+        return str(values)
+    if kinds == {str} and all(map(str.isalnum, values)):
+        return '["' + '","'.join(values) + '"]'
+    return "[" + ",".join(map(literal, values)) + "]"
 
 
 def rows_of(reply: Any) -> list[Row]:
     """The rows of a compact reply; a query that returns nothing has none."""
-    return [[_value(kind, value) for kind, value in row] for row in reply[1]] if len(reply) == 3 else []
+    return _rows(reply[1]) if len(reply) == 3 else []
+
+
+def rows_of_each(reply: Any) -> list[list[Row]]:
+    """The rows of each of several reads that were asked as one query."""
+    return [_rows(row for _, row in rows) for _, rows in reply[1][0]]
+
+
+def _rows(rows: Iterable[Any]) -> list[Row]:
+    # Nearly all of it is numbers and text: a survey has hundreds of thousands, and a call each would show.
+    return [
+        [
+            value if kind == _INTEGER else value.decode() if kind == _STRING else _value(kind, value)
+            for kind, value in row
+        ]
+        for row in rows
+    ]
 
 
 def changes_of(reply: Any) -> dict[str, float]:
@@ -67,6 +94,11 @@ def _value(kind: int, value: Any) -> Any:
     if kind == _MAP:
         return {name.decode(): _value(*item) for name, item in zip(value[::2], value[1::2], strict=True)}
     raise ValueError(f"a reply holds a value of kind {kind}, which no query of ours returns")
+
+
+def as_told(value: float) -> float:
+    """A number as the server tells it again: with fifteen digits."""
+    return float(f"{value:.15g}")
 
 
 def to_json(value: Any) -> str:

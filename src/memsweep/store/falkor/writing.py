@@ -14,9 +14,9 @@ from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, keys_of
 from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.falkor.wire import Query, to_json
 from memsweep.store.falkor.words import terms_of
 
 _TWIN = ("key", "id", "tags", "metadata", "thread", "text", "last_seen_at", "created_at", "expires_at", "pinned")
@@ -48,15 +48,35 @@ def encoded(vector: bytes) -> str:
     return base64.b64encode(vector).decode()
 
 
+def about(new: NewMemory) -> list[Query]:
+    """What adding it will have to know."""
+    named, by_rule = _names_of(new.mentions, new.facts)
+    return [
+        *_about_twin(new.draft, new.content_hash),
+        (gc_cypher.BURIED, {"hashes": [new.content_hash.hex()]}),
+        *([(cypher.ENTITIES_NAMED, {"names": keys_of(named)})] if named else ()),
+        *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
+    ]
+
+
+def _about_twin(draft: Draft, digest: bytes) -> list[Query]:
+    same: Query = (cypher.MEMORIES_BY_HASH, {"hash": digest.hex(), "code_source": CODE_SOURCE})
+    return [same] if draft.thread_id is None else [same, (cypher.THREAD, {"id": draft.thread_id})]
+
+
+def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple[list[str], list[str]]:
+    """Every name that is spoken of, and those of them that were found by rule."""
+    ends = [thing.name for new in facts for thing in (new.fact.subject, new.fact.object)]
+    by_rule = [mention.thing.name for mention in mentions if not mention.handed_in]
+    return [*(mention.thing.name for mention in mentions), *ends], by_rule
+
+
 def touch_twin(tx: Change, draft: Draft, digest: bytes, now: datetime) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
-    found, thread = tx.ask_all(
-        (cypher.MEMORIES_BY_HASH, {"hash": digest.hex(), "code_source": CODE_SOURCE}),
-        (cypher.THREAD, {"id": draft.thread_id or ""}),
-    )
-    where = thread[0][0] if thread and draft.thread_id is not None else None
-    if draft.thread_id is not None and where is None:
+    found, *thread = tx.ask_all(*_about_twin(draft, digest))
+    if thread and not thread[0]:
         return None
+    where = thread[0][0][0] if thread else None
     rows = (dict(zip(_TWIN, row, strict=True)) for row in found)
     twin = next((row for row in rows if row["thread"] == where and row["text"] == draft.text), None)
     if twin is None:
@@ -116,7 +136,6 @@ def _add_memory(tx: Change, new: NewMemory) -> list[int]:
         "content_hash": new.content_hash.hex(),
         "version": 1,
     }
-    tx.do(cypher.ADD_MEMORY, [memory])
     # The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own.
     stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
     rows: list[dict[str, Any]] = [
@@ -139,9 +158,9 @@ def _add_memory(tx: Change, new: NewMemory) -> list[int]:
         }
         for index, chunk in enumerate(new.chunks)
     ]
-    tx.do(cypher.ADD_CHUNK, rows)
-    vectors = zip(rows, new.chunks, strict=True)
-    tx.do(cypher.ADD_EMBEDDING, [{"key": row["key"], "data": encoded(chunk.vector)} for row, chunk in vectors])
+    step = cypher.add_whole_memory(memory, rows[0] if rows else ())
+    vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
+    tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
     return [row["key"] for row in rows]
 
 
@@ -164,9 +183,8 @@ def _add_names(
     """Mentions and facts; how many entities are new."""
     if not mentions and not facts:
         return 0
-    ends = [thing for new in facts for thing in (new.fact.subject, new.fact.object)]
-    names = Names(tx, [*(mention.thing.name for mention in mentions), *(thing.name for thing in ends)])
-    seen = _Seen(tx, [mention.thing.name for mention in mentions if not mention.handed_in])
+    named, by_rule = _names_of(mentions, facts)
+    names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
     created = 0
     for mention in mentions:
@@ -210,7 +228,7 @@ class _Seen:
         self._tx = tx
         self._rows: dict[str, dict[str, Any]] = {}
         self._dropped: list[str] = []
-        if wanted := sorted(map(name_key, names)):
+        if wanted := keys_of(names):
             for key, name, evidence, chunks in tx.ask(cypher.NAMES_SEEN, names=wanted):
                 self._rows[key] = {"name_key": key, "name": name, "evidence": evidence, "chunks": chunks}
         self._before = {key: row["evidence"] for key, row in self._rows.items()}

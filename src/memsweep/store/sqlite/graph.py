@@ -31,6 +31,7 @@ from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import gc_sql, graph_sql, merging, plans, sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
+from memsweep.store.sqlite.writing import to_json
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
@@ -150,7 +151,7 @@ class SqliteGraph:
             merged = tuple(merge.take(source) for source in sources)
             if plan is not None:
                 db.execute(gc_sql.USE_PLAN, (receipt, plan))
-            counts = json.dumps({"entities": len(merged), "relations": merge.relations})
+            counts = to_json({"entities": len(merged), "relations": merge.relations})
             db.execute(gc_sql.FILL_RECEIPT, (counts, "[]", receipt))
             uid, name = row(db, graph_sql.ENTITY_NAME, (target,))
             db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "merge", uid, counts, receipt_id))

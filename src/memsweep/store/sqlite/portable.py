@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import apsw
 
 from memsweep.store.drafts import remove
-from memsweep.store.sqlite import rows_sql, sql
+from memsweep.store.sqlite import health, rows_sql, sql
 from memsweep.store.sqlite.connect import connect, immediate, make_file, one
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
@@ -52,6 +53,9 @@ class Draft:
         """All rows are there: now the full text of them. The marks go when the copy is made."""
         if not self.marks().get("finished"):
             with immediate(self.db):
+                for index in rows_sql.UNIQUE_INDEXES:  # rows that are there twice are the doctor's
+                    with contextlib.suppress(apsw.ConstraintError):
+                        self.db.execute(_definition(index))
                 for statement in rows_sql.REBUILD_WORDS:
                     self.db.execute(statement)
                 self.db.execute(rows_sql.SET_MARK, ("finished", 1))
@@ -69,6 +73,22 @@ class Draft:
 
 def _make_marks(db: apsw.Connection) -> None:
     db.execute(rows_sql.MAKE_MARKS)
+    for index in rows_sql.UNIQUE_INDEXES:
+        db.execute(rows_sql.drop_index(index))
+
+
+@contextlib.contextmanager
+def file_of(path: Path, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[apsw.Connection]:
+    """A new workspace file with these rows, open."""
+    with contextlib.closing(Draft(path)) as draft:
+        draft.append((table, row) for table in rows_sql.TABLES for row in rows.get(table, ()))
+        draft.finish()
+        yield draft.unmark()
+
+
+def _definition(index: str) -> str:
+    """What the migrations say of it."""
+    return next(thing.definition for (_, name), thing in health.expected_structure().items() if name == index)
 
 
 def rows_of(db: apsw.Connection) -> Rows:

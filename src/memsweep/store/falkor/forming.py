@@ -1,0 +1,113 @@
+"""The rows of a workspace file as nodes and edges. Pure.
+
+Rows of a damaged file may lead nowhere; an edge needs both of its ends, and is left out without them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from memsweep.store.falkor import rowing
+from memsweep.store.falkor.rowing import Row
+from memsweep.store.falkor.words import terms_of
+
+Table = Mapping[str, Sequence[Row]]
+SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
+          "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
+
+
+class Edge(NamedTuple):
+    """An edge of a kind between nodes of these labels; `row` names them, and says what it has."""
+
+    kind: str
+    labels: tuple[str, str]
+    row: Row
+
+
+def nodes(rows: Table, roots: Mapping[int, str]) -> dict[str, list[Row]]:
+    """By label; what is in the trash has one of its own. `roots` are the folders of code by their number."""
+    made: dict[str, list[Row]] = defaultdict(list)
+    last = _last_places(rows["chunk"])
+    made["Thread"] = [{"key": t["id"], "id": t["uid"], "last": last[t["id"]]} for t in rows["thread"]]
+    files = {file["memory"]: file for file in rows["code_file"]}
+    _either(made, "Memory", [rowing.memory_node(row, files.get(row["id"]), roots) for row in rows["memory"]])
+    _either(made, "Chunk", [rowing.chunk_node(row, terms_of(row["text"], row["words"])) for row in rows["chunk"]])
+    made["Embedding"] = [rowing.vector_node(row) for row in sorted(rows["vector"], key=lambda row: row["chunk"])]
+    _either(made, "Entity", [rowing.to_node("entity", row) for row in rows["entity"]])
+    _code(made, rows, roots)
+    for label, table in SIMPLE.items():
+        made[label] = [rowing.to_node(table, row) for row in rows[table]]
+    for place, move in enumerate(made["MergeMove"]):  # they are undone in the order in which they stand
+        move["place"] = place
+    made["Tombstone"] = [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]]
+    made["NameSeen"] = [{**row, "chunks": json.loads(row["chunks"])} for row in rows["name_seen"]]
+    _windows(made, rows)
+    return made
+
+
+def _windows(made: dict[str, list[Row]], rows: Table) -> None:
+    """Segments with what finds them; messages are numbered in every window."""
+    messages: dict[int, int] = defaultdict(int)
+    segments = []
+    for row in sorted(rows["segment"], key=lambda row: (row["project"], row["place"])):
+        is_message = row["type"] == "message"
+        segments.append(rowing.segment_node(row, messages[row["project"]] if is_message else None))
+        messages[row["project"]] += is_message
+    _either(made, "Segment", segments)
+    made["SegmentLink"] = [link for segment in segments for link in rowing.segment_links(segment)]
+    for project in made["Project"]:
+        project |= {"messages": messages[project["key"]], "next_young": 0, "next_old": 0}
+
+
+def _last_places(chunks: Sequence[Row]) -> dict[int, int]:
+    last: dict[int, int] = defaultdict(lambda: -1)
+    for chunk in chunks:
+        if chunk["stream"] is not None:
+            last[chunk["stream"]] = max(last[chunk["stream"]], chunk["stream_position"])
+    return last
+
+
+def _code(made: dict[str, list[Row]], rows: Table, roots: Mapping[int, str]) -> None:
+    made["CodeRoot"] = [
+        {"key": root["id"], "path": roots[root["id"]], "total_files": root["total_files"]} for root in rows["code_root"]
+    ]
+    for scope in rows["code_scope"]:
+        named = {"key": scope["id"], "root": roots[scope["root"]]}
+        made["CodeScope"].append({**{name: scope[name] for name in scope if name != "id"}, **named})
+    made["CodeSkip"] = [{**row, "root": roots[row["root"]]} for row in rows["code_skip"]]
+
+
+def _either(made: dict[str, list[Row]], label: str, listed: Sequence[Row]) -> None:
+    made[label] = [node for node in listed if "trash" not in node]
+    made[f"Trashed{label}"] = [node for node in listed if "trash" in node]
+
+
+def edges(rows: Table) -> Iterator[Edge]:
+    label = {
+        (table, row["id"]): name if row["trash"] is None else f"Trashed{name}"
+        for table, name in (("memory", "Memory"), ("chunk", "Chunk"), ("entity", "Entity"))
+        for row in rows[table]
+    }
+
+    def joined(kind: str, begin: tuple[str, int], end: tuple[str, int], row: Row) -> Iterator[Edge]:
+        if begin in label and end in label:
+            yield Edge(kind, (label[begin], label[end]), row)
+
+    for row in rows["chunk"]:
+        owned = {"memory": row["memory"], "key": row["id"], "position": row["position"]}
+        yield from joined("HAS_CHUNK", ("memory", row["memory"]), ("chunk", row["id"]), owned)
+    for row in rows["relation"]:
+        kind = "RELATED_TO" if row["trash"] is None else "WAS_RELATED_TO"
+        said = {"subject": row["subject"], "object": row["object"], "set": rowing.to_node("relation", row)}
+        yield from joined(kind, ("entity", row["subject"]), ("entity", row["object"]), said)
+    for row in rows["mention"]:
+        said = {"chunk": row["chunk"], "entity": row["entity"]}
+        yield from joined("MENTIONS", ("chunk", row["chunk"]), ("entity", row["entity"]), said)
+    subjects = {row["id"]: row["subject"] for row in rows["relation"]}
+    for row in rows["relation_source"]:
+        subject = subjects.get(row["relation"], 0)
+        said = {"relation": row["relation"], "memory": row["memory"], "subject": subject}
+        yield from joined("STATES", ("memory", row["memory"]), ("entity", subject), said)

@@ -1,0 +1,48 @@
+"""The indexes that a graph has, and those that it should have."""
+
+from __future__ import annotations
+
+import re
+
+from memsweep.errors import StoreError
+from memsweep.store.falkor import care_cypher
+from memsweep.store.falkor.schema import MIGRATIONS
+from memsweep.store.falkor.transaction import Graph
+
+_INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\(.*?:(?P<label>\w+).*\)) ON \((?P<names>.*)\)")
+_FULL_TEXT = re.compile(r"createNodeIndex\({label: '(?P<label>\w+)'.*{field: '(?P<name>\w+)'")
+
+
+def missing(graph: Graph) -> list[str]:
+    """Properties that should have an index and have none, with their labels."""
+    return sorted(f"{label}.{name}" for label, name in _wanted().keys() - _there(graph))
+
+
+def make(graph: Graph) -> None:
+    """Make the indexes that are missing; the server fills them in the background."""
+    wanted = _wanted()
+    for label, name in sorted(wanted.keys() - _there(graph)):
+        try:
+            graph.link.change(graph.name, wanted[label, name])
+        except StoreError as error:
+            if "override" not in error.message:
+                raise
+            # The label has other indexes, and with them still knows how its full text is made.
+            graph.link.change(graph.name, care_cypher.FULL_TEXT_AGAIN, label=label, field=name)
+
+
+def _there(graph: Graph) -> set[tuple[str, str]]:
+    return {(label, name) for label, types in graph.ask(care_cypher.INDEXES) for name in types}
+
+
+def _wanted() -> dict[tuple[str, str], str]:
+    """Label and property of every index, and what makes it alone."""
+    made: dict[tuple[str, str], str] = {}
+    for statement in (each for step in MIGRATIONS for each in step):
+        if found := _INDEX.match(statement):
+            for name in re.findall(r"\w\.(\w+)", found["names"]):
+                letter = found["names"][0]
+                made[found["label"], name] = f"CREATE INDEX FOR {found['pattern']} ON ({letter}.{name})"
+        elif found := _FULL_TEXT.search(statement):
+            made[found["label"], found["name"]] = statement
+    return made

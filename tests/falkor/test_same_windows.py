@@ -1,0 +1,166 @@
+"""Whatever is done to context windows, FalkorDB and SQLite give the same answers and hold the same afterwards."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsweep.context.service import ContextWindow, sweeping
+from memsweep.gc import collect
+from memsweep.model.segment import ContextSegment
+from memsweep.settings import load_settings
+from memsweep.store.falkor import reading, rowing
+from memsweep.store.sqlite import portable
+from tests.falkor.twins import Side, Twins, twins
+from tests.gc.stores import NOW, Plot
+from tests.support import falkor, looking
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
+TYPES = ("message", "message", "code", "log", "note")
+SMALL = {"soft_tokens": 60, "hard_tokens": 140, "changes_per_step": 3, "batch": 2, "last_n": 2}
+Rows = dict[str, list[dict[str, Any]]]
+
+
+class Acting:
+    """A run of acts on the windows of both sides."""
+
+    def __init__(self, pair: Twins) -> None:
+        self._pair, self._hours, self._made = pair, 0, 0
+        self._receipts: list[str] = []
+        self._both("one", lambda window: window.configure(**SMALL))
+
+    def act(self, name: str, number: int, window: str) -> None:
+        self._hours += 1
+        getattr(self, name.replace(" ", "_"))(number, window)
+
+    def add(self, number: int, window: str) -> None:
+        new = [self._segment(number + each) for each in range(1 + number % 4)]
+        self._both(window, lambda each: each.add(new))
+
+    def add_many(self, number: int, window: str) -> None:
+        new = [self._segment(number + each) for each in range(30)]
+        self._both(window, lambda each: each.add(new))
+
+    def prune(self, number: int, window: str) -> None:
+        ids, confirm = self._ids(number), number % 2 == 0
+        strategy = ("auto", "stash", "delete")[number % 3]
+        self._both(window, lambda each: each.prune(ids, strategy=strategy, confirm=confirm))
+
+    def prune_as_planned(self, number: int, window: str) -> None:
+        seen = self._both(window, lambda each: each.analyze(target_tokens=number))
+        if plan_id := getattr(seen, "plan_id", None):
+            self._both(window, lambda each: each.prune(plan_id=plan_id, confirm=True))
+
+    def restore(self, number: int, window: str) -> None:
+        self._both(window, lambda each: each.restore(self._ids(number)))
+
+    def pin(self, number: int, window: str) -> None:
+        self._both(window, lambda each: each.pin(self._ids(number), bool(number % 3)))
+
+    def compress(self, number: int, window: str) -> None:
+        self._both(window, lambda each: each.compress(self._ids(number), "in short"))
+
+    def delete(self, number: int, window: str) -> None:
+        self._both(window, lambda each: each.delete(confirm=True))
+
+    def look(self, number: int, window: str) -> None:
+        self._both(window, lambda each: each.segments(stashed=bool(number % 2)))
+        self._both(window, lambda each: each.working_set())
+
+    def undo(self, number: int, window: str) -> None:
+        if self._receipts:
+            receipt = self._receipts[number % len(self._receipts)]
+            self._pair.both(lambda side: _unordered(collect.undo(self._collecting(side), receipt)))
+
+    def clear(self, number: int, window: str) -> None:
+        told = self._pair.both(lambda side: collect.clear(self._collecting(side), "DELETE ALL MEMORIES"))
+        self._receipts.append(told.id)
+
+    def purge(self, number: int, window: str) -> None:
+        before = NOW + timedelta(hours=self._hours - number % 4)
+        self._pair.both(lambda side: side.store.collector.purge(before, actor="tester", now=self._now))
+
+    @property
+    def _now(self) -> Any:
+        return NOW + timedelta(hours=self._hours)
+
+    def _collecting(self, side: Side) -> Any:
+        return side.tools(self._now)
+
+    def _segment(self, number: int) -> ContextSegment:
+        self._made += 1
+        references = tuple(f"s{each % self._made}" for each in range(number % 3))
+        made = ContextSegment(f"s{self._made}", f"text {number}", TYPES[number % 5], self._now, self._now)  # type: ignore[arg-type]
+        return replace(made, tokens=number % 13, references=references, pinned=number % 11 == 0)
+
+    def _ids(self, number: int) -> list[str]:
+        return [f"s{each}" for each in range(number, number + 1 + number % 3)]
+
+    def _both(self, name: str, act: Any) -> Any:
+        told = self._pair.both(lambda side: act(self._window(side, name)))
+        if receipt := getattr(told, "receipt_id", None):
+            self._receipts.append(receipt)
+        return told
+
+    def _window(self, side: Side, name: str) -> ContextWindow:
+        chosen = load_settings({})
+        tools = sweeping(chosen, lambda create: side.store.segments, "tester", lambda: self._now, side.new_id)
+        return ContextWindow(tools, name)
+
+
+def _unordered(undone: Any) -> Any:
+    return undone.totals, sorted(undone.conflicts)
+
+
+def same_windows(pair: Twins) -> None:
+    """Both hold the same, but for the numbers that each gives its own."""
+    with looking.open_file(pair.place.file) as db:
+        mine = _told(portable.rows_of(db))
+    theirs = _told(reading.dump(pair.falkor.store.graph._graph))  # type: ignore[attr-defined]
+    for table, wanted in mine.items():
+        assert theirs[table] == wanted, table
+
+
+def _told(rows: Rows) -> dict[str, list[str]]:
+    ids = {
+        table: {row["id"]: row["uid"] for row in rows.get(table, ())}
+        for table in ("project", "segment", "receipt", "plan")
+    }
+    leads = {"project": "project", "trash": "receipt", "stash": "receipt", "receipt": "receipt", "source": "segment",
+             "plan": "plan", "key": "segment"}  # fmt: skip
+    told = {}
+    for table in ("project", "segment", "segment_link", "receipt", "plan", "plan_item", "audit"):
+        listed = [rowing.comparable(row) for row in rows.get(table, ()) if row.get("action") != "restore"]
+        for row in listed:
+            row.pop("id", None)
+            row.pop("digest", None)
+            for name in leads.keys() & row.keys():
+                row[name] = ids[leads[name]].get(row[name], row[name])
+        told[table] = sorted(repr(sorted(row.items())) for row in listed)
+    return told
+
+
+ACTS = ("add", "add", "add many", "prune", "prune as planned", "restore", "pin", "compress", "delete", "look", "undo",
+        "undo", "clear", "purge")  # fmt: skip
+acts = st.lists(
+    st.tuples(st.sampled_from(ACTS), st.integers(0, 40), st.sampled_from(("one", "one", "two"))),
+    min_size=3,
+    max_size=14,
+)
+
+
+@given(acts)
+@settings(max_examples=25 * TIMES)
+def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[str, int, str]]) -> None:
+    with twins(Plot()) as pair:
+        acting = Acting(pair)
+        for name, number, window in acts:
+            acting.act(name, number, window)
+            same_windows(pair)

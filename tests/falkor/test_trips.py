@@ -1,0 +1,148 @@
+"""What goes over the wire: how often a memory and a search go there and back, and how the vector set follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsweep.app import App, make_app
+from memsweep.settings import load_settings
+from memsweep.store.falkor import cypher, vectors
+from memsweep.store.falkor.transaction import Graph
+from tests.support import falkor
+from tests.support.engines import Home, falkor_server
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Home]:
+    home = Home("falkor", tmp_path)
+    yield home
+    home.close()
+
+
+@pytest.fixture
+def app(home: Home) -> Iterator[App]:
+    app = make_app(load_settings(home.variables))
+    yield app
+    app.close()
+
+
+def trips(act: Callable[[], object], times: int) -> float:
+    """How often the server had something to read, for one act of many."""
+    with falkor_server().client() as client:
+        before = client.info("stats")["total_reads_processed"]
+        for _ in range(times):
+            act()
+        return (client.info("stats")["total_reads_processed"] - before - 1) / times  # type: ignore[no-any-return]
+
+
+def graph_of(app: App) -> Graph:
+    return app.engine.open("default").graph._graph  # type: ignore[attr-defined,no-any-return]
+
+
+def vectors_of(app: App) -> tuple[int, int]:
+    """In the set, and in the graph."""
+    graph = graph_of(app)
+    size = graph.link.read("VCARD", f"{graph.name}:vectors:0") or 0
+    return size, graph.ask("MATCH (e:Embedding) RETURN count(e)")[0][0]
+
+
+def test_a_memory_goes_to_falkor_and_back_four_times(app: App) -> None:
+    memory, numbers = app.memory(), iter(range(100))
+    memory.add("The first makes the workspace.")
+    assert trips(lambda: memory.add(f"the lamp of room {next(numbers)} is broken"), 20) <= 4
+
+
+def test_names_threads_and_facts_cost_falkor_one_way_more_at_most(app: App) -> None:
+    memory, numbers = app.memory(), iter(range(100))
+    facts = [{"from": "Ann", "relation": "repairs", "to": "Lamp"}]
+    memory.add("The first makes the workspace.", relations=facts)
+
+    def add() -> Any:
+        return memory.add(f"Ann repairs Lamp {next(numbers)}.", thread_id="t", entities=["Room"], relations=facts)
+
+    assert trips(add, 20) <= 5
+
+
+def test_a_search_goes_to_falkor_and_back_five_times(app: App) -> None:
+    memory = app.memory()
+    for number in range(30):
+        memory.add(f"the lamp of room {number} is broken")
+    memory.search("which lamp")
+    assert trips(lambda: memory.search("which lamp is broken in room 7"), 10) <= 5
+
+
+def test_the_vector_set_of_falkor_follows_one_memory_behind_and_nobody_notices(app: App) -> None:
+    memory = app.memory()
+    for number in range(5):
+        memory.add(f"the lamp of room {number} is broken")
+        assert vectors_of(app) == (number, number + 1)
+        assert memory.search(f"lamp of room {number}").hits[0].passage.text.endswith(f"{number} is broken")
+    assert app.engine.open("default").keeper.examine() == []
+
+
+def test_a_vector_set_of_falkor_that_another_process_made_anew_is_followed_from_its_beginning(
+    app: App, home: Home
+) -> None:
+    for number in range(4):
+        app.memory().add(f"the lamp of room {number} is broken")
+    other = make_app(load_settings(home.variables))
+    other.engine.open("default").keeper._vectors.forget(0)  # type: ignore[attr-defined]
+    other.close()
+    assert vectors_of(app) == (0, 4)
+    assert len(app.memory().search("lamp").hits) == 4
+    app.memory().add("the lamp of room 4 is broken")
+    assert vectors_of(app) == (4, 5)
+
+
+def test_a_falkor_workspace_that_was_deleted_and_made_anew_is_not_taken_for_the_old(app: App, home: Home) -> None:
+    app.memory().add("the old lamp")
+    other = make_app(load_settings(home.variables))
+    other.delete_workspace("default", confirm=True)
+    other.memory().add("the new lamp")
+    other.close()
+    assert [hit.passage.text for hit in app.memory().search("lamp").hits] == ["the new lamp"]
+
+
+def test_a_step_spells_out_what_its_rows_have() -> None:
+    rows = [{"key": 1, "name": "a"}, {"key": 2, "more": 3}]
+    assert cypher.spelled("CREATE (:X {*row})", rows) == (
+        "CREATE (:X {key: row.key, name: row.name, more: row.more, ref: toString(row.key)})"
+    )
+    assert cypher.spelled("CREATE (:X {*row.set})", [{"set": {"key": 1}}]) == (
+        "CREATE (:X {key: row.set.key, ref: toString(row.set.key)})"
+    )
+    assert (
+        cypher.spelled("MATCH (n {ref: toString(row)}) DELETE n", [1, 2]) == "MATCH (n {ref: toString(row)}) DELETE n"
+    )
+
+
+def test_what_another_process_writes_to_falkor_is_found_by_one_that_has_searched_before(app: App, home: Home) -> None:
+    app.memory().add("the lamp of room 1 is broken")
+    app.memory().search("lamp")
+    other = make_app(load_settings(home.variables))
+    for number in (2, 3):
+        other.memory().add(f"the lamp of room {number} is broken")
+        hits = app.memory().search(f"lamp of room {number}").hits
+        assert hits[0].passage.text == f"the lamp of room {number} is broken"
+        assert "meaning" in hits[0].why
+    other.close()
+
+
+def test_a_vector_set_of_falkor_that_is_far_behind_catches_up_with_all(
+    app: App, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_TAIL", 3)
+    monkeypatch.setattr(vectors, "_BATCH", 2)
+    for number in range(11):
+        app.memory().add(f"the lamp of room {number} is broken")
+    keeper = app.engine.open("default").keeper
+    keeper._vectors.forget(0)  # type: ignore[attr-defined]
+    keeper.repair("vector_files", [], actor="test", now=datetime.now(UTC))
+    assert vectors_of(app) == (11, 11)
