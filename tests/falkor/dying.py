@@ -23,11 +23,36 @@ from typing import Any
 import redis
 from redis.connection import AbstractConnection
 
+from memsweep.gc import collect
+from memsweep.graph import facts
+from memsweep.graph.facts import Graphing
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.twins import Side
-from tests.gc.dying import OPERATIONS, PLOT, Operation
+from tests.gc.dying import GONE, OPERATIONS, PLOT, Operation
 from tests.gc.stores import NOW, planted
 
+MERGED = ["ring one", "ring two"]
+
+
+def _graphing(side: Any) -> Graphing:
+    return Graphing(side.engine.open("default").graph, "tester", lambda: NOW, side.new_id)
+
+
+def _merged(place: Any) -> str:
+    """Merge in the file that becomes the graph."""
+    told = facts.merge(_graphing(Side(place.app.engine, place.ticks)), MERGED, "shared", None)
+    assert told.receipt_id is not None
+    return told.receipt_id
+
+
+ALL_OPERATIONS = {
+    **OPERATIONS,
+    "merge": Operation(lambda side, _: facts.merge(_graphing(side), MERGED, "shared", None)),
+    "undo of a merge": Operation(lambda side, receipt: collect.undo(side.tools(), receipt), _merged),
+    "split": Operation(
+        lambda side, memory: facts.split(_graphing(side), "shared", "part", "Concept", [], [memory]), lambda place: GONE
+    ),
+}
 _GREETINGS = {"HELLO", "CLIENT", "INFO", "MODULE", "AUTH", "SELECT"}
 
 
@@ -155,7 +180,7 @@ def points(commands: int, thorough: bool) -> list[tuple[int, bool]]:
 
 
 def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
-    operation, url = OPERATIONS[name], f"falkor://127.0.0.1:{port}/dying"
+    operation, url = ALL_OPERATIONS[name], f"falkor://127.0.0.1:{port}/dying"
     problems: list[str] = []
     with copied(url, operation) as (engine, given, ticks):
         bench = Bench(engine, port)
