@@ -48,6 +48,23 @@ def test_what_falkor_acknowledged_survives_a_kill_of_the_server(start: Start, tm
         assert app.memory().doctor().findings == ()
 
 
+def test_a_falkor_that_syncs_every_second_or_never_is_whole_after_a_kill(start: Start, tmp_path: Path) -> None:
+    for options in (("--appendonly", "yes", "--appendfsync", "everysec"), ()):
+        server = start(*options)
+        with opened(server.url, tmp_path) as app:
+            for number in range(30):
+                app.memory().add(f"note {number} about nothing", entities=["Ada"])
+            server.kill()
+        server.start()
+        with opened(server.url, tmp_path) as app:
+            if options:
+                assert texts(app) <= {f"note {number} about nothing" for number in range(30)}
+            else:
+                assert app.workspaces() == []
+            app.memory().add("life goes on")
+            assert app.memory().doctor().findings == ()
+
+
 CHILD = """
 import sys
 from memsweep.app import make_app
