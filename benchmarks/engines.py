@@ -168,10 +168,12 @@ def compare(home: Path, server: Server, chunks: int, source: Path) -> tuple[Time
     app.close()
     sizes["bytes a memory"] = (server.used_bytes() - empty) / chunks
     apps = [app_of(home, url) for url in ("", server.url)]
+    server.rewrite_log()  # the server would do so by itself, in the middle of what is measured
     sizes["of them in the vector set"] = apps[1].memory("bench").stats().vector_bytes / chunks
     sqlite, falkor = measure(apps, source, server)
     for app in apps:
         app.close()
+    server.rewrite_log()
     for times, url in ((sqlite, ""), (falkor, server.url)):
         times |= eight_writers(home, url, server)
     server.rewrite_log()

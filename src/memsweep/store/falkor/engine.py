@@ -184,6 +184,7 @@ class FalkorEngine:
 
     def enter(self, workspace: Workspace, graph: Graph) -> bool:
         """Give a graph the name of its workspace; False if another has it."""
+        self.link.change(graph.name, cypher.SETTLE)
         key = self._entry_key(workspace.id)
         values = (graph.name, workspace.description, to_micros(workspace.created_at))
         return bool(self.link.write("EVAL", _SHOW, 2, key, self._deleted_key(workspace.id), *values))
