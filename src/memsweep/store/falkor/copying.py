@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from memsweep.store.falkor import care_cypher, forming, rowing
+from memsweep.store.falkor import care_cypher, cypher, forming, rowing
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.rowing import Row, Rows
 from memsweep.store.falkor.transaction import Change, Graph
@@ -34,7 +34,7 @@ def dump(asked: Graph | Change, roots: Roots | None = None) -> Rows:
     """Everything in the graph; the caller sees to it that it is of one moment. `roots` get their numbers."""
     roots = Roots() if roots is None else roots
     rows: Rows = defaultdict(list)
-    rows["meta"] = _meta_rows(_nodes(asked, "Workspace")[0])
+    rows["meta"] = _meta_rows(asked.ask(cypher.META)[0][0])
     for thread in _nodes(asked, "Thread"):
         rows["thread"].append({"id": thread["key"], "uid": thread["id"]})
     roots |= {root["path"]: root["key"] for root in _nodes(asked, "CodeRoot")}
