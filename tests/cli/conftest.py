@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from memsweep import cli
 from tests.support.commands import Ran
+from tests.support.engines import Home
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path) -> Callable[..., Ran]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path, engine_kind: str
+) -> Iterator[Callable[..., Ran]]:
     """Run a command line on the home: `run("search", "x")`."""
-    monkeypatch.setenv("MEMSWEEP_HOME", str(home))
+    place = Home(engine_kind, home)
+    for name, value in place.variables.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "200")
 
     def run_one(*arguments: str) -> Ran:
@@ -23,4 +28,5 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], hom
         assert "Traceback" not in err
         return Ran(status, out.encode("utf-8", "surrogateescape"), err)
 
-    return run_one
+    yield run_one
+    place.close()

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Ran
+from tests.support.engines import on_every_engine
 
+pytestmark = on_every_engine
 Run = Callable[..., Ran]
 
 

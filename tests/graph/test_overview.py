@@ -15,6 +15,7 @@ from memsweep.graph.communities import communities, link, louvain, modularity
 from memsweep.graph.status import histogram, status
 from memsweep.graph.validate import doubts
 from tests.graph.surveys import NOW, survey
+from tests.support.engines import on_every_engine
 
 PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0.01, 1)), max_size=40)
 
@@ -156,6 +157,7 @@ def test_a_briefing_has_what_is_recent_central_contradictory_and_stale():
     assert (fresh.stale, kinds(fresh.contradictory)) == ((), ["contradiction"])
 
 
+@on_every_engine
 def test_a_query_walks_from_several_and_keeps_to_what_holds(memory):
     memory.relate("Ada", "LIVES_IN", "London")
     memory.relate("London", "PART_OF", "England", weight=0.4)
@@ -176,6 +178,7 @@ def test_a_query_walks_from_several_and_keeps_to_what_holds(memory):
     assert names("Ada", "Paris", include_ended=True) == {"London": 1, "England": 2}
 
 
+@on_every_engine
 def test_a_query_as_of_a_date_sees_what_held_then(memory):
     memory.relate("Ada", "LIVES_IN", "London", valid_at="2020-01-01")
     closed = memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
@@ -196,3 +199,35 @@ def test_a_bad_query_is_refused(memory, bad):
         memory.query_graph(**{"entities": ["Ada"], **bad})
     with pytest.raises(NotFound, match="Nobody"):
         memory.query_graph(["Ada", "Nobody"])
+
+
+@on_every_engine
+def test_what_a_store_holds_is_surveyed_in_the_order_of_its_making(memory):
+    memory.relate("Zoe", "KNOWS", "Ada", weight=0.5)
+    memory.relate("Ada", "KNOWS", "Bob")
+    memory.relate("Ada", "LIKES", "Carol")
+    memory.relate("Ada", "LIKES", "Dora", replaces=True)
+    memory.add("Ada and Zoe met.", entities=["Ada", "Zoe"])
+    gone = memory.add("Ada was here.", entities=["Ada", "Here"])
+    memory.delete(gone.memory_id, confirm=True)
+    found, _ = memory._surveying().survey()
+    assert [(each.name, each.mentions) for each in found.entities] == [
+        ("Zoe", 1),
+        ("Ada", 1),
+        ("Bob", 0),
+        ("Carol", 0),
+        ("Dora", 0),
+        ("Here", 0),
+    ]
+    named = {each.key: each.name for each in found.entities}
+    assert [(named[edge.subject], edge.relation, named[edge.object]) for edge in found.edges] == [
+        ("Zoe", "KNOWS", "Ada"),
+        ("Ada", "KNOWS", "Bob"),
+        ("Ada", "LIKES", "Carol"),
+        ("Ada", "LIKES", "Dora"),
+    ]
+    assert [edge.invalid_at is None for edge in found.edges] == [True, True, False, True]
+    told = memory.graph_status()
+    assert (told.entities, told.relations, told.current_facts, told.ended_facts, told.orphans) == (6, 4, 3, 1, 1)
+    assert {each.name for one in memory.graph_communities().found for each in one.members} >= {"Zoe", "Ada", "Bob"}
+    assert memory.graph_context(limit=3).central[0][0].name == "Ada"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.client import MODES, ServerClient, connected
+from tests.support.engines import Home
 
 
 @pytest.fixture(scope="module", params=MODES)
@@ -21,13 +22,21 @@ def served_home(tmp_path_factory: pytest.TempPathFactory, mode: str) -> Path:
 
 
 @pytest.fixture(scope="module")
+def served_engine() -> str:
+    """Which engine the server has; a file of tests may want several."""
+    return "sqlite"
+
+
+@pytest.fixture(scope="module")
 def log(served_home: Path) -> Path:
     return served_home.parent / "log"
 
 
 @pytest.fixture(scope="module")
-def server(served_home: Path, mode: str, log: Path) -> Iterator[ServerClient]:
+def server(served_home: Path, served_engine: str, mode: str, log: Path) -> Iterator[ServerClient]:
     """The full profile: every tool there is."""
-    with connected(served_home, mode, "--profile", "full", log=log) as client:
+    home = Home(served_engine, served_home)
+    with connected(served_home, mode, "--profile", "full", log=log, **home.settings) as client:
         yield client
+    home.close()
     assert "Traceback" not in log.read_text()  # whatever went wrong unseen

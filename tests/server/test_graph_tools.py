@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.client import ServerClient, ToolFailed
+from tests.support.engines import ENGINES
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def served_engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @pytest.fixture

@@ -44,8 +44,12 @@ class Home:
     @property
     def variables(self) -> dict[str, str]:
         """The settings that lead here."""
-        store = {} if self.kind == "sqlite" else {"MEMSWEEP_STORE": self.url}
-        return {"MEMSWEEP_HOME": str(self.folder), **store}
+        return {"MEMSWEEP_HOME": str(self.folder), **self.settings}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What to say beside the folder."""
+        return {} if self.kind == "sqlite" else {"MEMSWEEP_STORE": self.url}
 
     def engine(self) -> Engine:
         self._made.append(_make(self.kind, self.folder, self.url))

@@ -134,3 +134,10 @@ class Imported:
     entities_known: int
     relations_created: int
     relations_known: int
+
+
+def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
+    """The weight that was confirmed later; the larger of two that were at the same moment."""
+    if our_time != their_time:
+        return ours if our_time > their_time else theirs
+    return max((each for each in (ours, theirs) if each is not None), default=None)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from memsweep.model.decay import Rates, age_days, clamp, faded
 from memsweep.model.memory import NamedThing
+from memsweep.model.times import from_micros
 
 RelationState = Literal["created", "strengthened"]
 
@@ -134,3 +137,25 @@ class Edge(NamedTuple):
     invalid_at: datetime | None
     sources: tuple[str, ...] = ()
     """Live memories that it comes from."""
+
+
+def entity_now(row: Sequence[Any], rates: Rates, now: datetime) -> Entity:
+    """An entity as it is stored, with how sure we are of it now."""
+    key, uid, name, kind, base, seen, pinned, mentions, relations = row
+    last = from_micros(seen)
+    current = faded(base, rates.of(kind), age_days(last, now))
+    return Entity(key, uid, name, kind, current, base, last, bool(pinned), mentions, relations)
+
+
+def edges_now(rows: Iterable[Sequence[Any]], rates: Rates, now: datetime) -> Iterator[Edge]:
+    """Relations as they are stored, with what they weigh now: most moments occur often, and each is made only once."""
+    moments: dict[int | None, datetime | None] = {None: None}
+    shares: dict[int, float] = {}
+    for uid, subject, target, relation, base, seen, valid, invalid in rows:
+        for micros in (seen, valid, invalid):
+            if micros not in moments:
+                moments[micros] = from_micros(micros)
+        if seen not in shares:
+            shares[seen] = faded(1.0, rates.edge, age_days(from_micros(seen), now))
+        weight = clamp((1.0 if base is None else base) * shares[seen])
+        yield Edge(uid, subject, target, relation, weight, moments[seen], moments[valid], moments[invalid])  # type: ignore[arg-type]

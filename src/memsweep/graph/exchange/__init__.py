@@ -46,4 +46,7 @@ def format_of_text(text: str) -> str:
         return "graphml"
     if not begin.startswith("{"):
         return "cypher"
-    return "cytoscape" if '"elements"' in begin[:2000] and '"entities"' not in begin[:2000] else "json"
+    head = begin[:2000]
+    found = {word: head.find(f'"{word}"') for word in ("elements", "entities")}
+    first = min((word for word in found if found[word] >= 0), key=found.__getitem__, default="")
+    return "cytoscape" if first == "elements" else "json"

@@ -1,34 +1,93 @@
-"""The graph as a whole: not on this engine yet, and it says so."""
+"""The graph of a workspace as a whole: every method is one transaction."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime
-from typing import NoReturn
+from functools import lru_cache
 
-from memsweep.errors import StoreError
-from memsweep.model.atlas import GraphDump, Imported, Survey
+from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey
 from memsweep.model.decay import Rates
+from memsweep.model.graph import edges_now, entity_now
+from memsweep.model.times import from_micros
+from memsweep.store.falkor import atlas_cypher
+from memsweep.store.falkor.loading import Loader
+from memsweep.store.falkor.surveying import at_one_moment, pages
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.wire import Row, to_json
 
-
-def not_yet(what: str) -> NoReturn:
-    raise StoreError(
-        f"{what} is not possible on FalkorDB yet; nothing was changed.",
-        hint="memsweep workspace copy brings the workspace to the embedded engine, which can.",
-    )
+_moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
 class FalkorAtlas:
     """Implements `memsweep.store.graph_protocol.Atlas`."""
 
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
     def survey(self, rates: Rates, now: datetime) -> Survey:
-        not_yet("surveying the whole graph")
+        def read(asked: Graph | Change) -> tuple[list[Row], list[Row]]:
+            keys = _entity_keys(asked)
+            edges = list(pages(asked, atlas_cypher.SURVEY_EDGES, keys=keys))
+            return list(pages(asked, atlas_cypher.SURVEY_ENTITIES, keys=keys)), edges
+
+        entities, edges = at_one_moment(self._graph, read)
+        edges.sort(key=lambda row: row[0])
+        return Survey(
+            tuple(entity_now(row, rates, now) for row in entities),
+            tuple(edges_now((row[1:] for row in edges), rates, now)),
+        )
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
-        not_yet("reading facts out of a text")
+        found = pages(self._graph, atlas_cypher.KNOWN_NAMES, names=sorted(names))
+        return {key: name for _, _, key, name in sorted(found)}
 
     def dump(self) -> GraphDump:
-        not_yet("exporting the graph")
+        def read(asked: Graph | Change) -> tuple[list[Row], list[Row], list[Row]]:
+            keys = _entity_keys(asked)
+            relations = list(pages(asked, atlas_cypher.DUMP_RELATIONS, keys=keys))
+            return list(pages(asked, atlas_cypher.DUMP_ENTITIES, keys=keys)), relations, asked.ask(atlas_cypher.ALIASES)
+
+        return _dump(*at_one_moment(self._graph, read))
 
     def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
-        not_yet("importing a graph")
+        with self._graph.writing() as tx:
+            return Loader(tx, dump, new_id).load(actor, now)
+
+
+def _entity_keys(asked: Graph | Change) -> list[int]:
+    return [key for (key,) in asked.ask(atlas_cypher.ENTITY_KEYS)]
+
+
+def _dump(entities: list[Row], relations: list[Row], aliases: list[Row]) -> GraphDump:
+    """In the order of names, which does not depend on the store."""
+    names = {key: (name, kind) for key, name, kind, *_ in entities}
+    ids = {row[0]: row[3] for row in entities}
+    others: dict[int, list[Row]] = defaultdict(list)
+    for entity, *alias in aliases:
+        others[entity].append(alias)
+    entities.sort(key=lambda row: names[row[0]])
+    relations.sort(key=lambda row: (names[row[0]], row[1], names[row[2]], _first(row[11]), _first(row[10]), row[3]))
+    return GraphDump(
+        tuple(_entity_row(row[3:], others[row[0]]) for row in entities),
+        tuple(_relation_row(ids[row[0]], ids[row[2]], row[3:]) for row in relations),
+    )
+
+
+def _first(moment: int | None) -> tuple[bool, int]:
+    """What has no moment comes first."""
+    return moment is not None, moment or 0
+
+
+def _entity_row(row: Row, others: list[Row]) -> EntityRow:
+    uid, name, kind, confidence, handed_in, pinned, created, seen = row
+    told = [[alias, type_key] for _, type_key, alias in sorted(others)]
+    aliases = to_json(told) if told else None
+    return EntityRow(uid, name, kind, confidence, handed_in, pinned, _moment(created), _moment(seen), aliases)
+
+
+def _relation_row(source: str, target: str, row: Row) -> RelationRow:
+    uid, relation, weight, evidence, handed_in, *times = row
+    moments = [None if time is None else _moment(time) for time in times]
+    return RelationRow(uid, source, target, relation, weight, evidence, handed_in, *moments)  # type: ignore[arg-type]

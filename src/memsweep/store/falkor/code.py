@@ -239,8 +239,8 @@ def _state(relations: Relations, names: Names, links: Sequence[CodeLink], now: i
         known = relations.find(ends)
         if known is None:
             known = relations.add(ends, link.relation, new_id("rel"), now)
-        elif known.props["last_seen"] < now:
-            known.change(raises_version=False, last_seen=now)
+        elif known.props["last_seen"] < now or known.props["weight"] != 1.0:
+            known.change(raises_version=False, last_seen=max(known.props["last_seen"], now), weight=1.0)
         stated[known.key] = ends[0]
     return stated
 

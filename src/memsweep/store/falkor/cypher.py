@@ -84,12 +84,15 @@ NAMES_SEEN = """
 RELATIONS_FROM = """
     UNWIND $subjects AS subject MATCH (s:Entity {ref: toString(subject)}) WITH s
     MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
-      AND r.relation_key IN $relations AND ($objects IS NULL OR o.key IN $objects)
+      AND ($relations IS NULL OR r.relation_key IN $relations) AND ($objects IS NULL OR o.key IN $objects)
     RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
 ADD_THREAD = "CREATE (:Thread {*row})"
 SET_LAST_PLACE = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
 ADD_MEMORY = "CREATE (:Memory {*row})"
 CHANGE_MEMORY = "MATCH (n:Memory {ref: toString(row.key)}) SET n += row.set SET n.version = n.version + 1"
+TOUCH_MENTIONED = """
+    MATCH (m:Memory {ref: toString(row.key)})-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) WITH DISTINCT row, e
+    SET e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END SET e.version = e.version + 1"""
 ADD_CHUNK = """
     MATCH (m:Memory {ref: toString(row.memory)}) CREATE (m)-[:HAS_CHUNK {index: row.position}]->(:Chunk {*row})"""
 ADD_EMBEDDING = "CREATE (:Embedding {*row})"

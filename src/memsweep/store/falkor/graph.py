@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
 from memsweep.errors import NotFound
-from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded
-from memsweep.model.graph import Edge, Entity, GraphBatch, Reinforced, Related, RelationDraft, RelationOutcome
+from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
+from memsweep.model.graph import (
+    Edge,
+    Entity,
+    GraphBatch,
+    Reinforced,
+    Related,
+    RelationDraft,
+    RelationOutcome,
+    entity_now,
+)
+from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import graph_cypher
-from memsweep.store.falkor.atlas import not_yet
+from memsweep.store.falkor import gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, unknown
 from memsweep.store.falkor.transaction import Change
@@ -27,8 +37,6 @@ class FalkorGraph(FalkorUpkeep):
     """Implements `memsweep.store.protocol.Graph`."""
 
     def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
-        if any(draft.source for draft in batch.relations):
-            not_yet("naming the memory that a fact comes from")
         with self._graph.writing() as tx:
             return _Writer(tx, batch, rates, now, new_id).write()
 
@@ -55,6 +63,7 @@ class FalkorGraph(FalkorUpkeep):
             days = age_days(last, now)
             if kind == "confirm":
                 new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
+                _see_ends(tx, ends[::2], to_micros(now))
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
             _weigh(found, new, max(seen, to_micros(last)))
@@ -75,10 +84,11 @@ class FalkorGraph(FalkorUpkeep):
             "once_named": [key for (key,) in rows],
             "type": None if entity_type is None else name_key(entity_type),
         }
-        return [_entity(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
+        return [entity_now(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
-        return [_entity(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES_AT, keys=sorted(keys))]
+        rows = self._graph.ask(graph_cypher.ENTITIES_AT, keys=sorted(keys))
+        return [entity_now(row, rates, now) for row in rows]
 
     def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
         """Relations that begin or end at these entities, with what they weigh now."""
@@ -99,12 +109,15 @@ class _Writer:
         things = [*batch.entities, *(end for end in ends if isinstance(end, NamedThing))]
         self._names = Names(tx, [*told, *(thing.name for thing in things)])
         self._by_id = self._names.load_ids(told) if told else {}
+        sources = sorted({findable(draft.source) for draft in batch.relations if draft.source})
+        self._sources = dict(map(tuple, tx.ask(gc_cypher.MEMORY_KEYS, ids=sources))) if sources else {}
+        self._stated: list[dict[str, int]] = []
 
     def write(self) -> Related:
         for thing in self._batch.entities:
             self._entity(thing)
         drafts = self._batch.relations
-        entities = [(self._end(draft.subject), self._end(draft.object)) for draft in drafts]
+        entities = [self._ends(draft) for draft in drafts]
         places: list[Ends] = [
             (subject.key, name_key(draft.relation), target.key)
             for draft, (subject, target) in zip(drafts, entities, strict=True)
@@ -116,17 +129,23 @@ class _Writer:
         ]
         self._names.write()
         relations.write()
+        self._tx.do(graph_cypher.ADD_SOURCE, self._stated)
         return Related(tuple(self._created), tuple(outcomes))
 
     def _entity(self, thing: NamedThing) -> Known:
         """The entity of that name (and type, if one is given), made or seen again."""
         found = self._names.find(thing) if thing.type else _best(self._names.of_name(thing.name))
         if found is not None:
-            found.change(handed_in=True, confidence=1.0, last_seen=max(found.props["last_seen"], self._at))
-            return found
+            return self._seen(found)
         made, uid = NamedThing(thing.name, thing.type or _DEFAULT_TYPE), self._new_id("ent")
         self._created.append(uid)
         return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True)
+
+    def _ends(self, draft: RelationDraft) -> tuple[Known, Known]:
+        ends = self._end(draft.subject), self._end(draft.object)
+        if draft.source and draft.source not in self._sources:
+            raise NotFound(f"memory {draft.source!r:.60}, the source of a fact, does not exist in this workspace.")
+        return ends
 
     def _end(self, end: NamedThing | str) -> Known:
         if isinstance(end, NamedThing):
@@ -134,7 +153,11 @@ class _Writer:
         found = self._by_id.get(end) or _best(self._names.of_name(end))
         if found is None:
             raise unknown(end)
-        return found
+        return self._seen(found)
+
+    def _seen(self, entity: Known) -> Known:
+        entity.change(handed_in=True, confidence=1.0, last_seen=max(entity.props["last_seen"], self._at))
+        return entity
 
     def _relation(
         self, relations: Relations, draft: RelationDraft, place: Ends, ends: tuple[Known, Known]
@@ -144,12 +167,16 @@ class _Writer:
         if known is None:
             uid, weight = self._new_id("rel"), draft.weight
             valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
-            relations.add(place, draft.relation, uid, self._at, weight=weight, handed_in=True, valid_at=valid)
+            fact = relations.add(place, draft.relation, uid, self._at, weight=weight, handed_in=True, valid_at=valid)
         else:
+            fact = known
             uid, base, seen = (known.props[name] for name in ("id", "weight", "last_seen"))
-            current = faded(1.0 if base is None else base, self._rates.edge, age_days(from_micros(seen), self._now))
-            weight = max(current, draft.weight)
+            days, told = age_days(from_micros(seen), self._now), None if draft.mention else draft.weight
+            weight = restated(1.0 if base is None else base, self._rates.edge, days, told)
             _weigh(known, weight, max(self._at, seen))
+        if draft.source:
+            memory = self._sources[draft.source]
+            self._stated.append({"memory": memory, "subject": place[0], "relation": fact.key})
         names = [end.props["name"] for end in ends]
         state = "created" if known is None else "strengthened"
         return RelationOutcome(uid, names[0], draft.relation, names[1], state, weight, tuple(closed))  # type: ignore[arg-type]
@@ -157,6 +184,11 @@ class _Writer:
 
 def _weigh(relation: Known, weight: float, seen: int) -> None:
     relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=True)
+
+
+def _see_ends(tx: Change, ends: Collection[int], at: int) -> None:
+    """A relation from an entity to itself sees it twice."""
+    tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, "at": at} for key, times in Counter(ends).items()])
 
 
 def _best(named: Collection[Known]) -> Known | None:
@@ -173,17 +205,9 @@ def _best(named: Collection[Known]) -> Known | None:
     return ranked[0] if ranked else None
 
 
-def _entity(row: Any, rates: Rates, now: datetime) -> Entity:
-    key, uid, name, kind, base, seen, pinned, mentions, relations = row
-    last = from_micros(seen)
-    return Entity(
-        key, uid, name, kind, faded(base, rates.of(kind), age_days(last, now)), base, last, pinned, mentions, relations
-    )
-
-
 def _edge(row: Any, rates: Rates, now: datetime) -> Edge:
-    uid, subject, target, relation, base, seen, valid, invalid = row
+    uid, subject, target, relation, base, seen, valid, invalid, sources = row
     last = from_micros(seen)
     weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
     ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
-    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1])
+    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(sources))

@@ -15,8 +15,19 @@ ENTITIES_AT = (
 EDGES_AT = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity)
     WHERE $kinds IS NULL OR r.relation_key IN $kinds
-    RETURN DISTINCT r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at,
-           r.invalid_at"""
+    WITH DISTINCT r, r.key AS fact
+    OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, startNode(t) AS m ORDER BY m.key
+    RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
+           collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
+
+# steps
+SEE_END = """
+    MATCH (e:Entity {ref: toString(row.key)})
+    SET e.handed_in = true, e.confidence = 1.0, e.version = e.version + row.times,
+        e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END"""
+ADD_SOURCE = """
+    MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
+    MERGE (m)-[:STATES {relation: row.relation}]->(e)"""
 FIND = """
     MATCH (e:Entity {id: $id}) RETURN e.key, 0 AS named, true AS told, true AS pinned, 0 AS seen
     UNION ALL

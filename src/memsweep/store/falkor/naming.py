@@ -139,19 +139,21 @@ Ends = tuple[int, str, int]
 
 
 class Relations:
-    """The current relations between some entities, by their ends and kind."""
+    """The current relations between some entities, by their ends and kind; of any kind `among` some others."""
 
-    def __init__(self, tx: Change, wanted: Iterable[Ends], *, to_anything: bool = False) -> None:
+    def __init__(
+        self, tx: Change, wanted: Iterable[Ends], *, to_anything: bool = False, among: Iterable[int] = ()
+    ) -> None:
         self._tx = tx
         self._known: dict[Ends, Known] = {}
         self._closed: list[tuple[Ends, Known]] = []
-        ends = set(wanted)
-        if not ends:
+        ends, others = set(wanted), set(among)
+        if not ends and not others:
             return
         values = {
-            "subjects": sorted({subject for subject, _, _ in ends}),
-            "relations": sorted({kind for _, kind, _ in ends}),
-            "objects": None if to_anything else sorted({target for _, _, target in ends}),
+            "subjects": sorted({subject for subject, _, _ in ends} | others),
+            "relations": None if others else sorted({kind for _, kind, _ in ends}),
+            "objects": None if to_anything else sorted({target for _, _, target in ends} | others),
         }
         names = ("id", "weight", "last_seen", "evidence", "handed_in")
         for subject, kind, target, key, *rest in tx.ask(cypher.RELATIONS_FROM, **values):
@@ -159,6 +161,9 @@ class Relations:
 
     def find(self, ends: Ends) -> Known | None:
         return self._known.get(ends)
+
+    def known(self) -> Iterable[tuple[Ends, Known]]:
+        return self._known.items()
 
     def add(self, ends: Ends, relation: str, uid: str, now: int, **more: Any) -> Known:
         key = self._tx.new_key()

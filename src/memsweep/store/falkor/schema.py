@@ -5,7 +5,7 @@
 (or another type, for a relation), so no read that names the live one can meet it, and no index holds it.
 
 (:Memory)-[:HAS_CHUNK {index}]->(:Chunk)-[:MENTIONS]->(:Entity)-[:RELATED_TO {key, relation, weight …}]->(:Entity)
-(:Memory)-[:STATES {relation}]->(:Entity)      a code file states the relation of that key, which begins there
+(:Memory)-[:STATES {relation}]->(:Entity)      the relation of that key, which begins there, comes from this memory
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them

@@ -35,7 +35,7 @@ class FalkorStore:
         self.collector = FalkorCollector(graph, self._vectors)
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
-        self.atlas = FalkorAtlas()
+        self.atlas = FalkorAtlas(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:

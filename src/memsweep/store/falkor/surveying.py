@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
@@ -12,6 +12,8 @@ from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import Row
 
 _ATTEMPTS = 5
+_PAGE = 1_000
+_AT_ONCE = 20
 Result = TypeVar("Result")
 
 
@@ -24,6 +26,15 @@ def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Res
             return result
     with graph.writing() as tx:
         return read(tx)
+
+
+def pages(asked: Graph | Change, query: str, **wanted: Sequence[Any]) -> Iterator[Row]:
+    """The rows for a long list, some of it at a time; the server is at the next pages while one is read."""
+    ((name, values),) = wanted.items()
+    questions = [(query, {name: values[start : start + _PAGE]}) for start in range(0, len(values), _PAGE)]
+    for start in range(0, len(questions), _AT_ONCE):
+        for answer in asked.ask_all(*questions[start : start + _AT_ONCE]):
+            yield from answer
 
 
 def survey(asked: Graph | Change, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:

@@ -10,6 +10,9 @@ from typing import Any
 Row = list[Any]
 Query = tuple[str, dict[str, Any]]
 _NOWHERE = "\U0010fffe\U0010ffff"
+# The server's indexes cut a text at this sign, and would find it by its parts only; so it is stored as another.
+_CUT, _UNCUT = "\x01", "\U0010ffff\U0010fffe"
+_UNCUT_BYTES = _UNCUT.encode()
 _NULL, _STRING, _INTEGER, _BOOLEAN, _DOUBLE, _ARRAY, _MAP = 1, 2, 3, 4, 5, 6, 10
 
 
@@ -28,7 +31,8 @@ def literal(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         # Nothing that is stored has a NUL, and the server takes none: a value with one is found nowhere.
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"').replace("\0", _NOWHERE) + '"'
+        plain = value.replace("\\", "\\\\").replace('"', '\\"').replace("\0", _NOWHERE)
+        return f'"{plain.replace(_CUT, _UNCUT)}"'
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
@@ -64,7 +68,11 @@ def _rows(rows: Iterable[Any]) -> list[Row]:
     # Nearly all of it is numbers and text: a survey has hundreds of thousands, and a call each would show.
     return [
         [
-            value if kind == _INTEGER else value.decode() if kind == _STRING else _value(kind, value)
+            value
+            if kind == _INTEGER
+            else value.decode()
+            if kind == _STRING and _UNCUT_BYTES not in value
+            else _value(kind, value)
             for kind, value in row
         ]
         for row in rows
@@ -82,7 +90,7 @@ def _value(kind: int, value: Any) -> Any:
     if kind == _INTEGER:
         return value
     if kind == _STRING:
-        return value.decode()
+        return value.decode().replace(_UNCUT, _CUT)
     if kind == _NULL:
         return None
     if kind == _BOOLEAN:

@@ -14,7 +14,8 @@ from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations, keys_of
+from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
+from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Change
 from memsweep.store.falkor.wire import Query, to_json
 from memsweep.store.falkor.words import terms_of
@@ -90,6 +91,7 @@ def touch_twin(tx: Change, draft: Draft, digest: bytes, now: datetime) -> str | 
         "pinned": twin["pinned"] or draft.pinned,
     }
     tx.do(cypher.CHANGE_MEMORY, [{"key": twin["key"], "set": seen}])
+    tx.do(cypher.TOUCH_MENTIONED, [{"key": twin["key"], "at": to_micros(now)}])
     return str(twin["id"])
 
 
@@ -104,7 +106,8 @@ def add(tx: Change, new: NewMemory, model: EmbeddingModel) -> Remembered:
         )
     claim_model(tx, model)
     chunks = _add_memory(tx, new)
-    return Remembered(new.id, len(chunks), _add_names(tx, new.mentions, new.facts, chunks, to_micros(new.now)))
+    texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
+    return Remembered(new.id, len(chunks), _add_names(tx, new, new.mentions, chunks, texts))
 
 
 def _add_to_twin(tx: Change, twin: str, new: NewMemory) -> Remembered:
@@ -113,7 +116,7 @@ def _add_to_twin(tx: Change, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    return Remembered(twin, 0, _add_names(tx, told, new.facts, chunks, to_micros(new.now)), duplicate_of=twin)
+    return Remembered(twin, 0, _add_names(tx, new, told, chunks, {}), duplicate_of=twin)
 
 
 def _add_memory(tx: Change, new: NewMemory) -> list[int]:
@@ -178,21 +181,30 @@ def _thread(tx: Change, thread_id: str | None, places: int) -> tuple[int | None,
 
 
 def _add_names(
-    tx: Change, mentions: Sequence[NewMention], facts: Sequence[NewFact], chunks: list[int], now: int
+    tx: Change, new: NewMemory, mentions: Sequence[NewMention], chunks: list[int], texts: Mapping[int, str]
 ) -> int:
-    """Mentions and facts; how many entities are new."""
-    if not mentions and not facts:
+    """Mentions and facts; how many entities are new. What `texts` state of known facts is a mention of those."""
+    if not mentions and not new.facts:
         return 0
-    named, by_rule = _names_of(mentions, facts)
+    now = to_micros(new.now)
+    named, by_rule = _names_of(mentions, new.facts)
     names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
+    spoken_of: dict[int, Known] = {}
     created = 0
     for mention in mentions:
         entity, earlier = _mentioned(names, seen, mention, chunks, now)
         if entity is not None:
+            spoken_of[entity.key] = entity
             created += entity.is_new and entity.props["id"] == mention.id
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(chunks[at] for at in mention.chunks))}
-    _add_facts(tx, names, facts, now)
+    known = [entity.key for entity in spoken_of.values() if texts and not entity.is_new]
+    places = fact_places(names, new.facts)
+    relations = Relations(tx, places, among=known)
+    told = state_facts(relations, places, new)
+    mention_again(relations, told, spoken_of, pairs, texts, new)
+    names.write()
+    relations.write()
     seen.write()
     rows = [{"chunk": chunk, "entity": entity} for chunk, entity in pairs]
     tx.do(cypher.ADD_MENTION, rows)
@@ -251,31 +263,3 @@ class _Seen:
         changed = [row for key, row in self._rows.items() if row["evidence"] != self._before.get(key)]
         self._tx.do(cypher.SET_NAME_SEEN, changed)
         self._tx.do(cypher.DROP_NAME_SEEN, self._dropped)
-
-
-def _add_facts(tx: Change, names: Names, facts: Sequence[NewFact], now: int) -> None:
-    """Create each relation, or strengthen it if it is known; entities are written first."""
-    ends: list[Ends] = []
-    for new in facts:
-        subject, target = names.find(new.fact.subject), names.find(new.fact.object)
-        assert subject is not None, "both ends of a fact are among the mentions"
-        assert target is not None, "both ends of a fact are among the mentions"
-        ends.append((subject.key, name_key(new.fact.relation), target.key))
-    relations = Relations(tx, ends)
-    for new, place in zip(facts, ends, strict=True):
-        known = relations.find(place)
-        if known is None:
-            relations.add(place, new.fact.relation, new.id, now, weight=_told(new), handed_in=True)
-        else:
-            known.change(
-                weight=max(known.props["weight"] or 0.0, _told(new)),
-                evidence=known.props["evidence"] + 1,
-                handed_in=True,
-                last_seen=max(known.props["last_seen"], now),
-            )
-    names.write()
-    relations.write()
-
-
-def _told(new: NewFact) -> float:
-    return 1.0 if new.fact.weight is None else new.fact.weight

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
 import apsw
 
-from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey
-from memsweep.model.decay import Rates, age_days, clamp, faded
-from memsweep.model.graph import Edge
+from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey, later_confirmed
+from memsweep.model.decay import Rates
+from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import atlas_sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.graph import as_entity
+from memsweep.store.sqlite.writing import to_json
 
 NewId = Callable[[str], str]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
@@ -32,8 +32,8 @@ class SqliteAtlas:
 
     def survey(self, rates: Rates, now: datetime) -> Survey:
         with self._pool.reading() as db:
-            entities = tuple(as_entity(item, rates, now) for item in db.execute(atlas_sql.SURVEY_ENTITIES))
-            return Survey(entities, tuple(_edges(db.execute(atlas_sql.SURVEY_EDGES), rates, now)))
+            entities = tuple(entity_now(item, rates, now) for item in db.execute(atlas_sql.SURVEY_ENTITIES))
+            return Survey(entities, tuple(edges_now(db.execute(atlas_sql.SURVEY_EDGES), rates, now)))
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
         with self._pool.reading() as db:
@@ -56,7 +56,7 @@ class SqliteAtlas:
             for fact in dump.relations:
                 loader.relation(fact)
             counts = {"entities": loader.entities_created, "relations": loader.relations_created}
-            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "import_graph", "", json.dumps(counts), ""))
+            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "import_graph", "", to_json(counts), ""))
             return Imported(
                 entities_created=loader.entities_created,
                 entities_known=len(dump.entities) - loader.entities_created,
@@ -85,7 +85,7 @@ class _Loader:
             return
         key, confidence, handed_in, pinned, known_from, known_seen = known
         after = (
-            _later(confidence, known_seen, thing.confidence, seen),
+            later_confirmed(confidence, known_seen, thing.confidence, seen),
             max(handed_in, thing.handed_in),
             max(pinned, thing.pinned),
             min(created, known_from),
@@ -115,7 +115,7 @@ class _Loader:
             return
         key, weight, evidence, handed_in, known_from, known_seen = known
         after = (
-            _later(weight, known_seen, fact.weight, seen),
+            later_confirmed(weight, known_seen, fact.weight, seen),
             max(evidence, fact.evidence),
             max(handed_in, fact.handed_in),
             min(created, known_from),
@@ -128,27 +128,6 @@ class _Loader:
         """The id of the file where it is one of ours and free, trash included; else a new one."""
         free = is_own_id(wanted, prefix) and not one(self._db, taken, (wanted,))
         return wanted if free else self._new_id(prefix)
-
-
-def _edges(rows: Iterable[Any], rates: Rates, now: datetime) -> Iterator[Edge]:
-    """All relations at once: most moments occur often, and each is made only once."""
-    moments: dict[int | None, datetime | None] = {None: None}
-    shares: dict[int, float] = {}
-    for uid, subject, target, relation, base, seen, valid, invalid in rows:
-        for micros in (seen, valid, invalid):
-            if micros not in moments:
-                moments[micros] = from_micros(micros)
-        if seen not in shares:
-            shares[seen] = faded(1.0, rates.edge, age_days(from_micros(seen), now))
-        weight = clamp((1.0 if base is None else base) * shares[seen])
-        yield Edge(uid, subject, target, relation, weight, moments[seen], moments[valid], moments[invalid])  # type: ignore[arg-type]
-
-
-def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
-    """The weight that was confirmed later; the larger of two that were at the same moment."""
-    if our_time != their_time:
-        return ours if our_time > their_time else theirs
-    return max((each for each in (ours, theirs) if each is not None), default=None)
 
 
 def _entity_row(item: Any) -> EntityRow:

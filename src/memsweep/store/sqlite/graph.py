@@ -23,6 +23,7 @@ from memsweep.model.graph import (
     RelationOutcome,
     RelationState,
     Split,
+    entity_now,
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
@@ -90,12 +91,12 @@ class SqliteGraph:
         pattern = None if search is None else f"%{_literal(name_key(search))}%"
         wanted = {"search": pattern, "type": None if entity_type is None else name_key(entity_type)}
         with self._pool.reading() as db:
-            return [as_entity(item, rates, now) for item in db.execute(graph_sql.ENTITIES, wanted)]
+            return [entity_now(item, rates, now) for item in db.execute(graph_sql.ENTITIES, wanted)]
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
         with self._pool.reading() as db:
             rows = db.execute(graph_sql.ENTITY_BY_KEYS, (json.dumps(sorted(keys)),))
-            return [as_entity(item, rates, now) for item in rows]
+            return [entity_now(item, rates, now) for item in rows]
 
     def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
         """Relations that begin or end at these entities, with what they weigh now."""
@@ -263,14 +264,6 @@ def _known(db: apsw.Connection, name: str) -> int:
             f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities."
         )
     return int(found)
-
-
-def as_entity(item: Any, rates: Rates, now: datetime) -> Entity:
-    """A row, with how sure we are of it now."""
-    key, uid, name, kind, base, seen, pinned, mentions, relations = item
-    last = from_micros(seen)
-    current = faded(base, rates.of(kind), age_days(last, now))
-    return Entity(key, uid, name, kind, current, base, last, bool(pinned), mentions, relations)
 
 
 def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:

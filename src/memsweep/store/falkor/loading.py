@@ -1,0 +1,196 @@
+"""A graph taken in beside what is there: looked up page by page, decided in memory, written at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Any
+
+from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, later_confirmed
+from memsweep.model.ids import is_own_id
+from memsweep.model.text import name_key
+from memsweep.model.times import to_micros
+from memsweep.store.falkor import atlas_cypher, cypher
+from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.naming import Known
+from memsweep.store.falkor.surveying import pages
+from memsweep.store.falkor.transaction import Change
+
+NewId = Callable[[str], str]
+NameKeys = tuple[str, str]
+Place = tuple[int, str, int, int | None]
+"""The ends and the kind of a relation, and when it ended."""
+
+
+class Loader:
+    """One import: which node each id of the file stands for."""
+
+    def __init__(self, tx: Change, dump: GraphDump, new_id: NewId) -> None:
+        self._tx, self._dump, self._new_id = tx, dump, new_id
+        self._entities: dict[NameKeys, Known] = {}
+        self._relations: dict[Place, Known] = {}
+        self._ends: dict[int, tuple[int, int]] = {}
+        self._of_file: dict[str, Known] = {}
+        self._taken: set[str] = set()
+        self._entities_created = self._relations_created = 0
+
+    def load(self, actor: str, now: datetime) -> Imported:
+        self._look_up_entities()
+        for thing in self._dump.entities:
+            self._entity(thing)
+        self._look_up_relations()
+        for fact in self._dump.relations:
+            self._relation(fact)
+        self._write()
+        counts = {"entities": self._entities_created, "relations": self._relations_created}
+        audit(self._tx, now, actor, "import_graph", "", counts, "")
+        return Imported(
+            entities_created=self._entities_created,
+            entities_known=len(self._dump.entities) - self._entities_created,
+            relations_created=self._relations_created,
+            relations_known=len(self._dump.relations) - self._relations_created,
+        )
+
+    def _look_up_entities(self) -> None:
+        names = ("name_key", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen")
+        wanted = {name_key(thing.name) for thing in self._dump.entities}
+        for key, *rest in pages(self._tx, atlas_cypher.LOAD_ENTITIES, names=sorted(wanted)):
+            props = dict(zip(names, rest, strict=True))
+            self._entities[props["name_key"], props["type_key"]] = Known(key, props)
+        ids = sorted({thing.id for thing in self._dump.entities if is_own_id(thing.id, "ent")})
+        for query in (atlas_cypher.ENTITY_IDS, atlas_cypher.GONE_ENTITY_IDS):
+            self._taken |= {uid for (uid,) in pages(self._tx, query, ids=ids)}
+
+    def _look_up_relations(self) -> None:
+        names = ("weight", "evidence", "handed_in", "created_at", "last_seen")
+        subjects = (self._of_file[fact.source] for fact in self._dump.relations)
+        keys = sorted({entity.key for entity in subjects if not entity.is_new})
+        for key, subject, kind, target, invalid, *rest in pages(self._tx, atlas_cypher.LOAD_RELATIONS, keys=keys):
+            known = Known(key, dict(zip(names, rest, strict=True)))
+            self._relations.setdefault((subject, kind, target, invalid), known)
+        ids = sorted({fact.id for fact in self._dump.relations if is_own_id(fact.id, "rel")})
+        self._taken |= {uid for (uid,) in pages(self._tx, atlas_cypher.RELATION_IDS, ids=ids)}
+        self._taken |= {uid for (uid,) in self._tx.ask(atlas_cypher.TRASHED_RELATION_IDS)} if ids else set()
+
+    def _entity(self, thing: EntityRow) -> None:
+        place = name_key(thing.name), name_key(thing.type)
+        created, seen = to_micros(thing.created_at), to_micros(thing.last_seen)
+        known = self._entities.get(place)
+        if known is None:
+            known = self._entities[place] = self._made(
+                id=self._free_id("ent", thing.id),
+                name=thing.name,
+                name_key=place[0],
+                type=thing.type,
+                type_key=place[1],
+                confidence=thing.confidence,
+                handed_in=thing.handed_in,
+                pinned=thing.pinned,
+                created_at=created,
+                last_seen=seen,
+            )
+            self._entities_created += 1
+        else:
+            _change(
+                known,
+                confidence=_later(known.props["confidence"], known.props["last_seen"], thing.confidence, seen),
+                handed_in=known.props["handed_in"] or thing.handed_in,
+                pinned=known.props["pinned"] or thing.pinned,
+                created_at=min(created, known.props["created_at"]),
+                last_seen=max(seen, known.props["last_seen"]),
+            )
+        self._of_file[thing.id] = known
+
+    def _relation(self, fact: RelationRow) -> None:
+        valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))
+        created, seen = to_micros(fact.created_at), to_micros(fact.last_seen)
+        ends = self._of_file[fact.source].key, self._of_file[fact.target].key
+        kind = name_key(fact.relation)
+        known = self._relations.get((ends[0], kind, ends[1], invalid))
+        if known is None:
+            made = self._made(
+                id=self._free_id("rel", fact.id),
+                relation=fact.relation,
+                relation_key=kind,
+                weight=fact.weight,
+                evidence=fact.evidence,
+                handed_in=fact.handed_in,
+                created_at=created,
+                last_seen=seen,
+                valid_at=valid,
+                invalid_at=invalid,
+            )
+            self._relations[ends[0], kind, ends[1], invalid] = made
+            self._ends[made.key] = ends
+            self._relations_created += 1
+            return
+        _change(
+            known,
+            weight=_later(known.props["weight"], known.props["last_seen"], fact.weight, seen),
+            evidence=max(known.props["evidence"], fact.evidence),
+            handed_in=known.props["handed_in"] or fact.handed_in,
+            created_at=min(created, known.props["created_at"]),
+            last_seen=max(seen, known.props["last_seen"]),
+        )
+
+    def _aliases(self) -> list[dict[str, Any]]:
+        """Other names of what was taken in: a name that an entity has is no other name of another."""
+        told = [
+            (thing, name, kind) for thing in self._dump.entities for name, kind in json.loads(thing.aliases or "[]")
+        ]
+        if not told:
+            return []
+        places = {(name_key(name), name_key(kind)) for _, name, kind in told}
+        named = pages(self._tx, atlas_cypher.LOAD_ENTITIES, names=sorted({name for name, _ in places}))
+        taken = {*self._entities, *((row[1], row[2]) for row in named)}
+        taken |= {(name, kind) for _, name, kind, _ in self._tx.ask(atlas_cypher.ALIASES)}
+        rows = []
+        for thing, name, kind in told:
+            place = name_key(name), name_key(kind)
+            if place not in taken:
+                taken.add(place)
+                key = self._of_file[thing.id].key
+                rows.append({"name_key": place[0], "type_key": place[1], "name": name, "entity": key})
+        return rows
+
+    def _write(self) -> None:
+        entities, relations = self._entities.values(), self._relations.values()
+        aliases = self._aliases()
+        self._tx.do(cypher.ADD_ENTITY, [entity.props for entity in entities if entity.is_new])
+        self._tx.do(cypher.SEE_ENTITY, _changes(entities))
+        added = [(each, self._ends[each.key]) for each in relations if each.is_new]
+        self._tx.do(
+            cypher.ADD_RELATION,
+            [{"subject": ends[0], "object": ends[1], "set": each.props} for each, ends in added],
+        )
+        self._tx.do(cypher.CHANGE_RELATION, _changes(relations))
+        self._tx.do(atlas_cypher.ADD_ALIAS, aliases)
+
+    def _made(self, **props: Any) -> Known:
+        key = self._tx.new_key()
+        return Known(key, {"key": key, "version": 1, **props}, is_new=True)
+
+    def _free_id(self, prefix: str, wanted: str) -> str:
+        """The id of the file where it is one of ours and free, trash included; else a new one."""
+        free = is_own_id(wanted, prefix) and wanted not in self._taken
+        chosen = wanted if free else self._new_id(prefix)
+        self._taken.add(chosen)
+        return chosen
+
+
+def _change(known: Known, **after: Any) -> None:
+    """Only what becomes different is a change."""
+    if any(known.props[name] != value for name, value in after.items()):
+        known.change(**after)
+
+
+def _changes(known: Iterable[Known]) -> list[dict[str, Any]]:
+    changed = [each for each in known if each.set and not each.is_new]
+    return [{"key": each.key, "set": each.set, "times": each.times} for each in changed]
+
+
+def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
+    """The server tells fifteen digits: a weight that agrees in them is the same."""
+    same = ours is not None and theirs is not None and f"{ours:.15g}" == f"{theirs:.15g}"
+    return later_confirmed(ours, our_time, ours if same else theirs, their_time)

@@ -1,0 +1,75 @@
+"""Facts that come with a text: told beside it, or stated in it again. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+
+from memsweep.model.decay import age_days, restated
+from memsweep.model.memory import NewFact, NewMemory
+from memsweep.model.stating import stated
+from memsweep.model.text import name_key
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations
+
+
+def fact_places(names: Names, facts: Sequence[NewFact]) -> list[Ends]:
+    """Where each fact belongs: its ends and its kind."""
+    places: list[Ends] = []
+    for new in facts:
+        subject, target = names.find(new.fact.subject), names.find(new.fact.object)
+        assert subject is not None, "both ends of a fact are among the mentions"
+        assert target is not None, "both ends of a fact are among the mentions"
+        places.append((subject.key, name_key(new.fact.relation), target.key))
+    return places
+
+
+def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> set[int]:
+    """Create each relation, or strengthen it if it is known; their keys."""
+    told = set()
+    for fact, place in zip(new.facts, places, strict=True):
+        known = relations.find(place)
+        if known is None:
+            weight = 1.0 if fact.fact.weight is None else fact.fact.weight
+            made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight, handed_in=True)
+            told.add(made.key)
+        else:
+            _see_again(known, fact.fact.weight, new, handed_in=True)
+            told.add(known.key)
+    return told
+
+
+def mention_again(
+    relations: Relations,
+    told: Set[int],
+    spoken_of: Mapping[int, Known],
+    mentions: Iterable[tuple[int, int]],
+    texts: Mapping[int, str],
+    new: NewMemory,
+) -> None:
+    """Known relations that these chunks state grow by a mention, each once; those told beside the text have grown."""
+    names: dict[int, dict[int, str]] = defaultdict(dict)
+    for chunk, entity in mentions:
+        names[chunk][entity] = spoken_of[entity].props["name"]
+    for (subject, kind, target), known in relations.known():
+        if known.key in told:
+            continue
+        pieces = ((text, names[chunk]) for chunk, text in texts.items())
+        said = (
+            any(True for _ in stated(text, [(named[subject], kind, named[target])]))
+            for text, named in pieces
+            if subject in named and target in named
+        )
+        if any(said):
+            _see_again(known, None, new, handed_in=False)
+
+
+def _see_again(known: Known, weight: float | None, new: NewMemory, *, handed_in: bool) -> None:
+    base, seen = known.props["weight"], known.props["last_seen"]
+    days = age_days(from_micros(seen), new.now)
+    known.change(
+        weight=restated(1.0 if base is None else base, new.edge_rate, days, weight),
+        last_seen=max(seen, to_micros(new.now)),
+        evidence=known.props["evidence"] + 1,
+        handed_in=known.props["handed_in"] or handed_in,
+    )
