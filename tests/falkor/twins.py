@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from memsweep.gc.collect import Collecting
 from memsweep.model.ids import make_id
 from memsweep.store.falkor import reading, rowing
 from memsweep.store.falkor.engine import FalkorEngine
+from memsweep.store.falkor.transaction import Graph
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.sqlite import portable
 from memsweep.store.sqlite.engine import SqliteEngine
@@ -26,6 +28,17 @@ from tests.support.engines import falkor_server
 
 _IN_TRASH = ("memory", "chunk", "entity", "relation", "segment")
 _RECORDS = ("plan", "receipt", "audit", "project")
+_NUMBERED = ("memory", "chunk", "entity", "relation")
+_NAMES = {
+    "chunk": {"memory": "memory"},
+    "vector": {"chunk": "chunk"},
+    "memory_tag": {"memory": "memory"},
+    "code_file": {"memory": "memory"},
+    "relation": {"subject": "entity", "object": "entity"},
+    "mention": {"chunk": "chunk", "entity": "entity"},
+    "relation_source": {"relation": "relation", "memory": "memory"},
+    "alias": {"entity": "entity"},
+}
 
 
 @dataclass
@@ -78,9 +91,38 @@ class Twins:
             db.execute("delete from sqlite_sequence where name = 'entity'")
             db.execute("insert into sqlite_sequence values ('entity', ?)", (keys,))
 
+    def same_by_id(self) -> None:
+        """Both sides hold the same, whatever numbers they gave it."""
+        with looking.open_file(self.place.file) as db:
+            mine = comparable(unnumbered(portable.rows_of(db)))
+        theirs = comparable(unnumbered(reading.dump(_graph(self.falkor.engine))))
+        for table, wanted in mine.items():
+            assert theirs[table] == wanted, f"{table}: {set(theirs[table]) ^ set(wanted)}"
+
     def rows(self) -> dict[str, list[str]]:
         with looking.open_file(self.place.file) as db:
             return comparable(portable.rows_of(db))
+
+
+def unnumbered(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
+    """Rows that name each other by what people see: what is made later has other numbers in each engine."""
+    ids = {table: {row["id"]: row["uid"] for row in rows.get(table, ())} for table in _NUMBERED}
+    return {table: [_unnumbered(table, row, ids) for row in found] for table, found in rows.items()}
+
+
+def _unnumbered(table: str, row: dict[str, Any], ids: dict[str, dict[int, str]]) -> dict[str, Any]:
+    named = {name: ids[kind].get(row[name], row[name]) for name, kind in _NAMES.get(table, {}).items()}
+    if table in _NUMBERED:
+        named["id"] = row["uid"]
+    if table == "plan":
+        named["digest"] = ""  # it is of the numbers
+    if table == "merge_move":
+        return {"receipt": row["receipt"], "kind": row["kind"]}
+    if table == "plan_item":
+        named["key"] = ids.get(row["kind"], {}).get(row["key"], row["key"])
+    if table == "name_seen":
+        named["chunks"] = json.dumps([ids["chunk"][key] for key in json.loads(row["chunks"])])
+    return row | named
 
 
 def outcome(side: Side, act: Callable[[Side], Any]) -> tuple[str, Any]:
@@ -91,8 +133,12 @@ def outcome(side: Side, act: Callable[[Side], Any]) -> tuple[str, Any]:
 
 
 def graph_rows(engine: Engine) -> dict[str, list[str]]:
+    return comparable(reading.dump(_graph(engine)))
+
+
+def _graph(engine: Engine) -> Graph:
     assert isinstance(engine, FalkorEngine)
-    return comparable(reading.dump(engine.open("default").graph._graph))
+    return engine.open("default").graph._graph
 
 
 def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.naming import Known
 from memsweep.store.falkor.surveying import pages
 from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.wire import as_told
 
 NewId = Callable[[str], str]
 NameKeys = tuple[str, str]
@@ -192,5 +193,5 @@ def _changes(known: Iterable[Known]) -> list[dict[str, Any]]:
 
 def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
     """The server tells fifteen digits: a weight that agrees in them is the same."""
-    same = ours is not None and theirs is not None and f"{ours:.15g}" == f"{theirs:.15g}"
+    same = ours is not None and theirs is not None and as_told(ours) == as_told(theirs)
     return later_confirmed(ours, our_time, ours if same else theirs, their_time)

@@ -11,7 +11,7 @@ SURVEY_EDGES = """
     select uid, subject, object, relation, weight, last_seen, valid_at, invalid_at from live_relation order by id"""
 KNOWN_NAMES = """
     select live_entity.name_key, name from json_each(?) as wanted
-    join live_entity on live_entity.name_key = wanted.value order by last_seen"""
+    join live_entity on live_entity.name_key = wanted.value order by last_seen, live_entity.id"""
 
 # A fact whose end is in the trash, or gone, is not part of a graph that can be carried away.
 DUMP_ENTITIES = """

@@ -1,0 +1,226 @@
+"""Whatever is told, read, built, imported and collected, both engines answer and hold the same graph."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import count
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsweep.graph import atlas, facts
+from memsweep.graph.atlas import Surveying
+from memsweep.graph.building import Named
+from memsweep.graph.exchange import FORMS
+from memsweep.graph.facts import Graphing
+from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
+from memsweep.model.graph import GraphBatch, RelationDraft
+from memsweep.model.ids import make_id
+from memsweep.model.memory import Draft, EmbeddingModel, Fact, NamedThing, NewChunk, NewFact, NewMemory, NewMention
+from memsweep.model.text import content_hash
+from tests.falkor.test_same_as_sqlite import STRATEGIES, Acting
+from tests.falkor.twins import Side, Twins, twins
+from tests.gc.plots import plots
+from tests.gc.stores import NOW, Plot
+from tests.support import falkor
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
+NAMES = (*(f"Thing {number}" for number in range(4)), "New 0", "New 1", "THING  0", "cut\x01name")
+KINDS = ("knows", "calls", "CALLS", "likes")
+TYPES = ("Concept", "Rule", "")
+Choice = TypeVar("Choice")
+
+
+class Dice:
+    """Choices, one after the other, out of one number."""
+
+    def __init__(self, number: int) -> None:
+        self._left = number
+
+    def pick(self, choices: Sequence[Choice]) -> Choice:
+        self._left, at = divmod(self._left, len(choices))
+        return choices[at]
+
+    def thing(self) -> NamedThing:
+        return NamedThing(self.pick(NAMES), self.pick(TYPES))
+
+    def share(self) -> float:
+        return self.pick((1.0, 0.0, 0.3, 0.75))
+
+    def time(self) -> datetime:
+        return NOW + timedelta(days=self.pick((0, -50, 1, -2)))
+
+    def memory(self) -> str:
+        return f"mem_{1 + self.pick(range(5)):012}"
+
+
+class Knowing(Acting):
+    """Acts on the knowledge graph, beside those of the collector."""
+
+    def __init__(self, twins: Twins) -> None:
+        super().__init__(twins)
+        self.texts: list[str] = []
+
+    def new_id(self) -> Callable[[str], str]:
+        """Equal on both sides in each act, however entities and relations take turns in it."""
+        ticks: dict[str, Iterator[int]] = defaultdict(lambda: count((1 << 41) + 1000 * self.hours))
+        return lambda prefix: make_id(prefix, next(ticks[prefix]).to_bytes(8, "big"))
+
+    def relate(self, number: int, strategy: str) -> None:
+        dice = Dice(number)
+        drafts = tuple(
+            RelationDraft(
+                dice.pick([dice.thing(), dice.pick(NAMES)]),
+                dice.pick(KINDS),
+                dice.thing(),
+                dice.share(),
+                source=dice.pick(["", dice.memory()]),
+                replaces=dice.pick([False, True]),
+                mention=dice.pick([False, True]),
+            )
+            for _ in range(1 + dice.pick(range(2)))
+        )
+        batch = GraphBatch((dice.thing(),) if dice.pick([False, True]) else (), drafts)
+        self.twins.both(lambda side: rounded(facts.relate(self._graphing(side), batch)))
+
+    def reinforce(self, number: int, strategy: str) -> None:
+        dice = Dice(number)
+        ends, relation, kind = (dice.pick(NAMES), dice.pick(NAMES)), dice.pick(KINDS), dice.pick(("confirm", "correct"))
+        amount = dice.pick((None, 0.4))
+        self.twins.both(
+            lambda side: rounded(facts.reinforce(self._graphing(side), *ends, relation, kind, amount, "why"))  # type: ignore[arg-type]
+        )
+
+    def build(self, number: int, strategy: str) -> None:
+        dice = Dice(number)
+        one, verb, other = dice.pick(NAMES[:6]), dice.pick(KINDS), dice.pick(NAMES[:6])
+        text = dice.pick(
+            (f"{one} {verb} {other}.", f"{one} -[{verb}]-> {other} (Rule)", f"{one} never {verb} {other}.")
+        )
+        found = [Named(dice.pick(NAMES[:6]), dice.pick([True, False]))]
+        options = {"dry_run": dice.pick([False, True]), "related": dice.pick([False, True])}
+        self.twins.both(lambda side: rounded(atlas.build(self._surveying(side), text, found, options)))
+
+    def load(self, number: int, strategy: str) -> None:
+        """An import; some of its ids and names are known, some are in the trash, some are another's."""
+        dice = Dice(number)
+        ids = [f"ent_{dice.pick(range(1, 12)) + each:012}" for each in range(2)] + ["foreign"]
+        things = [
+            EntityRow(
+                uid, dice.pick(NAMES), dice.pick(TYPES) or "Concept", dice.share(), dice.pick([True, False]),
+                dice.pick([False, False, True]), dice.time(), dice.time(),
+                dice.pick([None, '[["Once","concept"]]', '[["Thing 1","concept"],["Twice","rule"]]']),
+            )
+            for uid in ids
+        ]  # fmt: skip
+        told = [
+            RelationRow(
+                f"rel_{dice.pick(range(1, 20)):012}", dice.pick(ids), dice.pick(ids), dice.pick(KINDS),
+                dice.pick([None, 0.1 + 0.2, 1.0]), dice.pick(range(3)), dice.pick([True, False]), dice.time(),
+                dice.time(), dice.pick([None, NOW]), dice.pick([None, None, NOW]),
+            )
+            for _ in range(2)
+        ]  # fmt: skip
+        dump = GraphDump(tuple(things), tuple(told))
+        self.twins.both(
+            lambda side: side.store.atlas.load(dump, self.new_id(), "tester", NOW + timedelta(hours=self.hours))
+        )
+
+    def add(self, number: int, strategy: str) -> None:
+        """A text with what it speaks of and what is told beside it; perhaps one that is known."""
+        dice = Dice(number)
+        things = [NamedThing(dice.pick(NAMES), dice.pick(TYPES) or "Concept") for _ in range(2)]
+        said = f"{things[0].name} {dice.pick(KINDS)} {things[1].name} {len(self.texts)}."
+        text = dice.pick([*self.texts, said])
+        self.texts.append(text)
+        told = [NewFact("", Fact(things[0], dice.pick(KINDS), things[1], dice.pick([None, 0.5])))] * dice.pick(range(2))
+        by_hand = [True] * 2 if told else [dice.pick([True, False]), dice.pick([True, False])]
+        evidence = dice.pick(range(3))
+
+        def act(side: Side) -> Any:
+            new_id = self.new_id()
+            mentions = [
+                NewMention(new_id("ent"), thing, (0,), handed_in, evidence)
+                for thing, handed_in in zip(things, by_hand, strict=True)
+            ]
+            new = NewMemory(
+                new_id("mem"),
+                Draft(text),
+                content_hash(text),
+                (NewChunk(new_id("chk"), text, 0, 1, 1, bytes([1, 2, 3, 4])),),
+                tuple(mentions),
+                tuple(NewFact(new_id("rel"), fact.fact) for fact in told),
+                NOW + timedelta(hours=self.hours),
+            )
+            return side.store.add(new, EmbeddingModel("test", 4))
+
+        self.twins.both(act)
+
+    def survey(self, number: int, strategy: str) -> None:
+        """Everything that looks at the graph as a whole says the same of both."""
+        self.twins.both(lambda side: FORMS["json"].write(_exact(side.store.atlas.dump())))
+        self.twins.both(lambda side: rounded(atlas.graph_status(self._surveying(side))))
+        self.twins.both(lambda side: rounded(_without_keys(self._surveying(side))))
+        self.twins.both(lambda side: side.store.atlas.known_names({"thing 0", "new 1", "cut\x01name", "nobody"}))
+
+    def _graphing(self, side: Side) -> Graphing:
+        return Graphing(side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.new_id())
+
+    def _surveying(self, side: Side) -> Surveying:
+        return Surveying(self._graphing(side), side.store.atlas)
+
+
+def rounded(value: Any) -> Any:
+    """Without the digits that the server does not tell."""
+    if isinstance(value, float):
+        return round(value, 9)
+    if isinstance(value, dict):
+        return {name: rounded(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [rounded(each) for each in value]
+    slots = getattr(value, "__slots__", ())
+    return {name: rounded(getattr(value, name)) for name in slots} if slots else value
+
+
+def _exact(dump: GraphDump) -> GraphDump:
+    return GraphDump(
+        tuple(row._replace(confidence=round(row.confidence, 9)) for row in dump.entities),
+        tuple(row._replace(weight=None if row.weight is None else round(row.weight, 9)) for row in dump.relations),
+    )
+
+
+def _without_keys(tools: Surveying) -> Any:
+    """What a survey and a walk along every edge say, by the ids of entities."""
+    survey, now = tools.survey()
+    ids = {entity.key: entity.id for entity in survey.entities}
+    entities = [(each.id, each.name, each.confidence, each.mentions, each.last_seen) for each in survey.entities]
+    edges = [(ids[edge.subject], ids[edge.object], *edge[3:], edge.id) for edge in survey.edges]
+    near = tools.graph.store.edges_at(list(ids), None, tools.graph.rates, now)
+    sources = sorted((edge.id, sorted(edge.sources)) for edge in near)
+    listed = tools.graph.store.entities(tools.graph.rates, now, None, None)
+    return entities, edges, sources, sorted((each.id, each.mentions, each.relations) for each in listed)
+
+
+ACTS = ("relate", "reinforce", "build", "load", "add", "survey", "relate", "load", "add",
+        "merge", "decay", "prune", "undo", "recover", "delete", "pin", "purge", "look")  # fmt: skip
+acts = st.lists(
+    st.tuples(st.sampled_from(ACTS), st.integers(0, 10**15), st.sampled_from(STRATEGIES)), min_size=2, max_size=10
+)
+
+
+@given(plots(), acts)
+@settings(max_examples=30 * TIMES)
+def test_any_run_of_facts_imports_and_texts_gives_the_same_on_falkor(
+    plot: Plot, acts: list[tuple[str, int, str]]
+) -> None:
+    with twins(plot) as pair:
+        acting = Knowing(pair)
+        for name, number, strategy in [*acts, ("survey", 0, "")]:
+            acting.act(name, number, strategy)
+            pair.same_by_id()
