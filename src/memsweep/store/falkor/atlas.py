@@ -13,7 +13,7 @@ from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import atlas_cypher
 from memsweep.store.falkor.loading import Loader
-from memsweep.store.falkor.surveying import at_one_moment, pages
+from memsweep.store.falkor.surveying import at_one_moment, many_rows, pages
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import Row, to_json
 
@@ -32,12 +32,13 @@ class FalkorAtlas:
             edges = list(pages(asked, atlas_cypher.SURVEY_EDGES, keys=keys))
             return list(pages(asked, atlas_cypher.SURVEY_ENTITIES, keys=keys)), edges
 
-        entities, edges = at_one_moment(self._graph, read)
-        edges.sort(key=lambda row: row[0])
-        return Survey(
-            tuple(entity_now(row, rates, now) for row in entities),
-            tuple(edges_now((row[1:] for row in edges), rates, now)),
-        )
+        with many_rows():
+            entities, edges = at_one_moment(self._graph, read)
+            edges.sort(key=lambda row: row[0])
+            return Survey(
+                tuple(entity_now(row, rates, now) for row in entities),
+                tuple(edges_now((row[1:] for row in edges), rates, now)),
+            )
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
         found = pages(self._graph, atlas_cypher.KNOWN_NAMES, names=sorted(names))
@@ -49,10 +50,11 @@ class FalkorAtlas:
             relations = list(pages(asked, atlas_cypher.DUMP_RELATIONS, keys=keys))
             return list(pages(asked, atlas_cypher.DUMP_ENTITIES, keys=keys)), relations, asked.ask(atlas_cypher.ALIASES)
 
-        return _dump(*at_one_moment(self._graph, read))
+        with many_rows():
+            return _dump(*at_one_moment(self._graph, read))
 
     def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
-        with self._graph.writing() as tx:
+        with many_rows(), self._graph.writing() as tx:
             return Loader(tx, dump, new_id).load(actor, now)
 
 

@@ -31,7 +31,6 @@ class Loader:
         self._tx, self._dump, self._new_id = tx, dump, new_id
         self._entities: dict[NameKeys, Known] = {}
         self._relations: dict[Place, Known] = {}
-        self._ends: dict[int, tuple[int, int]] = {}
         self._of_file: dict[str, Known] = {}
         self._taken: set[str] = set()
         self._entities_created = self._relations_created = 0
@@ -59,7 +58,8 @@ class Loader:
         for key, *rest in pages(self._tx, atlas_cypher.LOAD_ENTITIES, names=sorted(wanted)):
             props = dict(zip(names, rest, strict=True))
             self._entities[props["name_key"], props["type_key"]] = Known(key, props)
-        ids = sorted({thing.id for thing in self._dump.entities if is_own_id(thing.id, "ent")})
+        unknown = (thing for thing in self._dump.entities if _names(thing) not in self._entities)
+        ids = sorted({thing.id for thing in unknown if is_own_id(thing.id, "ent")})
         for query in (atlas_cypher.ENTITY_IDS, atlas_cypher.GONE_ENTITY_IDS):
             self._taken |= {uid for (uid,) in pages(self._tx, query, ids=ids)}
 
@@ -70,12 +70,13 @@ class Loader:
         for key, subject, kind, target, invalid, *rest in pages(self._tx, atlas_cypher.LOAD_RELATIONS, keys=keys):
             known = Known(key, dict(zip(names, rest, strict=True)))
             self._relations.setdefault((subject, kind, target, invalid), known)
-        ids = sorted({fact.id for fact in self._dump.relations if is_own_id(fact.id, "rel")})
+        unknown = (fact for fact in self._dump.relations if self._place(fact) not in self._relations)
+        ids = sorted({fact.id for fact in unknown if is_own_id(fact.id, "rel")})
         self._taken |= {uid for (uid,) in pages(self._tx, atlas_cypher.RELATION_IDS, ids=ids)}
         self._taken |= {uid for (uid,) in self._tx.ask(atlas_cypher.TRASHED_RELATION_IDS)} if ids else set()
 
     def _entity(self, thing: EntityRow) -> None:
-        place = name_key(thing.name), name_key(thing.type)
+        place = _names(thing)
         created, seen = to_micros(thing.created_at), to_micros(thing.last_seen)
         known = self._entities.get(place)
         if known is None:
@@ -104,26 +105,23 @@ class Loader:
         self._of_file[thing.id] = known
 
     def _relation(self, fact: RelationRow) -> None:
-        valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))
         created, seen = to_micros(fact.created_at), to_micros(fact.last_seen)
-        ends = self._of_file[fact.source].key, self._of_file[fact.target].key
-        kind = name_key(fact.relation)
-        known = self._relations.get((ends[0], kind, ends[1], invalid))
+        place = self._place(fact)
+        known = self._relations.get(place)
         if known is None:
             made = self._made(
                 id=self._free_id("rel", fact.id),
                 relation=fact.relation,
-                relation_key=kind,
+                relation_key=place[1],
                 weight=fact.weight,
                 evidence=fact.evidence,
                 handed_in=fact.handed_in,
                 created_at=created,
                 last_seen=seen,
-                valid_at=valid,
-                invalid_at=invalid,
+                valid_at=_micros(fact.valid_at),
+                invalid_at=place[3],
             )
-            self._relations[ends[0], kind, ends[1], invalid] = made
-            self._ends[made.key] = ends
+            self._relations[place] = made
             self._relations_created += 1
             return
         _change(
@@ -160,13 +158,17 @@ class Loader:
         aliases = self._aliases()
         self._tx.do(cypher.ADD_ENTITY, [entity.props for entity in entities if entity.is_new])
         self._tx.do(cypher.SEE_ENTITY, _changes(entities))
-        added = [(each, self._ends[each.key]) for each in relations if each.is_new]
+        added = [(place, each) for place, each in self._relations.items() if each.is_new]
         self._tx.do(
             cypher.ADD_RELATION,
-            [{"subject": ends[0], "object": ends[1], "set": each.props} for each, ends in added],
+            [{"subject": subject, "object": target, "set": each.props} for (subject, _, target, _), each in added],
         )
         self._tx.do(cypher.CHANGE_RELATION, _changes(relations))
         self._tx.do(atlas_cypher.ADD_ALIAS, aliases)
+
+    def _place(self, fact: RelationRow) -> Place:
+        ends = self._of_file[fact.source].key, self._of_file[fact.target].key
+        return ends[0], name_key(fact.relation), ends[1], _micros(fact.invalid_at)
 
     def _made(self, **props: Any) -> Known:
         key = self._tx.new_key()
@@ -178,6 +180,14 @@ class Loader:
         chosen = wanted if free else self._new_id(prefix)
         self._taken.add(chosen)
         return chosen
+
+
+def _names(thing: EntityRow) -> NameKeys:
+    return name_key(thing.name), name_key(thing.type)
+
+
+def _micros(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
 
 
 def _change(known: Known, **after: Any) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
@@ -13,7 +15,7 @@ from memsweep.store.falkor.wire import Row
 
 _ATTEMPTS = 5
 _PAGE = 1_000
-_AT_ONCE = 20
+_AT_ONCE = 4
 Result = TypeVar("Result")
 
 
@@ -26,6 +28,18 @@ def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Res
             return result
     with graph.writing() as tx:
         return read(tx)
+
+
+@contextmanager
+def many_rows() -> Iterator[None]:
+    """While a whole graph is read: every row stays, and Python's looking for garbage among them is half of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def pages(asked: Graph | Change, query: str, **wanted: Sequence[Any]) -> Iterator[Row]:
