@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memsweep.store.falkor import cypher
+from memsweep.store.falkor import care_cypher, cypher, merging_cypher
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import literal, rows_of, with_values
@@ -19,25 +19,37 @@ from tests.support.engines import falkor_server
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
-MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher")
+MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
+           "merging_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
-          "kind": "RELATED_TO", "subject": "Entity", "object": "Entity"}  # fmt: skip
-NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length"}
-TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source"}
+          "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
+          "end": "Entity"}  # fmt: skip
+NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
+           "key", "target"}  # fmt: skip
+TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
+         "label", "field"}  # fmt: skip
 PAIRS = {"items", "places", "ends", "names"}
 # What must see everything: the survey, the trash, whole copies, and what there are few of.
 LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|OLD_RECEIPTS|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
-    r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META"
+    r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES"
 )
 
 
 def queries() -> Iterator[tuple[str, str]]:
     for module in MODULES:
         for name, text in vars(importlib.import_module(f"memsweep.store.falkor.{module}")).items():
-            if name.isupper() and not name.startswith("_") and isinstance(text, str):
-                yield f"{module}.{name}", text
+            if name.isupper() and not name.startswith("_"):
+                several = text.values() if isinstance(text, dict) else text if isinstance(text, tuple) else [text]
+                yield from ((f"{module}.{name}", each) for each in several if isinstance(each, str))
+
+    live = {"was_live": True, "is_live": False, "subject_lives": True, "object_lives": False}
+    yield "merging_cypher.move_relation", merging_cypher.move_relation(**live)
+    yield "merging_cypher.set_relation", merging_cypher.set_relation(is_live=True)
+    yield "merging_cypher.add_source", merging_cypher.add_source(memory_lives=False)
+    yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
+    yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])
 
 
 def value(name: str) -> Any:
@@ -59,7 +71,8 @@ def graph() -> Iterator[Graph]:
 
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in queries()])
 def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: str, graph: Graph) -> None:
-    query = text.format(**LABELS) if re.search(r"\{(label|memory|chunk|entity|relation|kind)\}", text) else text
+    is_form = re.search(r"\{(label|memory|chunk|entity|relation|kind|begin|end)\}|\{\{", text)
+    query = text.format(**LABELS) if is_form else text
     query = cypher.spelled(query, [{"key": 1, "name": "x", "set": {"key": 1}}])
     if re.search(r"\brow\b", query) and "AS row" not in query:  # a step of a transaction
         step = f"CALL {{ WITH w UNWIND $rows AS row {query} RETURN count(row) AS n }}"

@@ -24,7 +24,7 @@ def graph_of(memory: Memory) -> Graph:
 
 def spoken_of(graph: Graph, word: str) -> int:
     """In how many chunks the full text has a word."""
-    return int(graph.ask(cypher.COUNT_MATCHES, words=word)[0][0])
+    return sum(count for _, count in graph.ask(cypher.COUNT_EACH, words=[word]))
 
 
 def findings(memory: Memory) -> set[str]:

@@ -44,7 +44,8 @@ DROP_EDGE = {
     "RELATED_TO": "MATCH ()-[r:RELATED_TO {{ref: toString(row.set.key)}}]->() DELETE r",
     "WAS_RELATED_TO": "MATCH ()-[r:WAS_RELATED_TO {{ref: toString(row.set.key)}}]->() DELETE r",
     "MENTIONS": "MATCH (c)-[r:MENTIONS]->(e:{end} {{ref: toString(row.entity)}}) WHERE c.key = row.chunk DELETE r",
-    "STATES": "MATCH (m)-[s:STATES {{relation: row.relation}}]->() WHERE m.key = row.memory DELETE s",
+    "STATES": """
+        MATCH ()-[s:STATES {{relation: row.relation}}]->() WITH row, s WHERE startNode(s).key = row.memory DELETE s""",
 }
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 

@@ -49,7 +49,9 @@ ADD_SOURCE = """
 MOVE_SOURCES = """
     MATCH (m)-[s:STATES {relation: row.relation}]->() MATCH (e:Entity {ref: toString(row.subject)})
     CREATE (m)-[:STATES {relation: row.relation}]->(e) DELETE s"""
-DROP_SOURCE = "MATCH (m)-[s:STATES {relation: row.relation}]->() WHERE m.key = row.memory DELETE s"
+DROP_SOURCE = (
+    "MATCH ()-[s:STATES {relation: row.relation}]->() WITH row, s WHERE startNode(s).key = row.memory DELETE s"
+)
 
 # other names
 ALIASES_OF = (
@@ -72,7 +74,8 @@ ADD_MOVE = """
 MOVES = "MATCH (m:MergeMove {receipt: $receipt}) RETURN m.kind, m.a, m.b, m.c, m.said ORDER BY m.place DESC"
 DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
 HOLDER = """
-    MATCH (e:TrashedEntity {ref: toString($key)}) MATCH (r:Receipt {ref: toString(e.trash)}) RETURN e.name, r.id"""
+    MATCH (e:TrashedEntity {ref: toString($key)}) WITH e MATCH (r:Receipt {ref: toString(e.trash)})
+    RETURN e.name, r.id"""
 SOURCES_OF_RECEIPT = """
     MATCH (e:TrashedEntity {trash: $receipt}) RETURN e.key, e.id, e.name, e.name_key, e.type_key ORDER BY e.key"""
 
