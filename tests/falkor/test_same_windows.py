@@ -128,6 +128,33 @@ def same_windows(pair: Twins) -> None:
         assert theirs[table] == wanted, table
 
 
+def findable(pair: Twins) -> None:
+    """Every segment of the graph has the names by which it is found, and none waits before the turn that is next."""
+    graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
+    projects = {node["key"]: node for (node,) in graph.ask("MATCH (p:Project) RETURN properties(p)")}
+    live, trashed = (
+        [node for (node,) in graph.ask(f"MATCH (s:{label}) RETURN properties(s)")]
+        for label in ("Segment", "TrashedSegment")
+    )
+    numbers = []
+    for node in (*live, *trashed):
+        number = int(node["message_ref"].split(":")[1]) if node["type"] == "message" else None
+        names = rowing.segment_names(node["project"], node["id"], node["place"], node["turn"], number)
+        assert {name: node.get(name) for name in names} == names
+        numbers += [] if number is None else [(node["project"], node["place"], number)]
+    assert [number for *_, number in sorted(numbers)] == [number for _, _, number in sorted(numbers, key=_by_number)]
+    assert all(number < projects[project]["messages"] for project, _, number in numbers)
+    for node in live:
+        if "stash" not in node:
+            assert node["turn"] >= projects[node["project"]][f"next_{node['generation']}"]
+    wanted = [(link["target"], link["source"]) for node in (*live, *trashed) for link in rowing.segment_links(node)]
+    assert sorted(map(tuple, graph.ask("MATCH (l:SegmentLink) RETURN l.target, l.source"))) == sorted(wanted)
+
+
+def _by_number(message: tuple[int, int, int]) -> tuple[int, int]:
+    return message[0], message[2]
+
+
 def _told(rows: Rows) -> dict[str, list[str]]:
     ids = {
         table: {row["id"]: row["uid"] for row in rows.get(table, ())}
@@ -164,3 +191,4 @@ def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[st
         for name, number, window in acts:
             acting.act(name, number, window)
             same_windows(pair)
+            findable(pair)
