@@ -16,8 +16,8 @@ _SPREAD = re.compile(r"\{\*([a-z.]+)\}")
 
 # the workspace and its transactions
 MAKE_WORKSPACE = "CREATE (w:Workspace) SET w = $meta"
-# The server puts off work on what was created in bulk, and would pay for it in every write (10 ms at 100,000 memories)
-# until something is deleted.
+# The server puts off work on what was created, and would pay for it in every write (10 ms at 100,000 memories) until
+# something is deleted.
 SETTLE = "CREATE (s:Settled) DELETE s"
 META = "MATCH (w:Workspace) RETURN properties(w)"
 UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'OPERATIONAL' RETURN count(status)"
