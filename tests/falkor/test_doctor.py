@@ -58,8 +58,9 @@ def test_an_index_that_is_gone_is_made_again(memory: Memory, drop: str) -> None:
     assert findings(memory) == set()
 
 
-def test_a_node_that_lacks_what_it_needs_is_said(memory: Memory) -> None:
+@pytest.mark.parametrize("damage", ["created_at = NULL", "content_hash = 'zz'", "id = NULL"])
+def test_a_node_that_cannot_be_what_it_is_is_said(memory: Memory, damage: str) -> None:
     memory.add("The heron stands in the river.")
     graph = graph_of(memory)
-    graph.link.change(graph.name, "MATCH (m:Memory) SET m.created_at = NULL")
+    graph.link.change(graph.name, f"MATCH (m:Memory) SET m.{damage}")
     assert findings(memory) == {"file_damaged"}

@@ -11,7 +11,7 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
-from memsweep.store.falkor import cypher, vectors
+from memsweep.store.falkor import care_cypher, cypher, vectors
 from memsweep.store.falkor.transaction import Graph
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
@@ -57,6 +57,25 @@ def test_a_memory_goes_to_falkor_and_back_four_times(app: App) -> None:
     memory, numbers = app.memory(), iter(range(100))
     memory.add("The first makes the workspace.")
     assert trips(lambda: memory.add(f"the lamp of room {next(numbers)} is broken"), 20) <= 4
+
+
+def test_the_server_works_off_what_is_new_after_many_keys(app: App) -> None:
+    memory = app.memory()
+    memory.add("The first makes the workspace.")
+    graph = graph_of(app)
+
+    def queries(text: str) -> int:
+        """How often the server is asked to change something, for one memory."""
+        with falkor_server().client() as client:
+            before = client.info("commandstats")["cmdstat_graph.QUERY"]["calls"]
+            memory.add(text)
+            return int(client.info("commandstats")["cmdstat_graph.QUERY"]["calls"] - before)
+
+    graph.link.change(graph.name, care_cypher.PUT_META, meta={"keys": 4_990})
+    usual = queries("the lamp of room 1 is broken")
+    graph.link.change(graph.name, care_cypher.PUT_META, meta={"keys": 4_999})
+    assert queries("the lamp of room 2 is broken") == usual + 1
+    assert graph.ask("MATCH (s:Settled) RETURN count(s)") == [[0]]
 
 
 def test_names_threads_and_facts_cost_falkor_one_way_more_at_most(app: App) -> None:

@@ -47,7 +47,7 @@ DROP_EDGE = {
     "STATES": """
         MATCH ()-[s:STATES {{relation: row.relation}}]->() WITH row, s WHERE startNode(s).key = row.memory DELETE s""",
 }
-PUT_META = "MATCH (:Workspace)-[w:SAYS]->() SET w += $meta"
+PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
 UNFIT = """
     MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH c, e

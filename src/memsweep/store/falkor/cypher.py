@@ -15,13 +15,11 @@ from memsweep.model.times import to_micros
 _SPREAD = re.compile(r"\{\*([a-z.]+)\}")
 
 # the workspace and its transactions
-# What every transaction changes is on an edge: to set something on a node when other nodes are new takes the server
-# longer the more nodes there are.
-MAKE_WORKSPACE = "CREATE (n:Workspace) CREATE (n)-[w:SAYS]->(n) SET w = $meta"
-# The server puts off work on what was created in bulk, and would pay for it in every write (10 ms at 100,000 memories)
-# until something is deleted.
+MAKE_WORKSPACE = "CREATE (w:Workspace) SET w = $meta"
+# The server puts off work on what was created, and would pay for it in every write (10 ms at 100,000 memories) until
+# something is deleted.
 SETTLE = "CREATE (s:Settled) DELETE s"
-META = "MATCH (:Workspace)-[w:SAYS]->() RETURN properties(w)"
+META = "MATCH (w:Workspace) RETURN properties(w)"
 UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'OPERATIONAL' RETURN count(status)"
 COUNT_NODES = "MATCH (n) RETURN count(n)"
 
@@ -33,7 +31,7 @@ def all_at_once(steps: Sequence[str]) -> str:
         for n, step in enumerate(steps)
     ]
     # The server works off what was created before it sets anything: so nothing is set before everything is created.
-    head, tail = "MATCH (:Workspace)-[w:SAYS]->() WHERE w.revision = $revision WITH w", "SET w += $meta"
+    head, tail = "MATCH (w:Workspace) WHERE w.revision = $revision WITH w", "SET w += $meta"
     return "\n".join([head, *calls, f"{tail} SET w.revision = $revision + 1 RETURN 1"])
 
 

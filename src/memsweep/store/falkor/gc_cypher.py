@@ -24,7 +24,7 @@ MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETU
 TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
 CODE_PATHS = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 MEMORY_KEYS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
-REVISION = "MATCH (:Workspace)-[w:SAYS]->() RETURN w.revision"
+REVISION = "MATCH (w:Workspace) RETURN w.revision"
 
 # finding and describing, live or not
 FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{ref: toString(n.trash)}}) RETURN n.key, r.id"

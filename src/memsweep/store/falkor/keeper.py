@@ -45,7 +45,7 @@ class FalkorKeeper:
         try:
             with self._as_file() as (db, folder):
                 found = health.examine(db, VectorIndex(folder / "none"))
-        except (apsw.ConstraintError, KeyError) as error:
+        except (apsw.ConstraintError, KeyError, TypeError, ValueError) as error:
             return [Finding("file_damaged", 1, (f"{self._graph.name}: {error}",))]
         found = [each for each in found if each.invariant not in _OF_FILES]
         found += health.finding("structure_changed", structure.missing(self._graph))

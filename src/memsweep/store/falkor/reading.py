@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memsweep.store.falkor import care_cypher, cypher, gc_cypher, rowing
+from memsweep.store.falkor import care_cypher, gc_cypher, rowing
 from memsweep.store.falkor.forming import SIMPLE
 from memsweep.store.falkor.rowing import Row, Rows
 from memsweep.store.falkor.transaction import Change, Graph
@@ -82,7 +82,6 @@ class Reader:
         if beyond == 2 * places:  # they are undone in the order in which they stand
             moves = self._asked.ask(care_cypher.MERGE_MOVES)
             rows += [("merge_move", rowing.to_row("merge_move", node)) for (node,) in moves]
-            rows += [("meta", row) for row in _meta_rows(self._asked.ask(cypher.META)[0][0])]
         return Page(rows, beyond, revision[0][0])
 
 
@@ -108,8 +107,8 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
     """The rows that a node stands for; what it has in the trash has the same form."""
     node.pop("ref", None)
     match label.removeprefix("Trashed"):
-        case "Workspace":  # what it says of itself is on an edge
-            return []
+        case "Workspace":
+            return [("meta", row) for row in _meta_rows(node)]
         case "Memory":
             memory, tags, file = rowing.memory_rows(node, roots)
             return [("memory", memory), *(("memory_tag", tag) for tag in tags), *(("code_file", row) for row in file)]

@@ -42,7 +42,7 @@ class FalkorSegments:
 
     @contextmanager
     def writing(self, project_id: str, *, create_at: datetime | None = None) -> Iterator[FalkorWindow]:
-        with self._graph.writing() as tx:
+        with self._graph.writing(ahead=[(context_cypher.FIND_PROJECT, {"id": project_id})]) as tx:
             window = FalkorWindow(tx, project_id, create_at)
             yield window
             window.save()

@@ -25,6 +25,7 @@ _RENEW_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 _NODE_BYTES = 256
+_SETTLE_EVERY = 5_000
 # A place need not outlast the server, so neither its log nor a replica hears of it, and nothing waits for a disk.
 _TAKE = "redis.set_repl(redis.REPL_NONE) return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"
 _LEAVE = """
@@ -211,6 +212,8 @@ class Change:
         values |= {"revision": self.meta["revision"], "meta": {**self._set, "keys": self._keys}}
         query = cypher.all_at_once([cypher.spelled(step, rows) for step, rows in self._steps])
         commands = [change_command(self._graph.name, query, values), *self._beside]
+        if self.meta["keys"] // _SETTLE_EVERY != self._keys // _SETTLE_EVERY:
+            commands.append(change_command(self._graph.name, cypher.SETTLE, {}))
         reply, *_ = self._graph.link.send_all([*commands, self.leave_command()] if leave else commands)
         self.left = leave
         if not rows_of(reply):
