@@ -18,8 +18,8 @@ _SPREAD = re.compile(r"\{\*([a-z.]+)\}")
 # What every transaction changes is on an edge: to set something on a node when other nodes are new takes the server
 # longer the more nodes there are.
 MAKE_WORKSPACE = "CREATE (n:Workspace) CREATE (n)-[w:SAYS]->(n) SET w = $meta"
-# The server puts off work on what was created in bulk, and would pay for it in every write (10 ms at 100,000 memories)
-# until something is deleted.
+# The server puts off work on what was created in bulk, and pays for it whenever a node is set (10 ms at 100,000
+# memories) until something is deleted.
 SETTLE = "CREATE (s:Settled) DELETE s"
 META = "MATCH (:Workspace)-[w:SAYS]->() RETURN properties(w)"
 UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'OPERATIONAL' RETURN count(status)"

@@ -25,6 +25,7 @@ _RENEW_SECONDS = 2.0
 _PATIENCE_SECONDS = 30.0
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 _NODE_BYTES = 256
+_SETTLE_ROWS = 2000
 # A place need not outlast the server, so neither its log nor a replica hears of it, and nothing waits for a disk.
 _TAKE = "redis.set_repl(redis.REPL_NONE) return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"
 _LEAVE = """
@@ -39,6 +40,7 @@ class Graph:
         self.link = link
         self.name = name
         self.seen: dict[str, Any] = {}  # what the workspace last said of itself
+        self._unsettled = 0  # rows written since the server last put them in order
         self._steady: tuple[int, dict[Command, Any]] = -1, {}  # answers that hold for a revision
 
     def question(self, query: str, **values: Any) -> Command:
@@ -131,6 +133,14 @@ class Graph:
         told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
         return Change(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
 
+    def settling(self, rows: int) -> list[Command]:
+        """What follows the writing of so many rows, once there are many."""
+        self._unsettled += rows
+        if self._unsettled < _SETTLE_ROWS:
+            return []
+        self._unsettled = 0
+        return [change_command(self.name, cypher.SETTLE, {})]
+
     def _wait_for_place(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
@@ -210,7 +220,8 @@ class Change:
         values: dict[str, Any] = {f"rows{n}": rows for n, (_, rows) in enumerate(self._steps)}
         values |= {"revision": self.meta["revision"], "meta": {**self._set, "keys": self._keys}}
         query = cypher.all_at_once([cypher.spelled(step, rows) for step, rows in self._steps])
-        commands = [change_command(self._graph.name, query, values), *self._beside]
+        settling = self._graph.settling(sum(len(rows) for _, rows in self._steps))
+        commands = [change_command(self._graph.name, query, values), *self._beside, *settling]
         reply, *_ = self._graph.link.send_all([*commands, self.leave_command()] if leave else commands)
         self.left = leave
         if not rows_of(reply):

@@ -52,12 +52,13 @@ def encoded(vector: bytes) -> str:
 def about(new: NewMemory) -> list[Query]:
     """What adding it will have to know."""
     named, by_rule = _names_of(new.mentions, new.facts)
-    return [
-        *_about_twin(new.draft, new.content_hash),
-        (gc_cypher.BURIED, {"hashes": [new.content_hash.hex()]}),
-        *([(cypher.ENTITIES_NAMED, {"names": keys_of(named)})] if named else ()),
-        *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
-    ]
+    asked = [*_about_twin(new.draft, new.content_hash), (gc_cypher.BURIED, {"hashes": [new.content_hash.hex()]})]
+    if named:
+        names = {"names": keys_of(named)}
+        asked += [(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)]
+    if by_rule:
+        asked.append((cypher.NAMES_SEEN, {"names": keys_of(by_rule)}))
+    return asked
 
 
 def _about_twin(draft: Draft, digest: bytes) -> list[Query]:
