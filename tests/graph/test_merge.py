@@ -208,9 +208,7 @@ def test_any_merges_undone_backwards_give_everything_back(memory: Memory, seed: 
 
 
 @pytest.mark.parametrize("format", ["json", "graphml", "cytoscape", "cypher"])
-def test_other_names_go_along_when_a_graph_is_carried_away(people: Memory, format: str, engine_kind: str) -> None:
-    if engine_kind == "falkor":
-        pytest.skip("a graph cannot be exported from FalkorDB yet")
+def test_other_names_go_along_when_a_graph_is_carried_away(people: Memory, format: str) -> None:
     people.merge_entities(["Bob"], "Robert")
     written = people.dump_graph(format)
     elsewhere = people._app.memory("elsewhere")
