@@ -111,7 +111,7 @@ class Server:
 
 
 class SentinelProcess:
-    """A sentinel that watches one primary. It decides alone, and soon."""
+    """A sentinel that watches one primary. It decides alone."""
 
     def __init__(self, folder: Path, name: str, primary: int, password: str = "") -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,7 @@ class SentinelProcess:
             "bind 127.0.0.1",
             f"dir {folder}",
             f"sentinel monitor {name} 127.0.0.1 {primary} 1",
-            f"sentinel down-after-milliseconds {name} 500",
+            f"sentinel down-after-milliseconds {name} 3000",  # a busy machine is no dead server
             f"sentinel failover-timeout {name} 3000",
             *([f"sentinel auth-pass {name} {password}"] if password else []),
         ]
