@@ -98,8 +98,8 @@ def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32]
     if not len(keys):
         return dict.fromkeys(ordered, 0.0)
     spots = np.minimum(np.searchsorted(keys, ordered), len(keys) - 1)
-    known = keys[spots] == ordered
-    return {key: float(cosines[spot]) if found else 0.0 for key, spot, found in zip(ordered, spots, known, strict=True)}
+    similar = np.where(keys[spots] == ordered, cosines[spots], 0.0)
+    return dict(zip(ordered, similar.tolist(), strict=True))
 
 
 def _places(db: apsw.Connection, keys: set[int]) -> dict[int, Place]:
