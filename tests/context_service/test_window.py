@@ -45,6 +45,17 @@ def test_segments_come_back_as_they_were_given(window: ContextWindow, app: App, 
     assert problems(home) == []
 
 
+@pytest.mark.parametrize("own", [" a", "a ", "\ta\t", "\u00a0x\u00a0", "a,b|c:d", "x" * 4000, "\U0001f642" * 500])
+def test_a_segment_is_found_by_any_id_that_is_accepted(window: ContextWindow, own: str) -> None:
+    window.add([some("a"), some(own), some("later", references=(own,))])
+    assert [gone.segment_id for gone in window.prune(segment_ids=[own]).stashed] == [own]
+    assert active(window) == ["a", "later"]
+    window.restore(segment_ids=[own])
+    assert active(window) == ["a", own, "later"]
+    with pytest.raises(AlreadyExists):
+        window.add([some(own)])
+
+
 def test_ids_are_made_where_none_is_given(window: ContextWindow) -> None:
     added = window.add([{"text": "one"}, {"text": "two", "segment_id": None}, some("mine")])
     assert len(set(added.segment_ids)) == 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 from memsweep.store.falkor.wire import to_json
@@ -130,7 +131,8 @@ def segment_names(project: int, uid: str, place: int, turn: int, message: int | 
 
 
 def name_in(project: int, what: int | str) -> str:
-    return f"{project}:{what}"
+    """What an index finds; not the text itself, of which indexes do not see white space at the end, nor all if long."""
+    return f"{project}:{what if isinstance(what, int) else blake2b(what.encode(), digest_size=16).hexdigest()}"
 
 
 def segment_links(node: Mapping[str, Any]) -> list[Row]:
