@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,20 @@ def people(memory: Memory) -> Memory:
     memory.relate("Robert", "LIKES", "Tea", from_type="Person")
     memory.relate("Bob", "KNOWS", "Robert", from_type="Person", to_type="Person")
     return memory
+
+
+def test_code_that_is_read_again_sees_its_entities_whatever_they_are_called(memory: Memory, tmp_path: Path) -> None:
+    file = tmp_path / "tree" / "birds.py"
+    file.parent.mkdir()
+    file.write_text("def heron(): ...\n\n\ndef egret(): ...\n")
+    memory.index(str(file.parent))
+    memory.merge_entities(["egret"], "heron")
+    before = {entity.name: entity.last_seen for entity in memory.entities()[0]}
+    file.write_text("def heron(): ...\n\n\ndef egret(): ...\n\n\nSEEN = 2\n")
+    memory.index(str(file.parent))
+    after = {entity.name: entity.last_seen for entity in memory.entities()[0]}
+    assert after.keys() == before.keys()
+    assert after["heron"] > before["heron"]
 
 
 def test_a_look_moves_nothing_and_says_what_would(people: Memory) -> None:

@@ -224,6 +224,7 @@ class Names:
         if found is None:
             names = {"key": name_key(thing.name), "type_key": name_key(thing.type)}
             if self._aliases and (old := one(self._db, sql.FIND_ENTITY, tuple(names.values()))) is not None:
+                self._db.execute(sql.SEE_ENTITY_AT, (self._now, old))
                 self._keys[thing] = old
                 return int(old)
             values = {"uid": self.new_id("ent"), "name": thing.name, "type": thing.type, "now": self._now, **names}

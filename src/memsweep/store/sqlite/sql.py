@@ -242,6 +242,7 @@ SEE_ENTITY = """
     values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
     on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
     returning id"""
+SEE_ENTITY_AT = "update entity set last_seen = max(last_seen, ?) where id = ?"
 SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)
     values (?, ?, ?, ?, ?, 1.0, ?, ?, ?)
