@@ -13,9 +13,10 @@ from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import atlas_cypher
 from memsweep.store.falkor.loading import Loader
-from memsweep.store.falkor.surveying import at_one_moment, many_rows, pages
+from memsweep.store.falkor.surveying import at_one_moment, pages
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import Row, to_json
+from memsweep.store.sqlite.surveying import no_search_for_cycles
 
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
@@ -32,7 +33,7 @@ class FalkorAtlas:
             edges = list(pages(asked, atlas_cypher.SURVEY_EDGES, keys=keys))
             return list(pages(asked, atlas_cypher.SURVEY_ENTITIES, keys=keys)), edges
 
-        with many_rows():
+        with no_search_for_cycles():
             entities, edges = at_one_moment(self._graph, read)
             edges.sort(key=lambda row: row[0])
             return Survey(
@@ -50,11 +51,11 @@ class FalkorAtlas:
             relations = list(pages(asked, atlas_cypher.DUMP_RELATIONS, keys=keys))
             return list(pages(asked, atlas_cypher.DUMP_ENTITIES, keys=keys)), relations, asked.ask(atlas_cypher.ALIASES)
 
-        with many_rows():
+        with no_search_for_cycles():
             return _dump(*at_one_moment(self._graph, read))
 
     def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
-        with many_rows(), self._graph.writing() as tx:
+        with no_search_for_cycles(), self._graph.writing() as tx:
             return Loader(tx, dump, new_id).load(actor, now)
 
 

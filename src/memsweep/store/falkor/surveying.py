@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
@@ -28,18 +26,6 @@ def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Res
             return result
     with graph.writing() as tx:
         return read(tx)
-
-
-@contextmanager
-def many_rows() -> Iterator[None]:
-    """While a whole graph is read: every row stays, and Python's looking for garbage among them is half of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def pages(asked: Graph | Change, query: str, **wanted: Sequence[Any]) -> Iterator[Row]:
