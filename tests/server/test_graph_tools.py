@@ -108,6 +108,7 @@ def test_a_graph_is_exported_into_the_folder_and_imported(
 def test_an_agent_cannot_write_or_read_outside_the_export_folder(
     server: ServerClient, workspace: str, served_home: Path, file: str
 ) -> None:
+    served_home.mkdir(exist_ok=True)  # on FalkorDB there is none yet
     secret = served_home / "stolen.json"
     secret.write_text(json.dumps({"entities": []}))
     for tool in ("export_graph", "import_graph"):

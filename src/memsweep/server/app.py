@@ -17,6 +17,7 @@ from mcp_types import ToolAnnotations
 from memsweep import __version__
 from memsweep.app import App
 from memsweep.background import Background
+from memsweep.server.pipes import PipedServer
 from memsweep.server.resources import add_resources
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import Profile, ToolRow
@@ -35,7 +36,7 @@ INSTRUCTIONS = (
 
 
 def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
-    server: MCPServer[Any] = MCPServer(
+    server = PipedServer(
         "memsweep",
         version=__version__,
         instructions=INSTRUCTIONS,

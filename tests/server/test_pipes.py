@@ -1,0 +1,179 @@
+"""What the server's input and output may be, and how its clients may use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.app import App
+from memsweep.server.pipes import Lines
+from tests.support.client import raw_server
+from tests.support.commands import MEMSWEEP, environment
+from tests.support.waiting import PATIENCE
+
+HANDSHAKE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+def _message(number: int, method: str, params: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+
+
+ADDING = _message(2, "tools/call", {"name": "add_memory", "arguments": {"text": "remember me"}})
+TALK = b"\n".join([_message(1, "initialize", HANDSHAKE), ADDING, b""])
+
+
+def _answers(out: bytes) -> dict[int, dict[str, Any]]:
+    return {message["id"]: message["result"] for message in map(json.loads, out.splitlines()) if "id" in message}
+
+
+def test_a_file_can_be_its_input_and_another_its_output(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "talk").write_bytes(TALK)
+    with (tmp_path / "talk").open("rb") as talk, (tmp_path / "answers").open("wb") as answers:
+        command = [*MEMSWEEP, "serve"]
+        ran = subprocess.run(
+            command, stdin=talk, stdout=answers, stderr=subprocess.PIPE, env=environment(home), timeout=PATIENCE
+        )
+    assert ran.returncode == 0, ran.stderr
+    assert _answers((tmp_path / "answers").read_bytes())[1]["serverInfo"]["name"] == "memsweep"
+
+
+def test_a_socket_can_be_both_as_some_clients_have_it(home: Path) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, open(os.devnull, "wb") as nowhere:
+        command = [*MEMSWEEP, "serve"]
+        server = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=nowhere, env=environment(home))
+        theirs.close()
+        ours.settimeout(PATIENCE)
+        ours.sendall(TALK)
+        out = b""
+        while 2 not in _answers(out[: out.rfind(b"\n") + 1]):
+            part = ours.recv(1 << 16)
+            assert part, "the server has hung up"
+            out += part
+        assert _answers(out)[2]["isError"] is False
+        ours.shutdown(socket.SHUT_WR)
+        assert server.wait(PATIENCE) == 0
+
+
+@given(st.lists(st.binary(min_size=1, max_size=20) | st.sampled_from([b"\n", b"\xf0\x9f", b"\x8e\x89", b"{}"])))
+def test_lines_are_those_of_the_whole_however_it_comes(pieces: list[bytes]) -> None:
+    """The last one need not end."""
+    *lines, rest = b"".join(pieces).split(b"\n")
+    expected = [line.decode("utf-8", "replace") for line in [*lines, *([rest] if rest else [])]]
+    assert anyio.run(_read_in_turns, pieces) == expected
+
+
+async def _read_in_turns(pieces: list[bytes]) -> list[str]:
+    reading, writing = os.pipe()
+    found: list[str] = []
+
+    async def write() -> None:
+        for piece in pieces:
+            os.write(writing, piece)
+            await anyio.lowlevel.checkpoint()
+        os.close(writing)
+
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(write)
+            async for line in Lines(reading):
+                found.append(line)
+    finally:
+        os.close(reading)
+    return found
+
+
+def test_a_line_may_come_in_any_pieces(home: Path) -> None:
+    with raw_server(home) as server:
+        server.initialize()
+        assert server.process.stdin is not None
+        line = _message(7, "tools/call", {"name": "add_memory", "arguments": {"text": "in pieces 🎉"}})
+        whole = line.replace(b"\\ud83c\\udf89", "🎉".encode()) + b"\r\n" + _message(8, "ping", {}) + b"\n"
+        for start in range(0, len(whole), 7):  # also within the emoji
+            server.process.stdin.write(whole[start : start + 7])
+            server.process.stdin.flush()
+            time.sleep(0.001)
+        answers = _answers(server.line() + b"\n" + server.line())
+        assert answers[7]["isError"] is False
+        memory = {"memory_id": answers[7]["structuredContent"]["memory_id"]}
+        assert server.call("get_memory", memory)["result"]["structuredContent"]["text"] == "in pieces 🎉"
+
+
+def test_a_client_that_does_not_read_is_waited_for(home: Path, app: App) -> None:
+    """Answers of many times what a pipe takes; the server goes on listening, and none is lost or torn."""
+    added = app.memory().add("a long text " * 20_000)
+    app.close()
+    with raw_server(home) as server:
+        server.initialize()
+        wanted = [
+            server.send("tools/call", {"name": "get_memory", "arguments": {"memory_id": added.memory_id}})
+            for _ in range(10)
+        ]
+        later = server.send("tools/call", {"name": "add_memory", "arguments": {"text": "while it waits"}})
+        memory = App(app.settings).memory()
+        deadline = time.monotonic() + PATIENCE
+        while memory.stats().total_memories < 2:  # it listens although nobody has read a word
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        memory.close()
+        answers = _answers(b"\n".join(server.line() for _ in range(11)))
+        assert {number: len(answers[number]["structuredContent"]["text"]) for number in wanted} == dict.fromkeys(
+            wanted, 240_000
+        )
+        assert answers[later]["isError"] is False
+
+
+PRINTING = """
+import subprocess, sys
+import memsweep.memory
+stats = memsweep.memory.Memory.stats
+def loud(self):
+    print("a stray line", flush=True)
+    subprocess.run([sys.executable, "-c", "print('of a child'); print(repr(input()))"])
+    return stats(self)
+memsweep.memory.Memory.stats = loud
+from memsweep.__main__ import main
+sys.argv = ["memsweep", "serve"]
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors are not taken there")
+def test_what_others_print_does_not_reach_the_client(home: Path, app: App) -> None:
+    app.memory().add("one")
+    app.close()
+    process = subprocess.Popen(
+        [sys.executable, "-c", PRINTING],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(home),
+    )
+    asking = _message(3, "tools/call", {"name": "get_stats", "arguments": {}})
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(_message(1, "initialize", HANDSHAKE) + b"\n" + asking + b"\n")
+    process.stdin.flush()
+    lines = [process.stdout.readline() for _ in range(2)]
+    out, log = process.communicate(timeout=PATIENCE)
+    answers = _answers(b"".join([*lines, out]))
+    assert answers[3]["structuredContent"]["total_memories"] == 1
+    assert b"a stray line" in log
+    assert b"of a child" in log
+    assert b"EOFError" in log  # the child found nothing to read
