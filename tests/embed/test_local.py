@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.embed.local import LocalEmbedder
+from memsweep.embed.local import LocalEmbedder, _to_float32
 from memsweep.embed.protocol import quantise
+from memsweep.embed.words import WordTokens
 from tests.support.commands import run
 
 NO_NETWORK = """
@@ -49,8 +50,31 @@ def test_it_gives_a_row_for_each_text_in_the_same_order(embedder: LocalEmbedder)
     assert rows.shape == (50, embedder.model.dimension)
     assert rows.dtype == np.float32
     for text, row in zip(texts, rows, strict=True):
-        np.testing.assert_allclose(embedder.embed([text])[0], row, atol=1e-3)
+        np.testing.assert_array_equal(embedder.embed([text])[0], row)
     assert embedder.embed([]).shape == (0, 256)
+
+
+_PIECES = ["word", " ", "  ", "\n", "\t", "▁", "<s>", "</s>", "<unk>", "<", "漢字", "🎉", "e\u0301", "x" * 40, ""]
+
+
+@given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(st.characters(exclude_categories=["Cs"])))).map("".join))
+def test_words_have_the_tokens_of_the_whole_text(embedder: LocalEmbedder, text: str) -> None:
+    whole = embedder._tokenizer.encode(text, add_special_tokens=False).ids
+    assert embedder._words.of(text) == whole
+    assert embedder._words.of(text) == whole  # and when they are known
+
+
+def test_known_words_do_not_grow_without_end(embedder: LocalEmbedder) -> None:
+    tokens = WordTokens(embedder._tokenizer)
+    for start in range(0, 20_000, 500):
+        tokens.of(" ".join(f"w{number}" for number in range(start, start + 500)))
+    assert 0 < len(tokens._known) <= 16_384
+    tokens.of("x" * 33)
+    assert f" {'x' * 33}" not in tokens._known
+
+
+def test_all_weights_are_converted_exactly(embedder: LocalEmbedder) -> None:
+    np.testing.assert_array_equal(_to_float32(embedder._weights), embedder._weights.astype(np.float32))
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))

