@@ -17,7 +17,7 @@ from memsweep import Memory, open_memory
 from memsweep.app import App, make_app
 from memsweep.embed.protocol import quantise
 from memsweep.model.search import Filters
-from memsweep.remember.fusion import DEFAULT_WEIGHTS, FusionWeights, fuse
+from memsweep.remember.fusion import DEFAULT_WEIGHTS, FusionWeights, fuse, shown
 from memsweep.remember.recall import DEPTH
 from memsweep.settings import load_settings
 
@@ -90,8 +90,8 @@ def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:
 
     def search(query: str) -> Collection[str]:
         (vector,) = quantise(embedder.embed([query]))
-        ranked = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
-        keys = [item.key for item in ranked[:LIMIT] if item.score > 0]
+        ranking = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
+        keys = [item.key for item in shown(ranking[:LIMIT]) if item.score > 0]
         return {passage.memory_id for passage in store.passages(keys).values()}
 
     return search

@@ -5,8 +5,19 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.model.search import Candidate, Place, Ranked
-from memsweep.remember.fusion import FusionWeights, fuse, places_around, spread
+from memsweep.model.search import Candidate, Place, Ranked, place_at, stream_and_position
+from memsweep.remember import fusion
+from memsweep.remember.fusion import DEFAULT_WEIGHTS, FusionWeights, places_around, shown
+
+
+def fuse(candidates: list[Candidate]) -> list[Ranked]:
+    return shown(fusion.fuse(candidates))
+
+
+def spread(ranked: list[Ranked], keys_at: dict[Place, int], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Ranked]:
+    rows = [(-item.score, item.key, item.words, item.meaning, item.neighbours) for item in ranked]
+    return shown(fusion.spread(rows, keys_at, weights))
+
 
 SCORES = st.floats(0, 30, allow_nan=False) | st.just(0.0)
 CANDIDATES = st.lists(
@@ -14,7 +25,7 @@ CANDIDATES = st.lists(
 ).map(lambda rows: [Candidate(key, words, similarity, None) for key, words, similarity in rows])
 RANKED = CANDIDATES.map(fuse)
 PLACES = st.dictionaries(
-    st.tuples(st.integers(1, 3), st.integers(0, 12)).map(lambda at: Place(*at)), st.integers(1, 50)
+    st.tuples(st.integers(1, 3), st.integers(0, 12)).map(lambda at: place_at(*at)), st.integers(1, 50)
 )
 
 
@@ -87,18 +98,24 @@ def test_spreading_keeps_all_and_adds_only_those_at_a_known_place(
 
 def test_a_turn_between_two_good_turns_is_raised_above_one_that_stands_alone() -> None:
     ranked = [Ranked(1, 1.0, 1.0, 0, 0), Ranked(3, 0.9, 0.9, 0, 0), Ranked(9, 0.3, 0.3, 0, 0)]
-    keys_at = {Place(1, 0): 1, Place(1, 1): 2, Place(1, 2): 3, Place(2, 1): 9}
+    keys_at = {place_at(1, 0): 1, place_at(1, 1): 2, place_at(1, 2): 3, place_at(2, 1): 9}
     assert [item.key for item in spread(ranked, keys_at)] == [1, 3, 2, 9]
 
 
 def test_streams_do_not_touch_each_other() -> None:
     ranked = [Ranked(1, 1.0, 1.0, 0, 0), Ranked(2, 0.1, 0.1, 0, 0)]
-    assert spread(ranked, {Place(1, 5): 1, Place(2, 6): 2}) == ranked
+    assert spread(ranked, {place_at(1, 5): 1, place_at(2, 6): 2}) == ranked
 
 
 def test_neighbours_reach_as_far_as_their_weights() -> None:
     weights = FusionWeights(neighbours=(0.5, 0.25))
-    assert places_around([Place(7, 10)], weights) == {Place(7, n) for n in (8, 9, 11, 12)}
-    keys_at = {Place(7, n): n for n in range(6, 15)}
+    assert places_around([place_at(7, 10)], weights) == {place_at(7, n) for n in (8, 9, 11, 12)}
+    keys_at = {place_at(7, n): n for n in range(6, 15)}
     gained = {item.key: item.neighbours for item in spread([Ranked(10, 1.0, 1.0, 0, 0)], keys_at, weights)}
     assert gained == {10: 0.0, 9: 0.5, 11: 0.5, 8: 0.25, 12: 0.25}
+
+
+@given(st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**32 - 1))
+def test_a_place_tells_its_stream_and_its_position(stream: int, position: int) -> None:
+    assert stream_and_position(place_at(stream, position)) == (stream, position)
+    assert -(2**63) <= place_at(stream, position) < 2**63

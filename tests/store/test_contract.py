@@ -24,7 +24,7 @@ from memsweep.model.memory import (
     NewMention,
     Workspace,
 )
-from memsweep.model.search import Candidate, Filters, Place
+from memsweep.model.search import Candidate, Filters, stream_and_position
 from memsweep.model.text import content_hash
 from memsweep.store.protocol import Engine, Store
 from tests.support.engines import ENGINES, Home
@@ -361,9 +361,8 @@ def test_turns_of_a_thread_stand_next_to_each_other(store: Store) -> None:
         store.add(new(f"{turn} elsewhere", thread_id="other"), MODEL)
     (middle,) = [item for item in _candidates(store, "two") if store.passages([item.key])[item.key].text == "two"]
     assert middle.place is not None
-    stream, position = middle.place
-    around = store.at_places([Place(stream, position + step) for step in (-2, -1, 1, 2)], Filters())
-    texts = {place.position - position: store.passages([key])[key].text for place, key in around.items()}
+    around = store.at_places([middle.place + step for step in (-2, -1, 1, 2)], Filters())
+    texts = {place - middle.place: store.passages([key])[key].text for place, key in around.items()}
     assert texts == {-1: "one", 1: "three"}
 
 
@@ -373,8 +372,9 @@ def test_a_long_memory_is_an_order_of_its_own_and_a_short_one_is_none(store: Sto
     found = {store.passages([item.key])[item.key].text: item.place for item in _candidates(store, "one two ten short")}
     assert found.pop("short") is None
     places = [found[part] for part in ("one ", "two ", "ten")]
-    assert [place.position for place in places if place] == [0, 1, 2]
-    assert len({place.stream for place in places if place}) == 1
+    stands = [stream_and_position(place) for place in places if place is not None]
+    assert [position for _, position in stands] == [0, 1, 2]
+    assert len({stream for stream, _ in stands}) == 1
 
 
 def test_places_respect_the_filters(store: Store) -> None:
@@ -382,7 +382,7 @@ def test_places_respect_the_filters(store: Store) -> None:
     store.add(new("two", thread_id="t"), MODEL)
     (first,) = [item for item in _candidates(store, "one") if item.words > 0]
     assert first.place is not None
-    beside = [Place(first.place.stream, first.place.position + 1)]
+    beside = [first.place + 1]
     assert len(store.at_places(beside, Filters())) == 1
     assert store.at_places(beside, Filters(tags=("a",))) == {}
 

@@ -23,11 +23,18 @@ class Filters:
     symbol_kind: str | None = None
 
 
-class Place(NamedTuple):
-    """Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory."""
+# Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search
+# handles hundreds of them; those next to it in its stream are the places next to it.
+Place = int
+_POSITION_BITS = 32
 
-    stream: int
-    position: int
+
+def place_at(stream: int, position: int) -> Place:
+    return stream << _POSITION_BITS | position
+
+
+def stream_and_position(place: Place) -> tuple[int, int]:
+    return place >> _POSITION_BITS, place & ((1 << _POSITION_BITS) - 1)
 
 
 class Candidate(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from operator import attrgetter
 
 from memsweep.model.search import Candidate, Place, Ranked
 
@@ -24,64 +23,60 @@ class FusionWeights:
 
 
 DEFAULT_WEIGHTS = FusionWeights()
-_KEY, _SCORE = attrgetter("key"), attrgetter("score")
+
+# A ranking is a list of plain tuples in their natural order, which is several times as fast to make and to sort as
+# objects are: the score with its sign turned, the key, and the parts by words, by meaning and from neighbours.
+Row = tuple[float, int, float, float, float]
 
 
-def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Ranked]:
+def shown(rows: Iterable[Row]) -> list[Ranked]:
+    """Rows of a ranking as those see them who only look at a few."""
+    return [Ranked(key, 0.0 - turned, words, meaning, neighbours) for turned, key, words, meaning, neighbours in rows]
+
+
+def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Row]:
     """Scores without neighbours, best first; equal scores keep the order of their keys."""
     pool = list(candidates)
-    best_words = max((c.words for c in pool), default=0.0)
-    best_similarity = max((c.similarity for c in pool), default=0.0)
+    best_words = max([c.words for c in pool], default=0.0)
+    best_similarity = max([c.similarity for c in pool], default=0.0)
     floor = weights.floor * best_similarity
-
     span = best_similarity - floor
-    ranked = []
+    for_meaning, for_words = weights.meaning, 1 - weights.meaning
+    rows = []
     for key, by_words, similarity, _ in pool:
         words = by_words / best_words if best_words > 0 else 0.0
         meaning = (similarity - floor) / span if similarity > floor and span > 0 else 0.0
-        ranked.append(Ranked(key, (1 - weights.meaning) * words + weights.meaning * meaning, words, meaning, 0.0))
-    return _sorted(ranked)
+        rows.append((-for_words * words - for_meaning * meaning, key, words, meaning, 0.0))
+    rows.sort()
+    return rows
 
 
 def places_around(places: Iterable[Place], weights: FusionWeights = DEFAULT_WEIGHTS) -> set[Place]:
     """The places whose score these places can raise."""
     steps = [step for step, _ in _steps(weights)]
-    return {Place(stream, position + step) for stream, position in places for step in steps}
+    return {place + step for place in places for step in steps}
 
 
-def spread(
-    ranked: Iterable[Ranked], keys_at: Mapping[Place, int], weights: FusionWeights = DEFAULT_WEIGHTS
-) -> list[Ranked]:
+def spread(rows: Iterable[Row], keys_at: Mapping[Place, int], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Row]:
     """Give every chunk at a known place a share of its neighbours' scores. Chunks without a place keep theirs."""
-    own = {item.key: item for item in ranked}
-    gained: dict[int, float] = dict.fromkeys(own, 0.0)
+    found = {row[1]: row for row in rows}
+    gained: dict[int, float] = {}
     steps = _steps(weights)
-    streams: dict[int, dict[int, int]] = {}
-    for (stream, position), key in keys_at.items():
-        streams.setdefault(stream, {})[position] = key
-    for keys in streams.values():
-        for position, key in keys.items():
-            giver = own.get(key)
-            if giver is None or giver.score <= 0:
-                continue
+    for place, key in keys_at.items():
+        turned = found[key][0] if key in found else 0.0
+        if turned < 0:
             for step, weight in steps:
-                taker = keys.get(position + step)
-                if taker is not None:
-                    gained[taker] = gained.get(taker, 0.0) + weight * giver.score
-    return _sorted(_raised(key, own.get(key), gain) for key, gain in gained.items())
+                if place + step in keys_at:
+                    taker = keys_at[place + step]
+                    gained[taker] = gained.get(taker, 0.0) - weight * turned
+    for key, gain in gained.items():
+        turned, _, words, meaning, _ = found.get(key, _NOT_FOUND)
+        found[key] = turned - gain, key, words, meaning, gain
+    return sorted(found.values())
 
 
-def _raised(key: int, item: Ranked | None, gain: float) -> Ranked:
-    if item is None:
-        return Ranked(key, gain, 0.0, 0.0, gain)
-    return Ranked(key, item.score + gain, item.words, item.meaning, gain) if gain else item
+_NOT_FOUND: Row = (0.0, 0, 0.0, 0.0, 0.0)
 
 
 def _steps(weights: FusionWeights) -> list[tuple[int, float]]:
     return [(side * n, weight) for n, weight in enumerate(weights.neighbours, 1) for side in (-1, 1)]
-
-
-def _sorted(items: Iterable[Ranked]) -> list[Ranked]:
-    ordered = sorted(items, key=_KEY)
-    ordered.sort(key=_SCORE, reverse=True)  # which keeps the order of equal scores
-    return ordered

@@ -8,7 +8,7 @@ from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place, Ranked
-from memsweep.remember.fusion import fuse, places_around, spread
+from memsweep.remember.fusion import Row, fuse, places_around, shown, spread
 from memsweep.remember.remember import check_model
 from memsweep.store.protocol import Store
 
@@ -37,7 +37,7 @@ def recall(
     listing = f"{query}\0{filters}"
     offset = offset_of(cursor, listing)
     ranking = _rank(store, embedder, query, filters)
-    window = ranking[offset : offset + limit]
+    window = shown(ranking[offset : offset + limit])
     passages = store.passages([item.key for item in window])
     found = [(item, passages[item.key]) for item in window if item.key in passages]
     return Page(
@@ -47,9 +47,9 @@ def recall(
     )
 
 
-def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> list[Ranked]:
+def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> list[Row]:
     if not query.strip():
-        return [Ranked(item.key, 0.0, 0.0, 0.0, 0.0) for item in store.newest(filters, DEPTH)]
+        return [(0.0, item.key, 0.0, 0.0, 0.0) for item in store.newest(filters, DEPTH)]
     check_model(store.model(), embedder.model)
     (vector,) = quantise(embedder.embed([query[:_EMBEDDED_CHARACTERS]]))
     candidates = store.candidates(query, vector, filters, DEPTH)
@@ -58,11 +58,11 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
 
 
 def _neighbourhood(
-    store: Store, candidates: Sequence[Candidate], ranked: Sequence[Ranked], filters: Filters
+    store: Store, candidates: Sequence[Candidate], ranking: Sequence[Row], filters: Filters
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
-    known = {item.place: item.key for item in candidates if item.place is not None}
-    speaking = {item.key for item in ranked[:_SPREAD_FROM]}
+    known = {place: key for key, _, _, place in candidates if place is not None}
+    speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
     around = places_around(place for place, key in known.items() if key in speaking)
     return known | store.at_places(around - known.keys(), filters) if around else known
 

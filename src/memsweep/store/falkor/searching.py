@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import CodePlace
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Passage, Place, place_at, stream_and_position
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.ranking import Ranking
@@ -51,9 +51,9 @@ def newest(graph: Graph, filters: Filters, limit: int) -> list[Candidate]:
 
 def at_places(graph: Graph, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
     where, values = _where(graph, filters)
-    wanted = [list(place) for place in places]
+    wanted = [list(stream_and_position(place)) for place in places]
     rows = graph.ask(cypher.at_places(where), places=wanted, **values)
-    return {Place(stream, position): key for key, stream, position in rows}
+    return {place_at(stream, position): key for key, stream, position in rows}
 
 
 def passages(graph: Graph, keys: Sequence[int]) -> dict[int, Passage]:
@@ -120,7 +120,7 @@ def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Plac
 
 
 def _places(rows: Iterable[Row]) -> Places:
-    return {key: Place(stream, position) for key, stream, position, *_ in rows if stream is not None}
+    return {key: place_at(stream, position) for key, stream, position, *_ in rows if stream is not None}
 
 
 def _where(graph: Graph, filters: Filters) -> Where:

@@ -25,7 +25,7 @@ from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import one
+from memsweep.store.sqlite.connect import insert, one
 
 NewId = Callable[[str], str]
 
@@ -111,8 +111,7 @@ def _memory(db: apsw.Connection, file: FileWrite, now: int) -> int:
         return known
     if one(db, sql.MEMORY_KEY, (file.memory_id,)) is not None:
         raise _overtaken(file.path)
-    made: int = one(db, sql.ADD_CODE_MEMORY, {**values, "uid": file.memory_id, "source": CODE_SOURCE})
-    return made
+    return insert(db, sql.ADD_CODE_MEMORY, {**values, "uid": file.memory_id, "source": CODE_SOURCE})
 
 
 def _skip_row(root: int, skip: FileSkip) -> tuple[int | str, ...]:

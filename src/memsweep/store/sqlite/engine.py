@@ -106,15 +106,15 @@ class SqliteEngine:
         return self._store(workspace_id, file)
 
     def _store(self, workspace_id: str, file: str) -> SqliteStore:
-        path = self._folder / file
-        found = inode(path)  # asked each time: what is written to a file that was removed or replaced is lost
-        if found is None:
-            raise StoreCorrupt(
-                f"the file of workspace {workspace_id!r} is missing: {path}.",
-                hint="Put it back, or delete the workspace.",
-            )
         with self._lock:
             known, store = self._stores.get(file, (None, None))
+            path = self._folder / file if store is None else store.path
+            found = inode(path)  # asked each time: what is written to a file that was removed or replaced is lost
+            if found is None:
+                raise StoreCorrupt(
+                    f"the file of workspace {workspace_id!r} is missing: {path}.",
+                    hint="Put it back, or delete the workspace.",
+                )
             if store is None or known != found:
                 store = SqliteStore(workspace_id, path)
                 self._stores[file] = found, store

@@ -1,8 +1,9 @@
 """Tables of a workspace file and of the registry, as ordered migrations. Pure text.
 
 A row that is in the trash has a `trash` number; everything that reads goes through the `live_…` views.
-Integer keys inside, text ids only at the doors. `chunk.id` never comes back (AUTOINCREMENT) and grows
-in the order of commits, so vectors that were read once need not be read again.
+Integer keys inside, text ids only at the doors; nobody asks for a chunk by its id, so there is no index of them.
+`chunk.id` never comes back (AUTOINCREMENT) and grows in the order of commits, so vectors that were read once
+need not be read again.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
 
     create table chunk (
         id integer primary key autoincrement,
-        uid text not null unique,
+        uid text not null,
         memory integer not null,
         position integer not null,
         text text not null,

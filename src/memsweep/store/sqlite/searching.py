@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -37,10 +37,13 @@ def candidates(
     deeper = min(_DEEPEST * depth, one(db, sql.LAST_CHUNK) // _RIVALS)
     by_words = _by_words(db, words.expression(db, query), filters, max(depth, deeper))
     keys, cosines = vectors.similarities(db, vector)
-    found = set(by_words) | _nearest(db, keys, cosines, filters, depth)
-    similarity = _similarity_of(keys, cosines, found)
-    places = _places(db, found)
-    return [Candidate(key, by_words.get(key, 0.0), similarity[key], places.get(key)) for key in sorted(found)]
+    places = _with_nearest(db, by_words, keys, cosines, filters, depth)
+    found = sorted(places)
+    similar = _similarity_of(keys, cosines, found)
+    return [
+        Candidate(key, by_words.get(key, 0.0), similarity, places[key])
+        for key, similarity in zip(found, similar, strict=True)
+    ]
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
@@ -51,9 +54,7 @@ def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]
 
 def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
     where, values = _eligible(db, filters, "chunk.id")
-    wanted = json.dumps([(place.stream, place.position) for place in places])
-    rows = db.execute(sql.at_places(where), [wanted, *values])
-    return {Place(stream, position): key for key, stream, position in rows}
+    return dict(db.execute(sql.at_places(where), [json.dumps(list(places)), *values]))
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
@@ -68,43 +69,43 @@ def _by_words(db: apsw.Connection, expression: str | None, filters: Filters, dep
     return {key: -score for key, score in db.execute(sql.match_words(where), [expression, *values, depth])}
 
 
-def _nearest(
+def _with_nearest(
     db: apsw.Connection,
+    by_words: Mapping[int, float],
     keys: npt.NDArray[np.int64],
     cosines: npt.NDArray[np.float32],
     filters: Filters,
     depth: int,
-) -> set[int]:
-    """The closest chunks that are live and pass; looks further only where many of the closest do not."""
+) -> dict[int, Place | None]:
+    """What the words found and the closest that are live and pass, with their places.
+
+    Looks further only where many of the closest do not pass.
+    """
     import numpy as np
 
     where, values = _eligible(db, filters, "chunk.id")
-    reach = 2 * depth
+    reach = depth + depth // 4
     while True:
         reach = min(reach, len(keys))
         near = np.argpartition(-cosines, reach - 1)[:reach] if reach < len(keys) else np.arange(len(keys))
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
-        passing = {key for (key,) in db.execute(sql.live_of(where), [json.dumps(ordered), *values])}
-        if len(passing) >= depth or reach == len(keys):
-            return set([key for key in ordered if key in passing][:depth])
+        wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
+        places: dict[int, Place | None] = dict(db.execute(sql.live_of(where), [wanted, *values]))
+        nearest = [key for key in ordered if key in places][:depth]
+        if len(nearest) == depth or reach == len(keys):
+            return {key: places[key] for key in {*by_words, *nearest} if key in places}
         reach *= 8
 
 
-def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: set[int]) -> dict[int, float]:
+def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: list[int]) -> list[float]:
     import numpy as np
 
-    ordered = sorted(wanted)
     if not len(keys):
-        return dict.fromkeys(ordered, 0.0)
-    spots = np.minimum(np.searchsorted(keys, ordered), len(keys) - 1)
-    similar = np.where(keys[spots] == ordered, cosines[spots], 0.0)
-    return dict(zip(ordered, similar.tolist(), strict=True))
-
-
-def _places(db: apsw.Connection, keys: set[int]) -> dict[int, Place]:
-    rows = db.execute(sql.PLACES, (json.dumps(sorted(keys)),))
-    return {key: Place(stream, position) for key, stream, position in rows if stream is not None}
+        return [0.0] * len(wanted)
+    spots = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    similar: list[float] = np.where(keys[spots] == wanted, cosines[spots], 0.0).tolist()
+    return similar
 
 
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:

@@ -24,13 +24,12 @@ TOUCH_MEMORY = """
     update memory set last_seen_at = max(coalesce(last_seen_at, created_at), :now), tags = :tags, metadata = :metadata,
         expires_at = coalesce(:expires_at, expires_at), pinned = max(pinned, :pinned), version = version + 1
     where id = :id"""
-ADD_THREAD = "insert into thread (uid) values (?) returning id"
+ADD_THREAD = "insert into thread (uid) values (?)"
 THREAD_ID = "select id from thread where uid = ?"
 ADD_MEMORY = """
     insert into memory (uid, text, tags, source, metadata, thread, created_at, updated_at, last_seen_at,
                         expires_at, pinned, content_hash)
-    values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash)
-    returning id"""
+    values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash)"""
 ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
 CHUNK_KEYS = """
     select chunk.id from chunk join memory on memory.id = chunk.memory
@@ -38,7 +37,7 @@ CHUNK_KEYS = """
 LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
 ADD_CHUNK = """
     insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 ADD_VECTOR = "insert into vector (chunk, data) values (?, ?)"
 ADD_WORDS = "insert into chunk_fts (rowid, text) values (?, spread_script(? || ' ' || ?))"
 DROP_WORDS = "insert into chunk_fts (chunk_fts, rowid, text) values ('delete', ?, spread_script(? || ' ' || ?))"
@@ -57,7 +56,7 @@ ENTITIES_ALSO_NAMED = """
 ANY_ALIAS = "select exists (select 1 from alias)"
 ADD_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
-    values (:uid, :name, :key, :type, :type_key, :confidence, :handed_in, :now, :now) returning id"""
+    values (:uid, :name, :key, :type, :type_key, :confidence, :handed_in, :now, :now)"""
 TOUCH_ENTITY = """
     update entity set last_seen = max(last_seen, :now), handed_in = max(handed_in, :handed_in), version = version + 1
     where id = :id"""
@@ -68,7 +67,7 @@ ADD_EARLIER_MENTION = """
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at)
-    values (:uid, :subject, :object, :relation, :key, :weight, 1, :now, :now, :now) returning id"""
+    values (:uid, :subject, :object, :relation, :key, :weight, 1, :now, :now, :now)"""
 GET_RELATION = """
     select id, weight, last_seen from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
@@ -128,7 +127,6 @@ PASSAGES = """
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 LAST_CHUNK = "select coalesce(max(id), 0) from chunk"
-PLACES = "select id, stream, stream_position from chunk where id in (select value from json_each(?))"
 
 # vectors
 VECTORS_STATE = "select (select value from meta where key = 'vector_generation'), (select max(chunk) from vector)"
@@ -170,7 +168,7 @@ MEMORY_KEY = "select id from memory where uid = ?"
 LIVE_MEMORY_KEY = "select id from memory where uid = ? and trash is null"
 ADD_CODE_MEMORY = """
     insert into memory (uid, text, source, created_at, updated_at, last_seen_at, content_hash)
-    values (:uid, :text, :source, :now, :now, :now, :hash) returning id"""
+    values (:uid, :text, :source, :now, :now, :now, :hash)"""
 CHANGE_CODE_MEMORY = """
     update memory set text = :text, content_hash = :hash, updated_at = :now, last_seen_at = :now,
         version = version + 1 where id = :id"""
@@ -319,10 +317,13 @@ def match_words(where: str) -> str:
     )
 
 
+_PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
+
+
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass."""
+    """Which of some chunks are live and pass, with their place."""
     return (
-        "select chunk.id from json_each(?) as wanted join chunk on chunk.id = wanted.value"
+        f"select chunk.id, {_PLACE} from json_each(?) as wanted join chunk on chunk.id = wanted.value"
         f" where chunk.trash is null{where}"
     )
 
@@ -333,7 +334,7 @@ def newest(where: str) -> str:
 
 def at_places(where: str) -> str:
     return (
-        "select chunk.id, chunk.stream, chunk.stream_position from json_each(?) as wanted"
-        " join chunk on chunk.stream = wanted.value ->> 0 and chunk.stream_position = wanted.value ->> 1"
+        f"select {_PLACE}, chunk.id from json_each(?) as wanted"
+        " join chunk on chunk.stream = wanted.value >> 32 and chunk.stream_position = wanted.value & 0xffffffff"
         f" where chunk.trash is null{where}"
     )

@@ -14,7 +14,7 @@ from memsweep.model.stating import stated
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import one, row
+from memsweep.store.sqlite.connect import insert, one, row
 
 
 def state_fact(db: apsw.Connection, new: NewFact, edge_rate: float, now: datetime) -> int:
@@ -37,8 +37,7 @@ def state_fact(db: apsw.Connection, new: NewFact, edge_rate: float, now: datetim
         "weight": 1.0 if fact.weight is None else fact.weight,
         "now": to_micros(now),
     }
-    made: int = one(db, sql.ADD_RELATION, values)
-    return made
+    return insert(db, sql.ADD_RELATION, values)
 
 
 def mention_again(

@@ -13,10 +13,10 @@ from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, New
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Embed
-from memsweep.store.sqlite import code, reembedding, searching, sql, words, writing
+from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, words, writing
 from memsweep.store.sqlite.atlas import SqliteAtlas
 from memsweep.store.sqlite.collector import SqliteCollector, buried
-from memsweep.store.sqlite.connect import Pool, row
+from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.graph import SqliteGraph
 from memsweep.store.sqlite.keeper import SqliteKeeper
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
@@ -55,7 +55,7 @@ class SqliteStore:
             twin = writing.touch_twin(db, new.draft, new.content_hash, new.now)
             if twin is not None:
                 return writing.add_to_twin(db, twin, new)
-            if buried(db, [new.content_hash]):
+            if one(db, trash_sql.IS_BURIED, (new.content_hash,)):
                 raise Conflict(
                     "this text was deleted for good and may not be learned again.",
                     hint="`memsweep tombstone remove` allows it.",

@@ -253,6 +253,7 @@ BURY = """
     select content_hash, :at, memory.uid, :reason from memory join receipt on receipt.id = memory.trash
     where receipt.uid = :receipt
     on conflict (hash) do nothing"""
+IS_BURIED = "select 1 from tombstone where hash = ?"
 BURIED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"
 TOMBSTONES = "select memory, at, reason from tombstone order by at desc"
 DROP_TOMBSTONE = "delete from tombstone where memory = ? returning memory"

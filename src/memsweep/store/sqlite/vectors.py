@@ -14,7 +14,6 @@ import os
 import struct
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     Ids = npt.NDArray[np.int64]
     Rows = npt.NDArray[np.int8]
+    Lengths = npt.NDArray[np.float32]
 
 _HEADER = struct.Struct("<16sQQ")
 _MAGIC = b"memsweep vectors"
@@ -35,10 +35,24 @@ _TAIL_MIN = 8192
 _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
 
 
-@dataclass(frozen=True, slots=True)
 class _Part:
-    ids: Ids
-    rows: Rows
+    """Some of the vectors. Their lengths are measured once, which takes as long as a search."""
+
+    __slots__ = ("ids", "lengths", "rows")
+
+    def __init__(self, ids: Ids, rows: Rows) -> None:
+        self.ids, self.rows = ids, rows
+        self.lengths: Lengths | None = None
+
+    def cosines(self, query: Rows) -> Lengths:
+        import numkong
+        import numpy as np
+
+        if self.lengths is None:
+            self.lengths = _lengths(self.rows)
+        dots = np.asarray(numkong.cdist(query, self.rows, metric="dot"))[0]
+        found: Lengths = dots.astype(np.float32) / (self.lengths * _lengths(query))
+        return found
 
 
 class VectorIndex:
@@ -55,16 +69,15 @@ class VectorIndex:
 
     def similarities(self, db: apsw.Connection, query: bytes) -> tuple[Ids, npt.NDArray[np.float32]]:
         """Keys of all chunks that have a vector, ascending, and the cosine of each with the query."""
-        import numkong
         import numpy as np
 
         wanted = np.frombuffer(query, np.int8).reshape(1, -1)
         parts = self._refresh(db, wanted.shape[1])
         if not parts:
             return np.empty(0, np.int64), np.empty(0, np.float32)
-        angles = [np.asarray(numkong.cdist(wanted, part.rows, metric="angular"))[0] for part in parts]
-        cosines = (1.0 - np.concatenate(angles)).astype(np.float32)
-        return np.concatenate([part.ids for part in parts]), cosines
+        if len(parts) == 1:
+            return parts[0].ids, parts[0].cosines(wanted)
+        return np.concatenate([part.ids for part in parts]), np.concatenate([part.cosines(wanted) for part in parts])
 
     def forget(self) -> None:
         """Drop what is mapped and delete the files; the next search makes them again."""
@@ -144,6 +157,17 @@ class VectorIndex:
             if other != path:
                 with contextlib.suppress(OSError):
                     other.unlink()
+
+
+def _lengths(rows: Rows) -> Lengths:
+    """How long each vector is; one without a direction is as if endless, so that its cosine with any other is 0."""
+    import numkong
+    import numpy as np
+
+    nowhere = np.zeros((1, rows.shape[1]), np.int8)
+    lengths: Lengths = np.sqrt(np.asarray(numkong.cdist(nowhere, rows, metric="sqeuclidean"))[0].astype(np.float32))
+    lengths[lengths == 0] = np.inf
+    return lengths
 
 
 def _stack(tail: list[tuple[int, bytes]], dimension: int) -> _Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -23,7 +24,7 @@ from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import one
+from memsweep.store.sqlite.connect import insert, one
 from memsweep.store.sqlite.stating import mention_again, state_fact
 
 _MODEL = "model"
@@ -31,7 +32,12 @@ _MODEL = "model"
 
 def read_model(db: apsw.Connection) -> EmbeddingModel | None:
     stored = one(db, sql.GET_META, (_MODEL,))
-    return None if stored is None else EmbeddingModel(**json.loads(stored))
+    return None if stored is None else _model(stored)
+
+
+@lru_cache
+def _model(stored: str) -> EmbeddingModel:
+    return EmbeddingModel(**json.loads(stored))
 
 
 def write_model(db: apsw.Connection, model: EmbeddingModel) -> None:
@@ -128,8 +134,9 @@ def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None) -> int:
         "pinned": draft.pinned,
         "hash": new.content_hash,
     }
-    memory: int = one(db, sql.ADD_MEMORY, values)
-    db.executemany(sql.ADD_TAG, [(tag, memory) for tag in draft.tags])
+    memory = insert(db, sql.ADD_MEMORY, values)
+    if draft.tags:
+        db.executemany(sql.ADD_TAG, [(tag, memory) for tag in draft.tags])
     return memory
 
 
@@ -137,7 +144,7 @@ def _thread(db: apsw.Connection, thread_id: str | None) -> int | None:
     if thread_id is None:
         return None
     found: int | None = one(db, sql.THREAD_ID, (thread_id,))
-    return found if found is not None else one(db, sql.ADD_THREAD, (thread_id,))
+    return found if found is not None else insert(db, sql.ADD_THREAD, (thread_id,))
 
 
 def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
@@ -147,7 +154,7 @@ def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | 
         place = (stream, position + index) if stream is not None else (None, None)
         lines = (chunk.start, chunk.first_line, chunk.last_line)
         values = (chunk.id, memory, index, chunk.text, *lines, content_hash(chunk.text), *place)
-        key: int = one(db, sql.ADD_CHUNK, values)
+        key = insert(db, sql.ADD_CHUNK, values)
         db.execute(sql.ADD_VECTOR, (key, chunk.vector))
         db.execute(sql.ADD_WORDS, (key, chunk.text, ""))
         keys.append(key)
@@ -194,8 +201,7 @@ def _new_entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, *, h
         "handed_in": handed_in,
         "now": now,
     }
-    key: int = one(db, sql.ADD_ENTITY, values)
-    return key
+    return insert(db, sql.ADD_ENTITY, values)
 
 
 def _entity_by_rule(
@@ -232,4 +238,7 @@ def _entity_named(db: apsw.Connection, key: str) -> int | None:
 
 
 def to_json(value: Mapping[str, Any] | list[Any] | tuple[Any, ...]) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # `dumps` makes one for every call
