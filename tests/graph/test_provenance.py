@@ -25,3 +25,24 @@ def test_a_fact_names_the_memory_that_it_comes_from(memory: Memory) -> None:
     assert {edge.relation: edge.sources for edge in memory.related("Ada").walk.edges} == dict.fromkeys(told, ())
     memory.undo(receipt.id)
     assert {edge.relation: edge.sources for edge in memory.related("Ada").walk.edges} == told
+
+
+@on_every_engine
+def test_a_memory_is_the_source_of_what_was_told_beside_it(memory: Memory) -> None:
+    fact = {"from": "Ada", "to": "Program", "relation": "WROTE"}
+    first = memory.add("She wrote it.", relations=[fact])
+    second = memory.add("It was hers.", relations=[fact, {**fact, "relation": "KNOWS"}])
+    again = memory.add("She wrote it.", relations=[{**fact, "relation": "LIKES"}])
+    assert again.duplicate_of == first.memory_id
+    ids = first.memory_id, second.memory_id
+    told = {"WROTE": {*ids}, "KNOWS": {ids[1]}, "LIKES": {ids[0]}}
+    assert _sources(memory) == told
+    receipt = memory.delete(first.memory_id, confirm=True)
+    assert _sources(memory) == {"WROTE": {ids[1]}, "KNOWS": {ids[1]}, "LIKES": set()}
+    memory.undo(receipt.id)
+    assert _sources(memory) == told
+    assert memory.doctor().findings == ()
+
+
+def _sources(memory: Memory) -> dict[str, set[str]]:
+    return {edge.relation: set(edge.sources) for edge in memory.related("Ada").walk.edges}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from memsweep.model.decay import age_days, restated
 from memsweep.model.memory import NewFact, NewMemory
@@ -24,24 +24,24 @@ def fact_places(names: Names, facts: Sequence[NewFact]) -> list[Ends]:
     return places
 
 
-def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> set[int]:
-    """Create each relation, or strengthen it if it is known; their keys."""
-    told = set()
+def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> dict[int, Ends]:
+    """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
+    told = {}
     for fact, place in zip(new.facts, places, strict=True):
         known = relations.find(place)
         if known is None:
             weight = 1.0 if fact.fact.weight is None else fact.fact.weight
             made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight, handed_in=True)
-            told.add(made.key)
+            told[made.key] = place
         else:
             _see_again(known, fact.fact.weight, new, handed_in=True)
-            told.add(known.key)
+            told[known.key] = place
     return told
 
 
 def mention_again(
     relations: Relations,
-    told: Set[int],
+    told: Container[int],
     spoken_of: Mapping[int, Known],
     mentions: Iterable[tuple[int, int]],
     texts: Mapping[int, str],

@@ -13,7 +13,7 @@ from memsweep.model.memory import CODE_SOURCE, Draft, EmbeddingModel, NewFact, N
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import cypher, gc_cypher
+from memsweep.store.falkor import cypher, gc_cypher, graph_cypher
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Change
@@ -106,21 +106,22 @@ def add(tx: Change, new: NewMemory, model: EmbeddingModel) -> Remembered:
             hint="`memsweep tombstone remove` allows it.",
         )
     claim_model(tx, model)
-    chunks = _add_memory(tx, new)
+    memory, chunks = _add_memory(tx, new)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    return Remembered(new.id, len(chunks), _add_names(tx, new, new.mentions, chunks, texts))
+    return Remembered(new.id, len(chunks), _add_names(tx, new, new.mentions, memory, chunks, texts))
 
 
 def _add_to_twin(tx: Change, twin: str, new: NewMemory) -> Remembered:
     """What the caller named and told beside a text that is known already."""
-    chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=twin)]
+    rows = tx.ask(cypher.CHUNKS_OF_ID, id=twin)
+    memory, chunks = rows[0][0], [key for _, key in rows]
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    return Remembered(twin, 0, _add_names(tx, new, told, chunks, {}), duplicate_of=twin)
+    return Remembered(twin, 0, _add_names(tx, new, told, memory, chunks, {}), duplicate_of=twin)
 
 
-def _add_memory(tx: Change, new: NewMemory) -> list[int]:
+def _add_memory(tx: Change, new: NewMemory) -> tuple[int, list[int]]:
     draft, now, key = new.draft, to_micros(new.now), tx.new_key()
     thread, first = _thread(tx, draft.thread_id, len(new.chunks))
     memory = {
@@ -165,7 +166,7 @@ def _add_memory(tx: Change, new: NewMemory) -> list[int]:
     step = cypher.add_whole_memory(memory, rows[0] if rows else ())
     vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
     tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
-    return [row["key"] for row in rows]
+    return key, [row["key"] for row in rows]
 
 
 def _thread(tx: Change, thread_id: str | None, places: int) -> tuple[int | None, int]:
@@ -182,9 +183,17 @@ def _thread(tx: Change, thread_id: str | None, places: int) -> tuple[int | None,
 
 
 def _add_names(
-    tx: Change, new: NewMemory, mentions: Sequence[NewMention], chunks: list[int], texts: Mapping[int, str]
+    tx: Change,
+    new: NewMemory,
+    mentions: Sequence[NewMention],
+    memory: int,
+    chunks: list[int],
+    texts: Mapping[int, str],
 ) -> int:
-    """Mentions and facts; how many entities are new. What `texts` state of known facts is a mention of those."""
+    """Mentions and facts, whose source the memory is; how many entities are new.
+
+    What `texts` state of known facts is a mention of those.
+    """
     if not mentions and not new.facts:
         return 0
     now = to_micros(new.now)
@@ -206,6 +215,8 @@ def _add_names(
     mention_again(relations, told, spoken_of, pairs, texts, new)
     names.write()
     relations.write()
+    stated = [{"memory": memory, "subject": place[0], "relation": key} for key, place in told.items()]
+    tx.do(graph_cypher.ADD_SOURCE, stated)
     seen.write()
     rows = [{"chunk": chunk, "entity": entity} for chunk, entity in pairs]
     tx.do(cypher.ADD_MENTION, rows)

@@ -32,7 +32,7 @@ ADD_MEMORY = """
     values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash)"""
 ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
 CHUNK_KEYS = """
-    select chunk.id from chunk join memory on memory.id = chunk.memory
+    select memory.id, chunk.id from chunk join memory on memory.id = chunk.memory
     where memory.uid = ? and chunk.trash is null order by position"""
 LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
 ADD_CHUNK = """

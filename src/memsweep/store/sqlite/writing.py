@@ -98,26 +98,30 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     thread = _thread(db, new.draft.thread_id)
     memory = _add_row(db, new, thread)
     chunks = _add_chunks(db, memory, new, thread)
-    created, told = _add_names(db, new, new.mentions, chunks)
+    created, told = _add_names(db, new, new.mentions, memory, chunks)
     mention_again(db, chunks, told, new.edge_rate, new.now)
     return Remembered(new.id, len(chunks), created)
 
 
 def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     """What the caller named and told beside a text that is known already."""
-    chunks = [key for (key,) in db.execute(sql.CHUNK_KEYS, (twin,))]
+    rows: list[Any] = db.execute(sql.CHUNK_KEYS, (twin,)).fetchall()
+    memory, chunks = rows[0][0], [key for _, key in rows]
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    return Remembered(twin, 0, _add_names(db, new, told, chunks)[0], duplicate_of=twin)
+    return Remembered(twin, 0, _add_names(db, new, told, memory, chunks)[0], duplicate_of=twin)
 
 
 def _add_names(
-    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], chunks: list[int]
+    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], memory: int, chunks: list[int]
 ) -> tuple[int, set[int]]:
-    """Mentions and facts; how many entities are new, and the relations that were told."""
+    """Mentions and facts, whose source the memory is; how many entities are new, and the relations that were told."""
     created = sum(_add_mention(db, mention, chunks, to_micros(new.now)) for mention in mentions)
-    return created, {state_fact(db, fact, new.edge_rate, new.now) for fact in new.facts}
+    told = {state_fact(db, fact, new.edge_rate, new.now) for fact in new.facts}
+    if told:
+        db.executemany(sql.ADD_SOURCE, [(relation, memory) for relation in told])
+    return created, told
 
 
 def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None) -> int:
