@@ -139,6 +139,39 @@ def test_a_client_that_does_not_read_is_waited_for(home: Path, app: App) -> None
         assert answers[later]["isError"] is False
 
 
+@pytest.mark.parametrize("closed", [0, 1])
+def test_without_input_or_output_there_is_a_sentence(home: Path, closed: int) -> None:
+    ran = subprocess.run(
+        [*MEMSWEEP, "serve"],
+        input=b"",
+        capture_output=True,
+        env=environment(home),
+        timeout=PATIENCE,
+        preexec_fn=lambda: os.close(closed),
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(b"Error: standard input or output is closed")
+    assert b"Traceback" not in ran.stderr
+
+
+def test_without_a_place_for_its_log_it_serves(home: Path) -> None:
+    server = subprocess.Popen(
+        [*MEMSWEEP, "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment(home, MEMSWEEP_LOG_LEVEL="DEBUG"),
+        preexec_fn=lambda: os.close(2),
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write(TALK)
+    server.stdin.flush()
+    lines = [server.stdout.readline() for _ in range(2)]
+    out, _ = server.communicate(timeout=PATIENCE)
+    assert _answers(b"".join([*lines, out]))[2]["isError"] is False
+    assert server.returncode == 0
+
+
 PRINTING = """
 import subprocess, sys
 import memsweep.memory

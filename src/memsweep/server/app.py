@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from typing import Any
 
@@ -17,6 +18,7 @@ from mcp_types import ToolAnnotations
 from memsweep import __version__
 from memsweep.app import App
 from memsweep.background import Background
+from memsweep.errors import BadInput
 from memsweep.server.pipes import PipedServer
 from memsweep.server.resources import add_resources
 from memsweep.server.tool import MemsweepTool
@@ -68,6 +70,11 @@ def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
 
 def serve(app: App, profile: Profile) -> None:
     """Serve until the client hangs up."""
+    if sys.stdin is None or sys.stdout is None:
+        raise BadInput(
+            "standard input or output is closed, and agents are served over them.",
+            hint="Let an MCP client start `memsweep serve`.",
+        )
     # Python's way to stop would wait for the thread that reads standard input; nothing here needs a farewell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     logging.getLogger("memsweep").setLevel(app.settings.log_level)

@@ -43,13 +43,12 @@ def _is_watchable(descriptor: int) -> bool:
 
 def _taken(descriptor: int) -> int:
     """The same pipe by a private number: whoever else prints does so to stderr, and whoever reads finds nothing."""
-    private = os.dup(descriptor)
-    if descriptor:
-        os.dup2(2, descriptor)
-    else:
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, descriptor)
-        os.close(nothing)
+    import fcntl
+
+    private = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)  # not in place of one of the three that is closed
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(2 if descriptor and sys.stderr else nothing, descriptor)
+    os.close(nothing)
     return private
 
 
