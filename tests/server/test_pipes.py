@@ -19,9 +19,10 @@ from hypothesis import strategies as st
 
 from memsweep.app import App
 from memsweep.server.pipes import Lines
+from tests.support import looking
 from tests.support.client import raw_server
 from tests.support.commands import MEMSWEEP, environment
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, wait_for
 
 HANDSHAKE = {
     "protocolVersion": "2025-11-25",
@@ -39,7 +40,8 @@ TALK = b"\n".join([_message(1, "initialize", HANDSHAKE), ADDING, b""])
 
 
 def _answers(out: bytes) -> dict[int, dict[str, Any]]:
-    return {message["id"]: message["result"] for message in map(json.loads, out.splitlines()) if "id" in message}
+    messages = map(json.loads, out.splitlines())
+    return {message["id"]: message["result"] for message in messages if "result" in message}
 
 
 def test_a_file_can_be_its_input_and_another_its_output(home: Path, tmp_path: Path) -> None:
@@ -139,6 +141,20 @@ def test_a_client_that_does_not_read_is_waited_for(home: Path, app: App) -> None
         assert answers[later]["isError"] is False
 
 
+def test_a_client_that_closes_only_its_ears_ends_the_server(home: Path) -> None:
+    with raw_server(home) as server:
+        server.initialize()
+        assert server.process.stdout is not None
+        assert server.process.stdin is not None
+        server.process.stdout.close()
+        server.send("tools/call", {"name": "add_memory", "arguments": {"text": "unheard"}})
+        wait_for(lambda: server.process.poll() is not None, "the server to end")
+        assert server.process.returncode == 0
+        assert server.process.stderr is not None
+        assert b"Traceback" not in server.process.stderr.read()
+    assert looking.query(looking.file_of(home), "select text from memory") == ["unheard"]
+
+
 @pytest.mark.parametrize("closed", [0, 1])
 def test_without_input_or_output_there_is_a_sentence(home: Path, closed: int) -> None:
     ran = subprocess.run(
@@ -172,18 +188,21 @@ def test_without_a_place_for_its_log_it_serves(home: Path) -> None:
     assert server.returncode == 0
 
 
-PRINTING = """
+CHANGED = """
 import subprocess, sys
 import memsweep.memory
 stats = memsweep.memory.Memory.stats
-def loud(self):
-    print("a stray line", flush=True)
-    subprocess.run([sys.executable, "-c", "print('of a child'); print(repr(input()))"])
+def changed(self):
+{body}
     return stats(self)
-memsweep.memory.Memory.stats = loud
+memsweep.memory.Memory.stats = changed
 from memsweep.__main__ import main
 sys.argv = ["memsweep", "serve"]
 main()
+"""
+PRINTING = """
+    print("a stray line", flush=True)
+    subprocess.run([sys.executable, "-c", "print('of a child'); print(repr(input()))"])
 """
 
 
@@ -191,8 +210,26 @@ main()
 def test_what_others_print_does_not_reach_the_client(home: Path, app: App) -> None:
     app.memory().add("one")
     app.close()
+    answer, log = _stats_with(PRINTING, home)
+    assert answer["structuredContent"]["total_memories"] == 1
+    assert "a stray line" in log
+    assert "of a child" in log
+    assert "EOFError" in log  # the child found nothing to read
+
+
+def test_an_exception_that_no_future_can_carry_is_answered(home: Path, app: App) -> None:
+    app.memory().add("one")
+    app.close()
+    answer, log = _stats_with("    next(iter(()))", home)
+    assert answer["isError"]
+    assert "get_stats failed unexpectedly" in answer["content"][0]["text"]
+    assert "StopIteration" in log
+
+
+def _stats_with(body: str, home: Path) -> tuple[dict[str, Any], str]:
+    """The answer to get_stats of a server in which that does something more, and its log."""
     process = subprocess.Popen(
-        [sys.executable, "-c", PRINTING],
+        [sys.executable, "-c", CHANGED.format(body=body)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -205,8 +242,4 @@ def test_what_others_print_does_not_reach_the_client(home: Path, app: App) -> No
     process.stdin.flush()
     lines = [process.stdout.readline() for _ in range(2)]
     out, log = process.communicate(timeout=PATIENCE)
-    answers = _answers(b"".join([*lines, out]))
-    assert answers[3]["structuredContent"]["total_memories"] == 1
-    assert b"a stray line" in log
-    assert b"of a child" in log
-    assert b"EOFError" in log  # the child found nothing to read
+    return _answers(b"".join([*lines, out]))[3], log.decode()

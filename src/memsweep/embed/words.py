@@ -11,7 +11,7 @@ from typing import Any
 
 _WORD = re.compile(" +[^ ]*")
 _LONG = 32  # characters; a longer word is hardly met again
-_MOST = 16_384  # words, about 5 MB
+_MOST = 16_384  # words: about 5 MB, four times as much if they are all long and of many tokens
 
 
 class WordTokens:

@@ -10,7 +10,7 @@ import os
 import select
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
@@ -27,11 +27,12 @@ class PipedServer(MCPServer[Any]):
         if not (_is_watchable(0) and _is_watchable(1)):
             await super().run_stdio_async()
             return
-        lines, answers = Lines(_taken(0)), Answers(_taken(1))
         server = self._lowlevel_server
-        # They are as much of a file as it uses.
-        async with stdio_server(lines, answers) as (asked, answered):  # type: ignore[arg-type]
-            await server.run(asked, answered, server.create_initialization_options())
+        with anyio.CancelScope() as client_is_there:
+            lines, answers = Lines(_taken(0)), Answers(_taken(1), client_is_there.cancel)
+            # They are as much of a file as it uses.
+            async with stdio_server(lines, answers) as (asked, answered):  # type: ignore[arg-type]
+                await server.run(asked, answered, server.create_initialization_options())
 
 
 def _is_watchable(descriptor: int) -> bool:
@@ -81,8 +82,8 @@ class Lines:
 class Answers:
     """What goes out, in pieces that a pipe that can be written takes without waiting: a slow client stops nobody."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    def __init__(self, descriptor: int, hang_up: Callable[[], None]) -> None:
+        self._descriptor, self._hang_up = descriptor, hang_up
         self._ready = select.poll()
         self._ready.register(descriptor, select.POLLOUT)
 
@@ -93,7 +94,8 @@ class Answers:
                 if not self._ready.poll(0):
                     await anyio.wait_writable(self._descriptor)
                 left = left[os.write(self._descriptor, left[: select.PIPE_BUF]) :]
-        except ConnectionError:  # the client has hung up
+        except ConnectionError:  # nobody reads any more
+            self._hang_up()
             raise anyio.ClosedResourceError from None
 
     async def flush(self) -> None:

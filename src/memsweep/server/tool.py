@@ -66,10 +66,22 @@ class MemsweepTool(Tool):
 def _in_a_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     """The event loop goes on while it waits for a lock or the disk. The SDK's way takes more rounds of the loop."""
 
+    def answered(**arguments: Any) -> Any:
+        try:
+            return function(**arguments)
+        except StopIteration as error:  # which no future can carry
+            raise RuntimeError("a generator ended too early") from error
+
     async def call(**arguments: Any) -> Any:
-        work = partial(copy_context().run, function, **arguments)
-        with anyio.CancelScope(shield=True):  # what has begun is not left alone
-            return await asyncio.get_running_loop().run_in_executor(_threads, work)
+        job = _threads.submit(copy_context().run, partial(answered, **arguments))
+        try:
+            return await asyncio.wrap_future(job)
+        except asyncio.CancelledError:
+            if not job.cancelled():  # it has begun, and is not left alone
+                with anyio.CancelScope(shield=True):
+                    await asyncio.wait([ended := asyncio.wrap_future(job)])
+                    ended.exception()
+            raise
 
     return call
 

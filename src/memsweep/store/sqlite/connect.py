@@ -229,10 +229,10 @@ class Lease:
     to enter and to leave, and a search does that five times.
     """
 
-    __slots__ = ("_begin", "_db", "_end", "_pool")
+    __slots__ = ("_begin", "_db", "_keeps", "_pool")
 
-    def __init__(self, pool: Pool, begin: str = "", end: str = "rollback") -> None:
-        self._pool, self._begin, self._end = pool, begin, end
+    def __init__(self, pool: Pool, begin: str = "", *, keeps: bool = False) -> None:
+        self._pool, self._begin, self._keeps = pool, begin, keeps
 
     def __enter__(self) -> apsw.Connection:
         pool = self._pool
@@ -252,8 +252,8 @@ class Lease:
         db = self._db
         try:
             try:
-                if self._begin and error is None:
-                    db.execute(self._end)
+                if self._keeps and error is None:
+                    db.execute("commit")
             finally:
                 if db.in_transaction:  # on some errors SQLite has rolled back by itself
                     db.execute("rollback")
@@ -291,7 +291,7 @@ class Pool:
 
     def writing(self) -> Lease:
         """A write transaction: all of it or nothing."""
-        return Lease(self, "begin immediate", "commit")
+        return Lease(self, "begin immediate", keeps=True)
 
     def leave_to_parent(self) -> None:
         """In a forked child: SQLite's locks did not come along, so what is open here must not be used.
