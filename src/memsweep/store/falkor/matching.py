@@ -25,9 +25,11 @@ def score(text: str, length: float, words: Iterable[Word]) -> float:
     Most texts have few of the words, and whether one has a term at all is told faster than how often.
     """
     total, room, padded = 0.0, K * (1 - B + B * length), f" {text} "
+    terms: list[str] = []
     for weight, parts, first in words:
         if first in padded:
-            times = min(map(text.split(" ").count, parts))
+            terms = terms or text.split(" ")
+            times = min(map(terms.count, parts))
             total += weight * times * (K + 1) / (times + room)
     return total
 

@@ -61,10 +61,11 @@ class Ranking:
 
     def scores(self, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
         """How well each chunk answers, by key; `texts` are their terms."""
-        usual = sum(map(length_of, texts.values())) / max(1, len(texts))
+        lengths = {key: length_of(text) for key, text in texts.items()}
+        usual = sum(lengths.values()) / max(1, len(texts))
         total = max(self._counted_at, *words.values()) if words else 0
         weights = [word_of(weight_of(total, having), terms_of_word(word)) for word, having in words.items()]
-        return {key: score(text, length_of(text) / usual, weights) for key, text in texts.items()}
+        return {key: score(text, lengths[key] / usual, weights) for key, text in texts.items()}
 
 
 def _askable(query: str) -> list[str]:
