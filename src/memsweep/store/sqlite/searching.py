@@ -93,7 +93,7 @@ def _with_nearest(
         wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
         places: dict[int, Place | None] = dict(db.execute(sql.live_of(where), [wanted, *values]))
         nearest = [key for key in ordered if key in places][:depth]
-        if len(nearest) == depth or reach == len(keys):
+        if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
             return {key: places[key] for key in {*by_words, *nearest} if key in places}
         reach *= 8
 
