@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memsweep.graph import atlas, facts
@@ -215,6 +215,7 @@ acts = st.lists(
 
 
 @given(plots(), acts)
+@example(Plot((), (), (), (), ()), [("load", 5_085_167_175, ""), ("prune", 0, "orphaned_entities")])
 @settings(max_examples=30 * TIMES)
 def test_any_run_of_facts_imports_and_texts_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]

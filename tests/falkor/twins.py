@@ -116,6 +116,9 @@ def _unnumbered(table: str, row: dict[str, Any], ids: dict[str, dict[int, str]])
         named["id"] = row["uid"]
     if table == "plan":
         named["digest"] = ""  # it is of the numbers
+        summary = json.loads(row["summary"])
+        kept = [[kind, ids.get(kind, {}).get(key, "gone"), why] for kind, key, why in summary["protected"]]
+        named["summary"] = json.dumps(summary | {"protected": kept})
     if table == "merge_move":
         return {"receipt": row["receipt"], "kind": row["kind"]}
     if table == "plan_item":
