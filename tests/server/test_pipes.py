@@ -129,10 +129,7 @@ def test_a_client_that_does_not_read_is_waited_for(home: Path, app: App) -> None
         ]
         later = server.send("tools/call", {"name": "add_memory", "arguments": {"text": "while it waits"}})
         memory = App(app.settings).memory()
-        deadline = time.monotonic() + PATIENCE
-        while memory.stats().total_memories < 2:  # it listens although nobody has read a word
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_for(lambda: memory.stats().total_memories == 2, "it to listen although nobody has read a word")
         memory.close()
         answers = _answers(b"\n".join(server.line() for _ in range(11)))
         assert {number: len(answers[number]["structuredContent"]["text"]) for number in wanted} == dict.fromkeys(
