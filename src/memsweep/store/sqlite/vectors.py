@@ -36,7 +36,7 @@ _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one i
 
 
 class _Part:
-    """Some of the vectors. Their lengths are measured once, which takes as long as a search."""
+    """Some of the vectors. Their lengths are measured once, which takes as long as to compare them."""
 
     __slots__ = ("ids", "lengths", "rows")
 
