@@ -1,7 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-.PHONY: help install install-dev demo test check bench soak clean
+.PHONY: help install install-dev demo test check bench soak docs clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,6 +32,9 @@ bench: install-dev ## all benchmarks; JSON into benchmarks/results/
 	@mkdir -p benchmarks/results
 	@for b in recall stdio store index collector graph context retention engines graph_engines vector_engines; do \
 	    echo "== $$b"; $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
+
+docs: install-dev ## write what the documents say of the code
+	$(PY) scripts/write_docs.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -14,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.errors import BadInput, BadSetting
-from memsweep.settings import EXAMPLE, Settings, config_file, load_settings
+from memsweep.settings import Settings, config_file, load_settings
+from memsweep.settings.example import example_file
 from tests.support.commands import memsweep
 
 
@@ -214,8 +216,9 @@ def test_a_password_in_the_address_is_not_shown(home: Path) -> None:
 
 
 def test_the_example_names_every_setting_with_its_default(toml: Any) -> None:
-    assert toml(EXAMPLE) == toml("")
-    lines = [line.removeprefix("# ") if " = " in line else line for line in EXAMPLE.splitlines()[1:]]
+    example = example_file()
+    assert toml(example) == toml("")
+    lines = [line.removeprefix("# ") if re.match(r"# \w+ = ", line) else line for line in example.splitlines()]
     values = tomllib.loads("\n".join(lines))
     for one in fields(Settings):
         if one.name != "api_key":

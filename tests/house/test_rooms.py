@@ -92,7 +92,7 @@ def test_sql_lives_in_one_module(path):
 def test_only_the_settings_read_the_environment(path):
     reads = {name for name in imports(path) if name in {"os.environ", "os.getenv"}}
     text = path.read_text("utf-8")
-    assert named(path) == "settings.py" or (not reads and "os.environ" not in text and "getenv" not in text)
+    assert named(path) == "settings/load.py" or (not reads and "os.environ" not in text and "getenv" not in text)
 
 
 def test_importing_the_package_costs_nothing():

@@ -10,7 +10,7 @@ import typer
 
 from memsweep.cli.door import Json, show, show_pair
 from memsweep.errors import AlreadyExists, BadSetting
-from memsweep.settings import EXAMPLE, config_file, load_settings
+from memsweep.settings import config_file, load_settings
 
 cli = typer.Typer(help="What is set, and where: show, path, init.", no_args_is_help=True)
 
@@ -36,11 +36,13 @@ def path() -> None:
 @cli.command()
 def init() -> None:
     """Write a memsweep.toml with every setting and its default, commented out."""
+    from memsweep.settings.example import example_file
+
     file = config_file()
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as out:
-            out.write(EXAMPLE)
+            out.write(example_file())
     except FileExistsError:
         raise AlreadyExists(f"{file} exists already.", hint="Edit it, or move it away first.") from None
     except OSError as error:

@@ -1,0 +1,171 @@
+"""The table of settings. What is written here is checked, shown by `config init` and printed in docs/settings.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
+from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.text import name_key, without_password
+
+DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
+DEFAULT_MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
+_RATES = ", ".join(f"{kind} {rate:g}" for kind, rate in DEFAULT_RATES.items())
+_MANY = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a setting means, and what it may be; numbers lie from `least` to `most`."""
+
+    meaning: str
+    default: str = ""
+    """In words, where the value itself says too little."""
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+def setting(value: Any, meaning: str, **about: Any) -> Any:
+    """A field of a settings class; a table's default is made anew for everyone."""
+    metadata = {"about": About(meaning, **about)}
+    if isinstance(value, dict):
+        return field(default_factory=lambda: dict(value), metadata=metadata)
+    return field(default=value, metadata=metadata)
+
+
+def table(kind: type[Any], meaning: str) -> Any:
+    return field(default_factory=kind, metadata={"about": About(meaning)})
+
+
+def about(kind: type[Any]) -> dict[str, About]:
+    """Every setting of a class by its name; what is not for the file has no entry."""
+    return {one.name: one.metadata["about"] for one in fields(kind) if one.metadata}
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    provider: str = setting(
+        "local",
+        "who embeds: the bundled model (no network), Ollama, or any OpenAI-compatible server",
+        choices=("local", "ollama", "openai"),
+    )
+    url: str = setting("", "address of the server", default="the provider's usual one")
+    model: str = setting("", "model on the server", default=" or ".join(DEFAULT_MODELS.values()))
+    api_key_env: str = setting(
+        "OPENAI_API_KEY", "environment variable that holds the key; the key itself is never stored or shown"
+    )
+    timeout_seconds: float = setting(30.0, "how long to wait for the server", above=0, most=3600)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunking:
+    size: int = setting(512, "tokens in a chunk at most", least=16, most=8192)
+    overlap: int = setting(50, "tokens repeated from the chunk before, at most half of `size`", least=0, most=4096)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    max_file_size: int = setting(1_048_576, "bytes; larger files are not indexed", least=1)
+    secrets: tuple[str, ...] = setting(
+        (), "patterns of files that are never indexed, besides `.env*`, keys and credentials"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Gc:
+    plan_hours: float = setting(1.0, "how long a saved plan can be applied", least=0, most=_MANY)
+    grace_days: float = setting(0.0, "what is younger is protected", least=0, most=_MANY)
+    apply_seconds: float = setting(60.0, "an apply that takes longer is rolled back", least=0, most=_MANY)
+    purge_days: float = setting(30.0, "how long trash is kept at least", least=0, most=_MANY)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    rates: Mapping[str, float] = setting(
+        {},
+        "what is left of a fact after a day without confirmation, by type of entity, such as"
+        f" `{{ person = 0.998, event = 0.993 }}`; types that are not named keep theirs: {_RATES}",
+        above=0,
+        most=1,
+    )
+    other_rate: float = setting(DEFAULT_RATE, "the same for every other type", above=0, most=1)
+    edge_rate: float = setting(DEFAULT_EDGE_RATE, "the same for relations", above=0, most=1)
+    node_threshold: float = setting(0.1, "an entity below this confidence has faded away", least=0, most=1)
+    edge_threshold: float = setting(0.05, "a relation below this weight has faded away", least=0, most=1)
+    max_age_days: float = setting(
+        30.0, "`graph_prune` takes no entity that was seen within this many days", least=0, most=_MANY
+    )
+
+    def decay(self) -> Rates:
+        """The rates by type: ours, and over them those of the settings."""
+        given = {name_key(kind): rate for kind, rate in self.rates.items()}
+        return Rates({**DEFAULT_RATES, **given}, self.other_rate, self.edge_rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    soft_tokens: int = setting(100_000, "above it, small batches of a window are stashed", least=1)
+    hard_tokens: int = setting(200_000, "at 90 % of it a full collection stashes down to the soft limit", least=1)
+    changes_per_step: int = setting(
+        20, "new segments between two small steps, which look at the young ones and a few of the old", least=1
+    )
+    batch: int = setting(20, "how many segments a small step stashes at most", least=1)
+    last_n: int = setting(10, "the last messages are roots", least=0)
+    decision_minutes: int = setting(60, "how long a decision is a root", least=0)
+    encoding: str = setting(
+        "o200k_base",
+        "how tokens are counted; `length/4` is an estimate",
+        choices=("o200k_base", "cl100k_base", "length/4"),
+    )
+    weights: Mapping[str, float] = setting(
+        {},
+        "numbers of the scoring table to change, by name, such as `{ recency = 0.15, references = 0.1 }`;"
+        " `memsweep/context/weights.py` has them all",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    enabled: bool = setting(False, "whether a running server collects in the background")
+    cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, by the clock on the wall")
+    strategies: tuple[str, ...] = setting(("stale_code",), "what it collects")
+    workspaces: tuple[str, ...] = setting((), "where", default="all")
+    ttl_days: float = setting(0.0, "for `expired`; 0: only what has a date of its own")
+    purge_days: float = setting(0.0, "also purge what has been in the trash for this many days; 0: never")
+    notify_command: tuple[str, ...] = setting((), "gets the summary as JSON on standard input")
+    notify_url: str = setting("", "gets the summary as JSON by POST")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set, with its default."""
+
+    home: Path = setting(Path(), "where memories live; folders 0700, files 0600", default="the platform's data folder")
+    store: str = setting(
+        "",
+        "`falkor://user:password@host:6379` keeps everything in FalkorDB"
+        " (`falkors://` for TLS; `?ca=`, `?sentinel=`, `?timeout=`)",
+        default="files in `home`",
+    )
+    workspace: str = setting(DEFAULT_WORKSPACE, "what an empty workspace id means")
+    log_level: str = setting("WARNING", "the log goes to standard error", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    embedding: Embedding = table(Embedding, "who makes the vectors")
+    chunking: Chunking = table(Chunking, "how texts are cut")
+    code: Code = table(Code, "the code index")
+    gc: Gc = table(Gc, "the collector")
+    graph: Graph = table(Graph, "how facts fade, and when they have faded away")
+    context: Context = table(Context, "context windows; context_gc_configure changes the numbers of one")
+    schedule: Schedule = table(Schedule, "background collection by a running server")
+    api_key: str = field(default="", repr=False)
+
+    def shown(self) -> dict[str, Any]:
+        """What may be shown to a person: no secret."""
+        values = asdict(self)
+        del values["api_key"]
+        values["embedding"]["url"] = without_password(self.embedding.url)
+        return {**values, "home": str(self.home), "store": without_password(self.store)}

@@ -1,0 +1,246 @@
+"""The only reader of the environment and of memsweep.toml.
+
+A value comes from the environment, else from memsweep.toml, else from the defaults. The file is
+never looked for in the current folder: a checked-out repository must not decide where memories go.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import is_dataclass, replace
+from pathlib import Path
+from typing import Any, get_origin, get_type_hints
+
+from memsweep.errors import BadSetting
+from memsweep.model.address import parse_address
+from memsweep.model.ids import check_name
+from memsweep.model.text import check_text, without_password
+from memsweep.settings.fields import DEFAULT_MODELS, DEFAULT_URLS, About, Embedding, Settings, about
+
+_WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def stored_at(settings: Settings, where: str) -> Settings:
+    """The same settings with another store: `sqlite`, `sqlite:FOLDER` or an address; empty changes nothing."""
+    kind, _, folder = where.partition(":")
+    if kind == "sqlite":
+        return replace(settings, store="", home=_expanded(folder).absolute() if folder else settings.home)
+    return replace(settings, store=_checked_store(where)) if where else settings
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    if given := environ.get("MEMSWEEP_CONFIG"):
+        return _expanded(given)
+    if home := environ.get("MEMSWEEP_HOME"):
+        return _expanded(home) / "memsweep.toml"
+    from platformdirs import user_config_path
+
+    return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
+
+
+def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
+    """Read the file and the environment; refuse what is unknown or impossible."""
+    environ = {**environ, **(overrides or {})}
+    named = bool(environ.get("MEMSWEEP_CONFIG"))
+    stored = {} if _home_is_locked(environ) else _from_file(config_file(environ), must_exist=named)
+    settings: Settings = _build(Settings, _merge(stored, _from_environ(environ)), "")
+    check_name(settings.workspace, "the workspace in the settings")
+    _check_pairs(settings)
+    embedding = _with_defaults(settings.embedding)
+    return replace(
+        settings,
+        home=_home(settings.home),
+        store=_checked_store(settings.store),
+        embedding=embedding,
+        api_key=_api_key(environ, embedding.api_key_env),
+    )
+
+
+def _check_pairs(settings: Settings) -> None:
+    """What depends on two settings at once."""
+    chunking, context = settings.chunking, settings.context
+    if chunking.overlap > chunking.size // 2:
+        raise BadSetting(f"chunking.overlap {chunking.overlap} is more than half of chunking.size {chunking.size}.")
+    if context.soft_tokens > context.hard_tokens:
+        raise BadSetting(
+            f"context.soft_tokens {context.soft_tokens} is above context.hard_tokens {context.hard_tokens}."
+        )
+
+
+def _with_defaults(embedding: Embedding) -> Embedding:
+    url = embedding.url or DEFAULT_URLS.get(embedding.provider, "")
+    if url and not url.startswith(("http://", "https://")):
+        raise BadSetting(f"embedding.url {url!r:.100} is not an http address.")
+    return replace(embedding, url=url, model=embedding.model or DEFAULT_MODELS.get(embedding.provider, ""))
+
+
+def _api_key(environ: Mapping[str, str], name: str) -> str:
+    key = environ.get(name, "").strip()
+    if not key.isascii() or not key.isprintable():
+        raise BadSetting(f"the key in {name:.100} has letters that cannot be sent.", hint="Set it again.")
+    return key
+
+
+def _home_is_locked(environ: Mapping[str, str]) -> bool:
+    """A home that is absent or cannot be entered has no settings; a server starts, and its tools say what is wrong."""
+    home = environ.get("MEMSWEEP_HOME")
+    if not home or environ.get("MEMSWEEP_CONFIG"):
+        return False
+    return not os.access(_expanded(home), os.X_OK)
+
+
+def _home(given: Path) -> Path:
+    if given != Path():
+        return Path(check_text(str(_expanded(given).absolute()), "the path of home"))
+    from platformdirs import user_data_path
+
+    return user_data_path("memsweep", appauthor=False)
+
+
+def _checked_store(url: str) -> str:
+    """Empty, or the address of a server; an address that cannot be read is refused without showing its password."""
+    try:
+        if url:
+            parse_address(url)
+    except ValueError as error:
+        raise BadSetting(
+            f"store {without_password(url)!r:.100} {error}.",
+            hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS.",
+        ) from None
+    return url
+
+
+def _expanded(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise BadSetting(f"{path!s:.100} cannot be found: there is no such user.") from None
+
+
+def _from_file(path: Path, *, must_exist: bool) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        if isinstance(error, FileNotFoundError) and not must_exist:
+            return {}
+        raise BadSetting(f"{path} cannot be read: {error}.", hint="Correct it or move it away.") from None
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    """MEMSWEEP_WORKSPACE=x sets `workspace`, MEMSWEEP_EMBEDDING_MODEL=x sets `embedding.model`."""
+    values: dict[str, Any] = {}
+    for name, path in variables().items():
+        if text := environ.get(name):
+            table = values
+            for part in path[:-1]:
+                table = table.setdefault(part, {})
+            table[path[-1]] = text
+    return values
+
+
+def variables() -> dict[str, tuple[str, ...]]:
+    """Every environment variable and the setting it stands for."""
+    names: dict[str, tuple[str, ...]] = {}
+    hints = get_type_hints(Settings)
+    for name in about(Settings):
+        inner = [(name, sub) for sub in about(hints[name])] if is_dataclass(hints[name]) else [(name,)]
+        names |= {"MEMSWEEP_" + "_".join(path).upper(): path for path in inner}
+    return names
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    joined = dict(base)
+    for key, value in over.items():
+        below = joined.get(key)
+        joined[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return joined
+
+
+def _build(kind: type[Any], values: dict[str, Any], prefix: str) -> Any:
+    known = about(kind)
+    if unknown := sorted(values.keys() - known.keys()):
+        raise BadSetting(
+            f"the setting {prefix}{unknown[0]:.100} is unknown.", hint=f"Known here: {', '.join(sorted(known))}."
+        )
+    hints = get_type_hints(kind)
+    return kind(
+        **{
+            key: _checked(_convert(hints[key], value, prefix + key), known[key], prefix + key)
+            for key, value in values.items()
+        }
+    )
+
+
+def _checked(value: Any, allowed: About, name: str) -> Any:
+    """The value, if the table of settings allows it."""
+    if isinstance(value, Mapping):
+        return {key: _checked(number, allowed, f"{name}.{key}") for key, number in value.items()}
+    if allowed.choices:
+        value = next((known for known in allowed.choices if known.casefold() == value.casefold()), value)
+        if value not in allowed.choices:
+            raise BadSetting(f"{name} {value!r:.100} is unknown.", hint=f"Use one of: {', '.join(allowed.choices)}.")
+    if isinstance(value, int | float) and not isinstance(value, bool) and not _is_within(value, allowed):
+        raise BadSetting(f"{name:.100} {value} is not {_range(allowed)}.")
+    return value
+
+
+def _is_within(value: float, allowed: About) -> bool:
+    """Not a number is within nothing."""
+    return (
+        (allowed.least is None or value >= allowed.least)
+        and (allowed.above is None or value > allowed.above)
+        and (allowed.most is None or value <= allowed.most)
+    )
+
+
+def _range(allowed: About) -> str:
+    low = f"above {allowed.above:,}" if allowed.above is not None else f"{allowed.least or 0:,} or more"
+    return low if allowed.most is None else f"{low} and at most {allowed.most:,}"
+
+
+def _convert(kind: type[Any], value: Any, name: str) -> Any:
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise BadSetting(f"the setting {name} must be a table, not {value!r:.40}.")
+        return _build(kind, value, f"{name}.")
+    if get_origin(kind) is tuple:
+        return _texts(value, name)
+    if get_origin(kind) is Mapping:
+        return _numbers(value, name)
+    if kind is bool:
+        return _truth(value, name)
+    try:
+        if isinstance(value, bool) or (kind in (str, Path) and not isinstance(value, str)):
+            raise ValueError
+        if kind is int and isinstance(value, float):
+            raise ValueError
+        return kind(value)
+    except (TypeError, ValueError):
+        raise BadSetting(f"the setting {name:.100} must be {kind.__name__}, not {value!r:.40}.") from None
+
+
+def _truth(value: Any, name: str) -> bool:
+    if isinstance(value, str):
+        value = _WORDS.get(value.strip().lower(), value)
+    if not isinstance(value, bool):
+        raise BadSetting(f"the setting {name} must be true or false, not {value!r:.40}.")
+    return value
+
+
+def _texts(value: Any, name: str) -> tuple[str, ...]:
+    """A list of texts, or `a,b` in the environment."""
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
+    return tuple(part for part in parts if part)
+
+
+def _numbers(value: Any, name: str) -> dict[str, float]:
+    """A table of numbers, or `a=1,b=2` in the environment."""
+    if isinstance(value, str):
+        value = dict(part.strip().partition("=")[::2] for part in value.split(",") if part.strip())
+    if not isinstance(value, dict):
+        raise BadSetting(f"the setting {name} must be a table of numbers, not {value!r:.40}.")
+    return {str(key).strip(): _convert(float, number, f"{name}.{key}") for key, number in value.items()}
