@@ -5,9 +5,12 @@ python benchmarks/record.py docs/forgetting.json    prints the tables of the pag
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import io
 import json
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +25,24 @@ POLICY = (
 
 
 def policy_digest() -> str:
-    """Changes with every line of the policy."""
+    """Changes with the policy's code, not with its comments and docstrings."""
     digest = hashlib.sha256()
     for name in POLICY:
-        digest.update(name.encode() + (SOURCES / name).read_bytes().replace(b"\r\n", b"\n"))
+        digest.update(f"{name} {_code_of((SOURCES / name).read_text('utf-8'))}".encode())
     return digest.hexdigest()[:16]
+
+
+def _code_of(text: str) -> str:
+    """The lines of a module without comments, docstrings and blank lines; the same for every version of Python."""
+    lines = text.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def record_of(reports: dict[str, Any]) -> dict[str, Any]:
