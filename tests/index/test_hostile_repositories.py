@@ -217,8 +217,6 @@ def put(place: Path, kind: str) -> None:
 def test_what_git_keeps_is_read_only_if_it_is_a_file_of_some_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
 ) -> None:
-    if (name, kind) == (".git", "folder"):
-        pytest.skip("which it is")
     monkeypatch.setattr(gitcommand, "TIMEOUT_SECONDS", 2)
     root = committed(tmp_path)
     put(root / name, kind)
