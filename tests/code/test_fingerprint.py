@@ -17,7 +17,6 @@ from memsweep.code.fingerprint import (
     Stamp,
     Unreadable,
     digest_of,
-    fingerprint_file,
     read_file,
     stamp_of,
 )
@@ -62,9 +61,9 @@ def test_a_stamp_vouches_only_for_itself(other):
 
 def test_an_edit_that_puts_size_and_time_back_is_noticed(tmp_path):
     place = grow(tmp_path, {"a.py": "one"}) / "a.py"
-    before = fingerprint_file(str(tmp_path), "a.py")
+    before = read_file(str(tmp_path), "a.py").fingerprint
     os.utime(place, ns=(NOON, NOON))
-    old = fingerprint_file(str(tmp_path), "a.py")
+    old = read_file(str(tmp_path), "a.py").fingerprint
     place.write_text("two")
     os.utime(place, ns=(NOON, NOON))
     found = stamp_of(os.stat(place))

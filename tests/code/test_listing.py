@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memsweep.code.gitindex import tracked_names
+from memsweep.code.gitindex import Tracked, read_tracked
 from memsweep.code.gitrepo import find_work_tree, list_with_git
 from memsweep.code.listing import list_by_walking, list_files, work_tree_of
 from tests.code.trees import git, grow, names, repository
@@ -21,7 +21,7 @@ NOTHING = frozenset[str]()
 
 def both_ways(root: Path) -> tuple[set[str], set[str]]:
     """Names of files that exist, by git and by walking."""
-    by_git = list_with_git(str(root))
+    by_git = list_with_git(str(root), find_work_tree(str(root)))
     assert by_git is not None
     tree = work_tree_of(str(root))
     walked = list_by_walking(str(root), tree, NOTHING)
@@ -86,13 +86,13 @@ def test_the_names_in_every_version_of_the_index_are_read(tmp_path, version):
     git(root, "add", ".", ":!later")
     git(root, "add", "-N", "later")  # an extended flag, which needs version 3
     git(root, "update-index", "--index-version", version)
-    assert tracked_names(root / ".git/index") == {name.encode() for name in files}
+    assert read_tracked(root / ".git/index").names == {name.encode() for name in files}
 
 
 @pytest.mark.parametrize("content", [b"", b"DIRC", b"DIRC\0\0\0\x09\0\0\0\x01", b"junk" * 30])
 def test_an_index_that_cannot_be_read_tells_no_names(tmp_path, content):
     (tmp_path / "index").write_bytes(content)
-    assert tracked_names(tmp_path / "index") == frozenset()
+    assert read_tracked(tmp_path / "index") == Tracked(unknown_below=(b"",))
 
 
 def test_git_and_walking_agree_below_the_top_of_a_work_tree(tmp_path):

@@ -193,24 +193,50 @@ def test_the_pipes_of_a_server_are_out_of_a_workers_reach():
 
 
 PARENT = """
-import sys
+import sys, threading
 from memsweep.code.sandbox import Sandbox
-sandbox = Sandbox()
-sandbox.parse("def f(): pass", "python")
+sandbox = Sandbox(program=sys.argv[1], seconds_per_file=3600)
+# In a thread that ends: a worker belongs to the process.
+first = threading.Thread(target=sandbox.parse, args=("def f(): pass", "python"))
+first.start()
+first.join()
 print(sandbox._idle[0].process.pid, flush=True)
+sandbox.parse(sys.argv[2], "python")
 sys.stdin.read()
 """
+BUSY = """
+import re
+from memsweep.code import worker
+def busy(text, language):
+    if "LOOP" in text:
+        open(text.split()[1], "w").close()
+        while True: pass
+    if "HOLD" in text:
+        open(text.split()[1], "w").close()
+        re.match("(a+)+$", "a" * 60 + "b")
+    return worker.Parsed(language)
+worker.main(busy)
+""".strip()
 
 
-def test_a_worker_leaves_when_its_parent_is_killed():
+@pytest.mark.parametrize("work", ["nothing", "LOOP", "HOLD"])
+def test_a_worker_leaves_when_its_parent_is_killed(tmp_path: Path, work: str) -> None:
+    """Idle, or in a parse that never ends and perhaps never lets go of the interpreter."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *sys.path])}
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    ) as parent:
+    began = tmp_path / "began"
+    command = [sys.executable, "-c", PARENT, f"exec({BUSY!r})", f"{work} {began}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
+        assert _is_alive(worker)
+        if work != "nothing":
+            wait_for(began.exists, "the parse to begin")
         parent.kill()
-    wait_for(lambda: not _is_alive(worker), "the worker to leave")
+    try:
+        wait_for(lambda: not _is_alive(worker), "the worker to leave", patience=20)
+    finally:
+        if _is_alive(worker):
+            os.kill(worker, 9)
 
 
 def _is_alive(pid: int) -> bool:

@@ -6,7 +6,7 @@ Rows that need a store to show themselves have their tests where the index run i
 from __future__ import annotations
 
 from memsweep.code.delta import Delta, Known, compare, refusal, settle
-from memsweep.code.fingerprint import Content, fingerprint_file, read_file
+from memsweep.code.fingerprint import Content, read_file
 from memsweep.code.languages import language_by_name
 from memsweep.code.request import make_scope
 from memsweep.code.walk import walk
@@ -16,7 +16,7 @@ from tests.code.trees import grow, look_as_ordinary_user, repository
 def known_after_a_run(root, **filters) -> list[Known]:
     scope = make_scope(str(root), **filters)
     return [
-        Known(path, path, fingerprint_file(scope.root, path), language_by_name(path) or "text")
+        Known(path, path, read_file(scope.root, path).fingerprint, language_by_name(path) or "text")
         for path in walk(scope).present
     ]
 
@@ -24,7 +24,7 @@ def known_after_a_run(root, **filters) -> list[Known]:
 def run(root, knowns, **filters) -> Delta:
     scope = make_scope(str(root), **filters)
     draft = compare(scope, walk(scope), knowns)
-    return settle(draft, {path: fingerprint_file(scope.root, path) for path in draft.to_hash})
+    return settle(draft, {path: read_file(scope.root, path).fingerprint for path in draft.to_hash})
 
 
 def test_flaw_1_what_happens_in_one_root_is_nothing_to_another(tmp_path):

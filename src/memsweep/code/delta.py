@@ -26,6 +26,8 @@ class Known:
     fingerprint: Fingerprint
     language: str
     stale: bool = False
+    checked: bool = True
+    """Whether the content was judged by the rules of today; if not, its stamp proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +173,7 @@ class _Sorting:
             self._place_unseen(known)
         elif not _covers(self.scope, present, known):
             self.outside.append(known)
-        elif known.fingerprint.vouches_for(present.stamp):
+        elif known.checked and known.fingerprint.vouches_for(present.stamp):
             if known.stale:
                 self.returned.append(Same(known, known.fingerprint))
             else:

@@ -14,47 +14,84 @@ from functools import cache
 SECRET_PATTERNS: tuple[str, ...] = (
     ".env*",
     "*.env",
+    # keys and stores of keys
     "*.pem",
     "*.key",
     "*.p12",
     "*.pfx",
+    "*.pkcs12",
     "*.p8",
     "*.ppk",
     "*.jks",
+    "*.bks",
     "*.keystore",
+    "*.keytab",
     "*.kdbx",
+    "*.kdb",
     "*.gpg",
+    "*.asc",
     "*.agekey",
+    "*.ovpn",
     "id_rsa*",
     "id_dsa*",
     "id_ecdsa*",
     "id_ed25519*",
+    "ssh_host_*_key",
+    "secring.*",
+    ".ssh/**",
+    ".gnupg/**",
+    # passwords and tokens of programs
     ".netrc",
     "_netrc",
     ".pypirc",
     ".npmrc",
     ".pgpass",
+    "pgpass.conf",
     ".my.cnf",
+    ".mylogin.cnf",
     ".htpasswd",
     ".git-credentials",
+    ".gitcookies",
     ".dockercfg",
+    ".dockerconfigjson",
     ".docker/config.json",
-    ".kube/config",
-    "kubeconfig",
-    ".ssh/**",
-    ".gnupg/**",
+    ".vault-token",
+    ".vault[-_]pass*",
+    "vault[-_]pass.txt",
+    ".s3cfg",
+    ".boto",
+    ".passwd-s3fs",
+    "rclone.conf",
+    ".terraformrc",
+    "gh/hosts.yml",
+    "settings-security.xml",
+    # clouds and clusters
     ".aws/**",
+    ".azure/**",
+    ".config/gcloud/**",
+    ".kube/**",
+    "kubeconfig",
+    "*.kubeconfig",
+    "*kubeconfig.y*ml",
+    "*kubeconfig.json",
     "credentials",
     "client_secret*.json",
-    "service[-_]account*.json",
+    "*service[-_]account*.json",
+    "*-adminsdk-*.json",
     "*.tfstate",
     "*.tfstate.backup",
     "*.tfvars",
+    "*.tfvars.json",
+    ".secret",
+    ".secrets",
+    ".secrets.*",
+    ".secrets/**",
+    "secrets",
     # Source files may be named after what they handle (`credentials.py`); data files hold it.
     *(
         f"*{word}.{kind}"
         for word in ("credentials", "secrets", "secret")
-        for kind in ("json", "yaml", "yml", "toml", "ini", "cfg", "txt", "csv", "xml", "properties", "enc")
+        for kind in ("json", "yaml", "yml", "toml", "ini", "cfg", "conf", "txt", "csv", "xml", "properties", "enc")
     ),
 )
 
@@ -74,9 +111,6 @@ BINARY_EXTENSIONS: frozenset[str] = frozenset(
 _GLOBS = {"**": r"[\s\S]*", "*": "[^/]*", "?": "[^/]"}
 _SPECIAL = re.compile(r"[*?\[/]")
 _TOKEN = re.compile(r"(?s)\*\*|\[!?[^\]\[\\/]+\]|.")
-_PRIVATE_KEY = re.compile(
-    r"\s*(?:-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File-|AGE-SECRET-KEY-|openssh-key-v1)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +130,6 @@ class Exclusions:
     def is_binary_name(self, path: str) -> bool:
         name = path.rpartition("/")[2]
         return "." in name and name.rpartition(".")[2].casefold() in self.binary_extensions
-
-
-def is_secret_text(text: str) -> bool:
-    """A private key is one whatever its file is called; only a file that begins with it is meant."""
-    return _PRIVATE_KEY.match(text[:200]) is not None
 
 
 @dataclass(frozen=True, slots=True)

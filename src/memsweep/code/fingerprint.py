@@ -107,12 +107,6 @@ def read_file(root: str, path: str, *, clock_ns: Callable[[], int] = time.time_n
     return Unreadable("it kept changing while it was read")
 
 
-def fingerprint_file(root: str, path: str) -> Fingerprint | Unreadable:
-    """Only the hash of a file."""
-    content = read_file(root, path)
-    return content.fingerprint if isinstance(content, Content) else content
-
-
 def _read_once(place: str) -> tuple[os.stat_result, bytes]:
     # Not through a symlink, and not blocked for ever by a pipe that took the file's place.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)

@@ -1,19 +1,18 @@
-"""Where a git work tree begins, what git lists in it, and what its index holds, without trusting it.
-
-Git runs with the settings that could make it execute something (fsmonitor) or depend on who asks
-(the personal excludes file) switched off, and in an environment of its own: a hook, for one, would hand
-down variables that point it at another index.
-"""
+"""Where a git work tree begins and what git lists in it, without trusting either."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Sequence
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-LIST_TIMEOUT_SECONDS = 60
+from memsweep.code.gitcommand import can_be_kept_from_fetching, find_git
+from memsweep.code.regular import read_regular
+
+_LONGEST_LINK = 64 * 1024
+"""Of a file that holds one path."""
+_READ_BY_GIT = ("HEAD", "config", "config.worktree", "index", "commondir", "info/exclude", "objects/info/alternates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def find_work_tree(folder: str) -> WorkTree | None:
 
 def _linked(entry: Path) -> Path:
     """A `.git` file says where the folder is: in linked work trees and in submodules."""
-    word, _, target = entry.read_text("utf-8").partition(":")
+    word, _, target = read_regular(entry, _LONGEST_LINK).decode().partition(":")
     if word != "gitdir":
         raise ValueError(f"{entry} is no gitdir file")
     return (entry.parent / target.strip()).resolve()
@@ -48,47 +47,36 @@ def _linked(entry: Path) -> Path:
 
 def _common(git_dir: Path) -> Path:
     try:
-        return (git_dir / (git_dir / "commondir").read_text("utf-8").strip()).resolve()
-    except OSError:
+        return (git_dir / read_regular(git_dir / "commondir", _LONGEST_LINK).decode().strip()).resolve()
+    except FileNotFoundError:
         return git_dir
 
 
-def list_with_git(root: str) -> list[bytes] | None:
-    """Tracked files and untracked ones that are not ignored, below the root; None when git is in doubt.
+def list_with_git(root: str, tree: WorkTree) -> list[bytes] | None:
+    """Tracked files and untracked ones that are not ignored, below the root; None when git is in doubt, or too old.
 
     Anything that git has to say on stderr (a folder it may not read, an owner it does not trust) is
     doubt: a list with silent holes would look like deleted files.
     """
-    done = _git(root, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    git = find_git(tree.top)
+    if git is None or not can_be_kept_from_fetching(git) or not _has_plain_files(tree):
+        return None
+    done = git.list_files(root, "--cached", "--others", "--exclude-standard", "-z")
     if done is None or done.returncode != 0 or done.stderr.strip():
         return None
     return [name for name in done.stdout.split(b"\0") if name]
 
 
-def run_git(folder: str, arguments: Sequence[str]) -> bytes | None:
-    """What git prints, or None if it fails."""
-    done = _git(folder, *arguments)
-    return None if done is None or done.returncode != 0 else done.stdout
+def _has_plain_files(tree: WorkTree) -> bool:
+    """Whether git would find files where it reads files; a pipe would hold it up."""
+    folders = {tree.git_dir, tree.common_dir}
+    return all(_is_file_or_absent(os.path.join(folder, name)) for folder in folders for name in _READ_BY_GIT)
 
 
-def _git(folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
-    settings = (f"core.excludesFile={os.devnull}", "core.fsmonitor=false", "core.quotePath=false")
-    command = ["git", *(part for each in settings for part in ("-c", each)), *arguments]
-    environment = {
-        "PATH": os.pathsep.join(os.get_exec_path()),
-        "HOME": os.path.expanduser("~"),
-        "LC_ALL": "C",
-        "GIT_OPTIONAL_LOCKS": "0",
-    }
+def _is_file_or_absent(place: str) -> bool:
     try:
-        return subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LIST_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
+        return stat.S_ISREG(os.stat(place).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False

@@ -7,6 +7,7 @@ share its hooks: each of them is refreshed only if it was installed there.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shlex
@@ -18,7 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from memsweep.code.gitrepo import run_git
+from memsweep.code.gitcommand import Git, find_git
+from memsweep.code.gitrepo import find_work_tree
+from memsweep.code.regular import read_regular, read_start
 from memsweep.errors import BadInput, Conflict, StoreReadOnly
 
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
@@ -26,6 +29,7 @@ HookState = Literal["absent", "installed", "installed beside another", "another"
 
 _MARK = "# memsweep: refresh the code index in the background"
 _KEPT = ".before-memsweep"
+_LONGEST_SCRIPT = 1024**2
 _SCRIPT = """#!/bin/sh
 {mark}
 log=$(git rev-parse --git-path memsweep.log 2>/dev/null) || log=/dev/null
@@ -100,7 +104,7 @@ class Hooks:
         """A hook manager may have written a hook anew that is set aside already; two different ones are too many."""
         hook, kept = self.folder / name, self.folder / f"{name}{_KEPT}"
         if _trees(hook) is None and os.path.lexists(hook) and os.path.lexists(kept):
-            if hook.is_file() and kept.is_file() and hook.read_bytes() == kept.read_bytes():
+            if hook.is_file() and kept.is_file() and filecmp.cmp(hook, kept, shallow=False):
                 return
             raise Conflict(f"both {hook} and {kept} exist.", hint="Move one of them away.")
 
@@ -124,16 +128,24 @@ class Hooks:
 
 def find_hooks(path: str) -> Hooks:
     """The hooks folder of the repository that a path is in, wherever git keeps it."""
-    top = _ask(path, ["rev-parse", "--show-toplevel"])
-    folder = _ask(path, ["rev-parse", "--git-path", "hooks"])
-    return Hooks(Path(top), (Path(path) / folder).resolve())
+    tree = find_work_tree(os.path.realpath(path)) if os.path.isdir(path) else None
+    git = None if tree is None else find_git(tree.top)
+    if tree is None or git is None:
+        missing = "git is not installed" if tree else f"{path} is not in a git work tree"
+        raise BadInput(f"{missing}.", hint="" if tree else "Give the path of one.")
+    top, folder = (_answer(git, arguments) for arguments in (["--show-toplevel"], ["--git-path", "hooks"]))
+    if os.path.realpath(top) != tree.top:
+        # On each commit it would be that folder which is indexed, and nobody has asked for it.
+        raise BadInput(f"the repository at {tree.top} has its files in {top}.", hint="Check core.worktree.")
+    return Hooks(Path(tree.top), Path(tree.top, folder).resolve())
 
 
-def _ask(path: str, arguments: Sequence[str]) -> str:
-    answer = run_git(path, arguments)
-    if answer is None:
-        raise BadInput(f"{path} is not in a git work tree.", hint="Give the path of one.")
-    return os.fsdecode(answer).rstrip("\n")
+def _answer(git: Git, arguments: Sequence[str]) -> str:
+    done = git.ask("rev-parse", *arguments)
+    if done is None or done.returncode != 0:
+        said = os.fsdecode(done.stderr).strip().partition("\n")[0] if done else "it did not answer"
+        raise BadInput(f"git cannot use the repository at {git.top}: {said[:200]}.")
+    return os.fsdecode(done.stdout).rstrip("\n")
 
 
 def _refresh(root: Path, workspace_id: str) -> str:
@@ -150,7 +162,7 @@ def _before(root: str) -> str:
 def _trees(hook: Path) -> dict[str, str] | None:
     """The work trees that a hook of ours refreshes, and how; None if it is not ours."""
     try:
-        script = os.fsdecode(hook.read_bytes())
+        script = os.fsdecode(read_regular(hook, _LONGEST_SCRIPT))
     except OSError:
         return None
     if _MARK not in script:
@@ -168,8 +180,7 @@ def _standing(trees: dict[str, str]) -> dict[str, str]:
 def _call(kept: Path) -> str:
     """How the hook that is set aside is called, so that it finds itself under its own name where that can be."""
     try:
-        with kept.open("rb") as file:
-            found = _SHELL.match(file.readline(200))
+        found = _SHELL.match(read_start(kept, 200))
     except OSError:
         found = None
     return _CALL_SHELL % os.fsdecode(found[1]) if found else _CALL

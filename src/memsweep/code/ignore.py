@@ -6,8 +6,11 @@ import os
 from dataclasses import dataclass
 
 from memsweep.code.gitignore import Patterns
+from memsweep.code.regular import NotRegular, read_regular
 
 IGNORE_FILE = ".gitignore"
+LIMIT_BYTES = 8 * 1024**2
+"""Of the rules for one folder. What more of them would say is unknown, and with it what is in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +40,18 @@ class IgnoreRules:
                 return verdict
         return False
 
-    def with_file(self, place: str, *, strip: str = "", prefix: str = "") -> IgnoreRules:
+    def with_file(self, place: str, *, strip: str = "", prefix: str = "", follow_symlinks: bool = False) -> IgnoreRules:
         """These rules and those in a file, if there is one. Raises OSError if it cannot be read."""
-        patterns = Patterns(read_patterns(place))
+        patterns = Patterns(read_patterns(place, follow_symlinks=follow_symlinks))
         return self if patterns.is_empty else IgnoreRules((*self.files, IgnoreFile(patterns, strip, prefix)))
 
 
-def read_patterns(place: str) -> list[str]:
-    """The lines of an ignore file as git reads them; nothing if it is absent or a symlink."""
+def read_patterns(place: str, *, follow_symlinks: bool = False) -> list[str]:
+    """The lines of an ignore file as git reads them; nothing if it is absent or something else than a file."""
     try:
-        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except (FileNotFoundError, NotADirectoryError):
+        content = read_regular(place, LIMIT_BYTES, follow_symlinks=follow_symlinks).removeprefix(b"\xef\xbb\xbf")
+    except (FileNotFoundError, NotADirectoryError, NotRegular):
         return []
-    except OSError:
-        if os.path.islink(place):
-            return []
-        raise
-    with open(handle, "rb") as file:
-        content = file.read().removeprefix(b"\xef\xbb\xbf")
     return [line.removesuffix(b"\r").decode("latin-1") for line in content.split(b"\n")]
 
 

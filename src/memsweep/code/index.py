@@ -15,11 +15,13 @@ from datetime import datetime
 
 from memsweep.code.compose import links_of, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
-from memsweep.code.exclude import Exclusions, is_secret_text
-from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, fingerprint_file, read_file
+from memsweep.code.exclude import Exclusions
+from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
 from memsweep.code.languages import detect
+from memsweep.code.parse import has_grammar
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.scope import Scope
+from memsweep.code.secret_text import RULES_VERSION, is_secret_text
 from memsweep.code.symbols import Parsed
 from memsweep.code.text import Decoded, decode
 from memsweep.code.walk import Seen, walk
@@ -35,6 +37,8 @@ _BATCH_CHUNKS = 512
 _BATCH_CHARACTERS = 2_000_000
 _ATTEMPTS = 3
 _NEVER_READ = FileMark("0:0", "", 0)
+_RULES = f"rules{RULES_VERSION}:"
+"""Before the hash of a file that was looked through for secrets by the rules of today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ def _run(tools: Indexing, scope: Scope, allow_empty: bool, progress: Progress) -
     if problem := refusal(seen, scope.root, sum(not file.stale for file in files), allow_empty=allow_empty):
         raise problem
     draft = compare(scope, seen, _known(files))
-    delta = settle(draft, {path: fingerprint_file(scope.root, path) for path in draft.to_hash})
+    delta = settle(draft, {path: _fingerprint(scope.root, path) for path in draft.to_hash})
     work = _Work(_jobs(delta, files))
     _write_changes(tools, scope, work, progress)
     tools.store.end_run(_run_end(scope, seen, delta, work), tools.clock())
@@ -140,8 +144,8 @@ def _composed(tools: Indexing, scope: Scope, work: _Work) -> Iterator[FileWrite]
                 continue
             decoded = decode(content.data)
             mark = _mark(content.fingerprint)
-            language = detect(job.path, "" if decoded is None else decoded.text[:256])
-            if decoded is None or not decoded.text.strip() or is_secret_text(decoded.text):
+            language = detect(job.path, "" if decoded is None else decoded.text)
+            if decoded is None or not decoded.text.strip() or _is_secret(decoded.text, language):
                 work.skips.append(FileSkip(job.path, language, mark))
                 continue
             yield (job, decoded, mark, language), decoded.text, language
@@ -150,6 +154,21 @@ def _composed(tools: Indexing, scope: Scope, work: _Work) -> Iterator[FileWrite]
         if parsed.failure:
             work.failures.append(f"{job.path}: {parsed.failure}")
         yield _file(tools, job, decoded, mark, language, parsed)
+
+
+def _is_secret(text: str, language: str) -> bool:
+    return is_secret_text(text, "program" if has_grammar(language) else "prose" if language == "markdown" else "data")
+
+
+def _fingerprint(root: str, path: str) -> Fingerprint | Unreadable:
+    """Of a file whose content decides. One that turns out to be a secret is no longer what it was known as."""
+    content = read_file(root, path)
+    if isinstance(content, Unreadable):
+        return content
+    decoded = decode(content.data)
+    if decoded is None or not _is_secret(decoded.text, detect(path, decoded.text)):
+        return content.fingerprint
+    return replace(content.fingerprint, digest=f"secret:{content.fingerprint.digest}")
 
 
 def _file(tools: Indexing, job: _Job, decoded: Decoded, mark: FileMark, language: str, parsed: Parsed) -> FileWrite:
@@ -294,10 +313,12 @@ def _known(files: Iterable[KnownFile]) -> list[Known]:
     by_path: dict[str, Known] = {}
     for file in files:
         mark = file.mark
-        fingerprint = Fingerprint(Stamp.decode(mark.stamp), mark.digest, mark.read_at_ns)
-        by_path[file.path] = Known(file.memory_id, file.path, fingerprint, file.language, file.stale)
+        digest = mark.digest.removeprefix(_RULES)
+        fingerprint = Fingerprint(Stamp.decode(mark.stamp), digest, mark.read_at_ns)
+        checked = digest != mark.digest
+        by_path[file.path] = Known(file.memory_id, file.path, fingerprint, file.language, file.stale, checked)
     return list(by_path.values())
 
 
 def _mark(fingerprint: Fingerprint) -> FileMark:
-    return FileMark(fingerprint.stamp.encode(), fingerprint.digest, fingerprint.read_at_ns)
+    return FileMark(fingerprint.stamp.encode(), _RULES + fingerprint.digest, fingerprint.read_at_ns)

@@ -1,7 +1,8 @@
 """The names of the files below a root that git would show, asked of git or found by walking.
 
-Both ways give the same names. A repository inside another is a world of its own: nothing of it is
-listed with the outer one. A plain folder that holds repositories lists what each of them would.
+Both ways give the same names, and only names below the root. A repository inside another is a world of
+its own: nothing of it is listed with the outer one. A plain folder that holds repositories lists what
+each of them would.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memsweep.code.gitindex import tracked_names
+from memsweep.code.gitindex import Tracked, read_tracked
 from memsweep.code.gitrepo import WorkTree, find_work_tree, list_with_git
 from memsweep.code.ignore import IGNORE_FILE, IgnoreRules
 
 GIT_ENTRY = ".git"
 """A folder, or in linked work trees and submodules a file; never a part of what it describes."""
+_DOUBT = "it is ignored, and git's index does not tell whether it is tracked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +27,21 @@ class Listing:
     in_repository: bool
     unreadable_folders: dict[str, str] = field(default_factory=dict)
     """Folder → reason. What is below it is unknown; "" is the root."""
+    doubtful: dict[str, str] = field(default_factory=dict)
+    """File → reason: whether it belongs to the list is unknown."""
 
 
 def list_files(root: str, skip_folders: frozenset[str]) -> Listing:
     tree = work_tree_of(root)
-    if tree is not None and (names := list_with_git(root)) is not None:
-        return Listing([_slashed(os.fsdecode(name)) for name in names], in_repository=True)
+    if tree is not None and (names := list_with_git(root, tree)) is not None:
+        slashed = (_slashed(os.fsdecode(name)) for name in names)
+        return Listing([name for name in slashed if is_below_root(name)], in_repository=True)
     return list_by_walking(root, tree, skip_folders)
+
+
+def is_below_root(name: str) -> bool:
+    """Whether a name from an index, which can be any bytes, leads to something below the root and to no `.git`."""
+    return not any(part in ("", os.curdir, os.pardir) or part.casefold() == GIT_ENTRY for part in name.split("/"))
 
 
 def work_tree_of(root: str) -> WorkTree | None:
@@ -43,13 +53,15 @@ def work_tree_of(root: str) -> WorkTree | None:
 def _ignores(tree: WorkTree, root: str) -> bool:
     way = _way(tree, root)
     return (
-        way != "" and _is_ruled_out(tree, way) and not any(os.fsdecode(name).startswith(way) for name in _tracked(tree))
+        way != ""
+        and _is_ruled_out(tree, way)
+        and not any(os.fsdecode(name).startswith(way) for name in _tracked(tree).names)
     )
 
 
 def _is_ruled_out(tree: WorkTree, way: str) -> bool:
     try:
-        rules = IgnoreRules().with_file(_exclude_file(tree))
+        rules = _excludes(tree)
         at = ""
         for step in way.split("/")[:-1]:
             rules = rules.with_file(os.path.join(tree.top, at, IGNORE_FILE), strip=at)
@@ -67,19 +79,21 @@ def _way(tree: WorkTree, root: str) -> str:
     return "" if way == os.curdir else _slashed(way) + "/"
 
 
-def _exclude_file(tree: WorkTree) -> str:
-    return os.path.join(tree.common_dir, "info", "exclude")
+def _excludes(tree: WorkTree, *, strip: str = "", prefix: str = "") -> IgnoreRules:
+    """The repository's rules that are in no folder of the work tree; as git does it, through a link, too."""
+    place = os.path.join(tree.common_dir, "info", "exclude")
+    return IgnoreRules().with_file(place, strip=strip, prefix=prefix, follow_symlinks=True)
 
 
-def _tracked(tree: WorkTree) -> frozenset[bytes]:
-    return tracked_names(Path(tree.git_dir, "index"))
+def _tracked(tree: WorkTree) -> Tracked:
+    return read_tracked(Path(tree.git_dir, "index"))
 
 
 def list_by_walking(root: str, tree: WorkTree | None, skip_folders: frozenset[str]) -> Listing:
     """What git would list, by its rules but without git."""
     walker = _Walker(root, skip_folders)
     walker.run(tree)
-    return Listing(walker.names, tree is not None, walker.unreadable)
+    return Listing(walker.names, tree is not None, walker.unreadable, walker.doubtful)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +101,20 @@ class _Folder:
     path: str
     """"" for the root, "a/b/" below it."""
     rules: IgnoreRules
-    in_repository: bool
+    repository: _Repository | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """What the index of the repository around a folder tells, and how a path from the root becomes one from its top."""
+
+    tracked: Tracked
+    strip: str = ""
+    prefix: str = ""
+
+    def may_track(self, path: str) -> bool:
+        """Whether an ignored path could be tracked all the same, and its name be one that is not known here."""
+        return self.tracked.may_hold(os.fsencode(self.prefix + path[len(self.strip) :]))
 
 
 @dataclass(slots=True)
@@ -96,12 +123,12 @@ class _Walker:
     skip_folders: frozenset[str]
     names: list[str] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
+    doubtful: dict[str, str] = field(default_factory=dict)
     waiting: list[_Folder] = field(default_factory=list)
 
     def run(self, tree: WorkTree | None) -> None:
         try:
-            rules = self._rules_around(tree) if tree else IgnoreRules()
-            self.waiting.append(_Folder("", rules, tree is not None))
+            self.waiting.append(self._root_in(tree) if tree else _Folder("", IgnoreRules(), None))
         except OSError as error:
             self._unknown("", error)
         while self.waiting:
@@ -121,49 +148,59 @@ class _Walker:
             return
         with entries:
             for entry in entries:
-                if entry.is_symlink() or entry.name == GIT_ENTRY:
-                    continue
-                path = folder.path + entry.name
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in self.skip_folders and not rules.ignores(path + "/"):
-                        self._descend(path + "/", rules, folder.in_repository)
-                elif entry.is_file(follow_symlinks=False) and not rules.ignores(path):
-                    self.names.append(path)
+                if not entry.is_symlink() and entry.name != GIT_ENTRY:
+                    self._look_at(entry, folder, rules)
 
-    def _descend(self, path: str, rules: IgnoreRules, in_repository: bool) -> None:
+    def _look_at(self, entry: os.DirEntry[str], folder: _Folder, rules: IgnoreRules) -> None:
+        path = folder.path + entry.name
+        if entry.is_dir(follow_symlinks=False):
+            if entry.name in self.skip_folders:
+                return
+            if not rules.ignores(path + "/"):
+                self._descend(path + "/", rules, folder.repository)
+            elif folder.repository and folder.repository.may_track(path + "/"):
+                self.unreadable[path] = _DOUBT
+        elif entry.is_file(follow_symlinks=False):
+            if not rules.ignores(path):
+                self.names.append(path)
+            elif folder.repository and folder.repository.may_track(path):
+                self.doubtful[path] = _DOUBT
+
+    def _descend(self, path: str, rules: IgnoreRules, repository: _Repository | None) -> None:
         place = os.path.join(self.root, path)
         if not os.path.lexists(os.path.join(place, GIT_ENTRY)):
-            self.waiting.append(_Folder(path, rules, in_repository))
-        elif not in_repository:
+            self.waiting.append(_Folder(path, rules, repository))
+        elif repository is None:
             try:
-                self.waiting.append(_Folder(path, self._rules_of(path, rules), True))
+                self.waiting.append(self._top_at(path, rules))
             except OSError as error:
                 self._unknown(path, error)
 
-    def _rules_around(self, tree: WorkTree) -> IgnoreRules:
+    def _root_in(self, tree: WorkTree) -> _Folder:
         """What the repository says about the root from above it: its excludes, and its folders'."""
         way = _way(tree, self.root)
         steps = way.split("/")[:-1]
-        rules = IgnoreRules().with_file(_exclude_file(tree), prefix=way)
+        rules = _excludes(tree, prefix=way)
         for depth in range(len(steps)):
             place = os.path.join(tree.top, *steps[:depth], IGNORE_FILE)
             rules = rules.with_file(place, prefix="".join(step + "/" for step in steps[depth:]))
-        self._add_tracked(tree, below=way)
-        return rules
+        return _Folder("", rules, _Repository(self._add_tracked(tree, below=way), prefix=way))
 
-    def _rules_of(self, path: str, outer: IgnoreRules) -> IgnoreRules:
+    def _top_at(self, path: str, outer: IgnoreRules) -> _Folder:
         """A repository in a plain folder brings its own rules, and the folder's are left behind."""
         top = os.path.join(self.root, path).rstrip(os.sep)
         tree = find_work_tree(top)
         if tree is None or tree.top != top:
-            return outer
-        self._add_tracked(tree, at=path)
-        return IgnoreRules().with_file(_exclude_file(tree), strip=path)
+            return _Folder(path, outer, _Repository(Tracked()))
+        rules = _excludes(tree, strip=path)
+        return _Folder(path, rules, _Repository(self._add_tracked(tree, at=path), strip=path))
 
-    def _add_tracked(self, tree: WorkTree, *, below: str = "", at: str = "") -> None:
+    def _add_tracked(self, tree: WorkTree, *, below: str = "", at: str = "") -> Tracked:
         """A tracked file counts although it is ignored; one that is gone is noticed later."""
-        names = map(os.fsdecode, _tracked(tree))
-        self.names += [at + name[len(below) :] for name in names if name.startswith(below)]
+        tracked = _tracked(tree)
+        names = (name[len(below) :] for name in map(os.fsdecode, tracked.names) if name.startswith(below))
+        self.names += [at + name for name in names if is_below_root(name)]
+        return tracked
 
     def _unknown(self, folder: str, error: OSError) -> None:
         self.unreadable[folder.rstrip("/")] = error.strerror or type(error).__name__

@@ -16,6 +16,7 @@ from memsweep.code.exclude import Exclusions
 from memsweep.code.fingerprint import Stamp, stamp_of
 from memsweep.code.languages import language_by_first_line, language_by_name
 from memsweep.code.listing import GIT_ENTRY, list_files
+from memsweep.code.regular import read_start
 from memsweep.code.scope import Scope
 
 RootState = Literal["ok", "missing", "not_a_folder", "unreadable", "replaced"]
@@ -41,6 +42,8 @@ class Seen:
     unreadable_folders: dict[str, str] = field(default_factory=dict)
     total_files: int = 0
     """Regular files before any filter or table."""
+    doubtful: dict[str, str] = field(default_factory=dict)
+    """Path → reason, of files that are there and perhaps ignored: not to be read, and not gone either."""
 
     def state(self, path: str) -> FileState:
         if path in self.present:
@@ -49,8 +52,9 @@ class Seen:
 
     def reason(self, path: str) -> str | None:
         """Why nothing can be said about a path, or None."""
-        if path in self.unreadable or not self.unreadable_folders:
-            return self.unreadable.get(path)
+        told = self.unreadable.get(path) or self.doubtful.get(path)
+        if told is not None or not self.unreadable_folders:
+            return told
         parts = path.split("/")
         folders = ("/".join(parts[:depth]) for depth in range(len(parts)))
         return next((self.unreadable_folders[each] for each in folders if each in self.unreadable_folders), None)
@@ -72,7 +76,7 @@ def walk(scope: Scope, exclusions: Exclusions | None = None) -> Seen:
     after, state = _look_at_root(scope.root)
     if state == "ok" and before != after:
         state = "replaced"
-    return Seen(state, look.present, look.unreadable, listing.unreadable_folders, look.total_files)
+    return Seen(state, look.present, look.unreadable, listing.unreadable_folders, look.total_files, listing.doubtful)
 
 
 def _look_at_root(root: str) -> tuple[tuple[int, int], RootState]:
@@ -154,10 +158,10 @@ class _Look:
         if language is not None or not self.scope.languages:
             return language
         try:
-            with open(os.path.join(self.scope.root, path), "rb") as file:
-                return language_by_first_line(file.readline(_SNIFFED_BYTES).decode("latin-1"))
+            start = read_start(os.path.join(self.scope.root, path), _SNIFFED_BYTES, follow_symlinks=False)
         except OSError:
             return None
+        return language_by_first_line(start.partition(b"\n")[0].decode("latin-1"))
 
     def drop_twins(self) -> None:
         """One file under two spellings, where letter case does not count, is one file."""

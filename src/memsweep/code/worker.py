@@ -13,7 +13,8 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from operator import attrgetter
 from types import TracebackType
@@ -88,11 +89,39 @@ def main(parse: Callable[[str, str], Parsed] = parse) -> None:
         # Watched by a thread of C, so that it works while a grammar holds the interpreter.
         faulthandler.dump_traceback_later(seconds, exit=True, file=quiet)
         try:
-            parsed = parse(text, language)
+            with _ending_with(requests):
+                parsed = parse(text, language)
         except (ImportError, MemoryError, RecursionError) as error:
             parsed = Parsed(language, failure=f"{type(error).__name__}: {error}"[:200])
         faulthandler.cancel_dump_traceback_later()
         write_frame(answers, packed(parsed))
+
+
+@contextmanager
+def _ending_with(requests: IO[bytes]) -> Iterator[None]:
+    """While this is open, the kernel ends the process as soon as the other side is gone.
+
+    By a signal (SIGIO, whose default is to end) rather than a thread, which would wait for a grammar that holds the
+    interpreter; and rather than PR_SET_PDEATHSIG, which goes by the thread that started the worker. Nothing is sent
+    during a parse, so whatever happens to the pipe is its end. Elsewhere than on Linux the time limit does it.
+    """
+    if not sys.platform.startswith("linux"):
+        yield
+        return
+    import fcntl
+    import select
+
+    flags = fcntl.fcntl(requests, fcntl.F_GETFL)
+    fcntl.fcntl(requests, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(requests, fcntl.F_SETFL, flags | os.O_ASYNC)
+    ended = select.poll()
+    ended.register(requests, 0)
+    if ended.poll(0):  # before the signal was asked for
+        os._exit(FAILED)
+    try:
+        yield
+    finally:
+        fcntl.fcntl(requests, fcntl.F_SETFL, flags)
 
 
 def _leave(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

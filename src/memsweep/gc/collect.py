@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
-from memsweep.gc.disk import missing_files
-from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, plan_of, plan_of_all
+from memsweep.gc.disk import look_again, missing_files
+from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
@@ -81,9 +81,11 @@ def plan(tools: Collecting, strategy: str, ttl_days: float | None = None, fading
 def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
     """Remove what a saved plan names, and nothing else."""
     _require(confirm, _PREVIEW)
+    looks_at_disk = "files" in needs_of_plan(tools.store.load_plan(plan_id).strategy)
     return tools.store.apply(
         plan_id,
         _cap(allow_large),
+        recheck=look_again(tools.store.code_paths()) if looks_at_disk else None,
         receipt_id=tools.new_id("rcpt"),
         actor=tools.actor,
         now=tools.clock(),
@@ -242,6 +244,7 @@ def _at_once(
         needs,
         missing,
         check,
+        recheck=look_again(tools.store.code_paths()) if "files" in needs else None,
         plan_id=tools.new_id("plan"),
         receipt_id=tools.new_id("rcpt"),
         action=action,

@@ -4,16 +4,56 @@ from __future__ import annotations
 
 import os
 import stat
-from collections import defaultdict
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from memsweep.model.plan import PlanItem
+
+FILE_IS_BACK = "its file is there again, or cannot be looked at"
+FOLDER_IS_GONE = "the folder that was indexed is missing, empty or unreadable now"
+_SECOND_LOOK_SECONDS = 2.0
+"""Others wait to write meanwhile, and a network drive may be slow."""
+
+Place = tuple[int, str, str]
+"""The key of a memory, the root of its index and the path of its file."""
 
 
-def missing_files(paths: Iterable[tuple[int, str, str]]) -> set[int]:
+def missing_files(places: Iterable[Place]) -> set[int]:
     """Keys of files that are certainly gone. A root that is missing, empty or unreadable says nothing about them."""
-    by_root: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for key, root, path in paths:
-        by_root[root].append((key, path))
-    return {key for root, files in by_root.items() if _stands(root) for key, path in files if _is_gone(root, path)}
+    return {key for key, doubt in _look(places) if not doubt}
+
+
+def look_again(places: Iterable[Place]) -> Callable[[Sequence[PlanItem]], dict[int, str]]:
+    """For an apply: which memories of a plan may not go after all, since their files are not certainly gone, and why.
+
+    All files are looked for here, before anybody has to wait. Those of the plan that are still missing are looked
+    for once more when the answer is used, in the transaction; where time does not allow it, the first look decides.
+    """
+    places = list(places)
+    first = dict(_look(places))
+
+    def kept(items: Sequence[PlanItem]) -> dict[int, str]:
+        planned = {item.key for item in items if item.kind == "memory" and item.reason == "missing_file"}
+        again = _look(_until(time.monotonic() + _SECOND_LOOK_SECONDS, [each for each in places if each[0] in planned]))
+        return {key: doubt for key, doubt in {**first, **dict(again)}.items() if doubt and key in planned}
+
+    return kept
+
+
+def _until(deadline: float, places: Iterable[Place]) -> Iterator[Place]:
+    for place in places:
+        if time.monotonic() >= deadline:
+            return
+        yield place
+
+
+def _look(places: Iterable[Place]) -> Iterator[tuple[int, str]]:
+    """For each file why it is not certainly gone, or nothing if it is."""
+    standing: dict[str, bool] = {}
+    for key, root, path in places:
+        if root not in standing:
+            standing[root] = _stands(root)
+        yield key, (FILE_IS_BACK if not _is_gone(root, path) else "") if standing[root] else FOLDER_IS_GONE
 
 
 def _stands(root: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.errors import Conflict
 from memsweep.gc.roots import fate, protection
-from memsweep.gc.strategies import STRATEGIES, resolve
+from memsweep.gc.strategies import NAMES, STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Protected, RelationRow, Survey
 
@@ -23,6 +23,11 @@ _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 def needs_of(strategy: str) -> frozenset[str]:
     return frozenset(need for name in resolve(strategy) for need in STRATEGIES[name].needs)
+
+
+def needs_of_plan(strategy: str) -> frozenset[str]:
+    """The same for what a saved plan says, which may be no strategy of the collector."""
+    return needs_of(strategy) if strategy in NAMES else frozenset()
 
 
 def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> Draft:

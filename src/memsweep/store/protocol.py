@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -113,6 +113,8 @@ class Store(Protocol):
 Decide = Callable[[Survey], PlanDraft]
 Check = Callable[[int, int, str], None]
 """Raises if so many of so many memories (entities, relations) may not go."""
+Recheck = Callable[[Sequence[PlanItem]], Mapping[int, str]]
+"""The memories among the items of a plan that may not go after all, and why."""
 
 
 class Collector(Protocol):
@@ -150,7 +152,15 @@ class Collector(Protocol):
     def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]: ...
 
     def apply(
-        self, plan_id: str, check: Check, *, receipt_id: str, actor: str, now: datetime, seconds: float
+        self,
+        plan_id: str,
+        check: Check,
+        *,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        seconds: float,
+        recheck: Recheck | None = None,
     ) -> Receipt:
         """Move to the trash what the plan names and is still as it was then, unless `check` objects; once."""
 
@@ -169,6 +179,7 @@ class Collector(Protocol):
         now: datetime,
         seconds: float,
         tombstone: str | None = None,
+        recheck: Recheck | None = None,
     ) -> Receipt:
         """All of it in one transaction; with a tombstone what it moved is freed, too, and may not be learned again."""
 

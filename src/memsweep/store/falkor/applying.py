@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from memsweep.model.plan import PlanItem, Receipt, Totals
@@ -47,12 +48,19 @@ def planned(tx: Change, items: Sequence[PlanItem]) -> Totals:
 _KINDS = ("memory", "chunk", "entity", "relation")
 
 
-def doom(tx: Change, items: Sequence[PlanItem], check: Check | None, strategy: str = "") -> Doomed:
-    """Every item is looked at again; `check` may object to how many go."""
+def doom(
+    tx: Change,
+    items: Sequence[PlanItem],
+    check: Check | None,
+    strategy: str = "",
+    kept: Mapping[int, str] = MappingProxyType({}),
+) -> Doomed:
+    """Every item is looked at again; `check` may object to how many go. `kept` are memories that stay, and why."""
     doomed = Doomed()
     by_kind = {kind: [item for item in items if item.kind == kind] for kind in _KINDS}
     now = _Now(tx, by_kind)
-    doomed.memories = {item.key for item in by_kind["memory"] if now.is_same(item) and now.is_repeated(item)}
+    unchanged = {item.key for item in by_kind["memory"] if now.is_same(item) and now.is_repeated(item)}
+    doomed.memories = unchanged - kept.keys()
     if check is not None:
         check(len(doomed.memories), tx.ask(gc_cypher.COUNT_MEMORIES)[0][0], "memories")
     doomed.chunks = {item.key for item in by_kind["chunk"] if now.lone.get(item.key)}
@@ -72,7 +80,7 @@ def doom(tx: Change, items: Sequence[PlanItem], check: Check | None, strategy: s
         "relation": doomed.relations,
     }
     left = [item for item in items if item.key not in gone.get(item.kind, ())]
-    doomed.skipped = now.why_skipped(left)
+    doomed.skipped = now.why_skipped(left, kept)
     return doomed
 
 
@@ -108,7 +116,7 @@ class _Now:
         """A duplicate goes only while what it repeats is there."""
         return "kept" not in item.evidence or item.evidence["kept"] in self._kept
 
-    def why_skipped(self, items: Sequence[PlanItem]) -> list[tuple[str, str]]:
+    def why_skipped(self, items: Sequence[PlanItem], kept: Mapping[int, str]) -> list[tuple[str, str]]:
         missing = [item for item in items if item.key not in self._rows.get(item.kind, {})]
         ids = self._trashed_ids(missing)
         said = []
@@ -121,7 +129,8 @@ class _Now:
                 said.append((found[0], "pinned since the plan was made"))
             else:
                 same = item.kind != "chunk" and found[1] == item.version
-                said.append((found[0], f"{'in use again' if same else 'changed'} since the plan was made"))
+                because = kept.get(item.key) if same and item.kind == "memory" else None
+                said.append((found[0], because or f"{'in use again' if same else 'changed'} since the plan was made"))
         return said
 
     def _trashed_ids(self, items: Iterable[PlanItem]) -> dict[tuple[str, int], str]:

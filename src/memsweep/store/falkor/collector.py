@@ -20,7 +20,7 @@ from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.undoing import Undo, usable_receipt
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.protocol import Check, Decide
+from memsweep.store.protocol import Check, Decide, Recheck
 
 _FOUND: tuple[tuple[Kind, str], ...] = (
     ("memory", "Memory"),
@@ -87,7 +87,15 @@ class FalkorCollector:
         return plans.views(self._graph, plans.items(self._graph, key, offset, limit))
 
     def apply(
-        self, plan_id: str, check: Check, *, receipt_id: str, actor: str, now: datetime, seconds: float
+        self,
+        plan_id: str,
+        check: Check,
+        *,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        seconds: float,
+        recheck: Recheck | None = None,
     ) -> Receipt:
         """Apply a saved plan, once, if `check` does not object."""
         with self._graph.writing() as tx, _within(seconds):
@@ -95,7 +103,8 @@ class FalkorCollector:
             if plan.strategy == plans.MERGE:
                 raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
             plans.refuse_unusable(plan, used, now)
-            doomed = applying.doom(tx, plans.verified(plan, plans.items(tx, key)), check, plan.strategy)
+            items = plans.verified(plan, plans.items(tx, key))
+            doomed = applying.doom(tx, items, check, plan.strategy, recheck(items) if recheck else {})
             return _apply(tx, doomed, (key, plan_id), receipt_id, "prune", plan.strategy, actor, now)[1]
 
     def plan_and_apply(
@@ -113,6 +122,7 @@ class FalkorCollector:
         now: datetime,
         seconds: float,
         tombstone: str | None = None,
+        recheck: Recheck | None = None,
     ) -> Receipt:
         """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
         doomed = Doomed()
@@ -120,7 +130,7 @@ class FalkorCollector:
             draft = decide(surveying.survey(tx, needs, missing_files))
             totals = applying.planned(tx, draft.items)
             key, _ = plans.save(tx, draft, plan_id, strategy, now, timedelta(0), totals)
-            doomed = applying.doom(tx, draft.items, check, strategy)
+            doomed = applying.doom(tx, draft.items, check, strategy, recheck(draft.items) if recheck else {})
             number, receipt = _apply(tx, doomed, (key, plan_id), receipt_id, action, strategy, actor, now)
             if tombstone is not None:
                 _bury(tx, doomed, number, (receipt_id, plan_id), tombstone, actor, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,7 +16,7 @@ from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.protocol import Check, Decide
+from memsweep.store.protocol import Check, Decide, Recheck
 from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -83,7 +83,15 @@ class SqliteCollector:
             return plans.views(db, plans.load(db, plan_id)[0], offset, limit)
 
     def apply(
-        self, plan_id: str, check: Check, *, receipt_id: str, actor: str, now: datetime, seconds: float
+        self,
+        plan_id: str,
+        check: Check,
+        *,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        seconds: float,
+        recheck: Recheck | None = None,
     ) -> Receipt:
         """Apply a saved plan, once, if `check` does not object."""
         with self._pool.writing() as db, _within(db, seconds):
@@ -91,8 +99,8 @@ class SqliteCollector:
             if plan.strategy == plans.MERGE:
                 raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
             plans.refuse_unusable(plan, used, now)
-            plans.verify(db, key, plan)
-            return self._apply(db, key, plan, check, receipt_id, "prune", actor, now)
+            items = plans.verify(db, key, plan)
+            return self._apply(db, key, plan, check, receipt_id, "prune", actor, now, recheck(items) if recheck else {})
 
     def plan_and_apply(
         self,
@@ -109,13 +117,15 @@ class SqliteCollector:
         now: datetime,
         seconds: float,
         tombstone: str | None = None,
+        recheck: Recheck | None = None,
     ) -> Receipt:
         """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
         with self._pool.writing() as db, _within(db, seconds):
             with surveying.no_search_for_cycles():
                 draft = decide(surveying.survey(db, needs, missing_files))
             plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
-            receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now)
+            kept = recheck(draft.items) if recheck else {}
+            receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now, kept)
             if tombstone is not None:
                 db.execute(trash_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
                 self._purge(db, now, actor, now, receipt_id)
@@ -133,9 +143,10 @@ class SqliteCollector:
         action: str,
         actor: str,
         now: datetime,
+        kept: Mapping[int, str],
     ) -> Receipt:
         receipt = trash.apply(
-            db, key, plan.id, check, uid=receipt_id, action=action, strategy=plan.strategy, actor=actor, now=now
+            db, key, plan.id, check, kept, uid=receipt_id, action=action, strategy=plan.strategy, actor=actor, now=now
         )
         _audit(db, now, actor, action, receipt_id, receipt.totals, plan.strategy)
         for item, reason in receipt.skipped:

@@ -119,6 +119,7 @@ DOOM_MEMORIES = """
       and memory.pinned = 0
       and (item.evidence ->> 'kept' is null
            or exists (select 1 from memory as kept where kept.id = item.evidence ->> 'kept' and kept.trash is null))"""
+KEEP_MEMORIES = "delete from temp.picked_memory where key in (select value from json_each(?))"
 COUNT_DOOMED = "select (select count(*) from temp.picked_memory), (select count(*) from memory where trash is null)"
 COUNT_DOOMED_ENTITIES = "select (select count(*) from temp.picked_entity), (select count(*) from live_entity)"
 COUNT_DOOMED_RELATIONS = "select (select count(*) from temp.picked_relation), (select count(*) from live_relation)"

@@ -101,14 +101,15 @@ def _renewal(window: str | None) -> str:
     return f"Make a new one with {'dry_run=true' if window is None else 'context_gc_analyze'}."
 
 
-def verify(db: apsw.Connection, key: int, plan: Plan) -> None:
-    """Refuse items that are not those that were saved."""
+def verify(db: apsw.Connection, key: int, plan: Plan) -> list[PlanItem]:
+    """The items; refused if they are not those that were saved."""
     rows = db.execute(gc_sql.PLAN_ITEMS, (key,))
     items = [PlanItem(kind, item, version, reason, json.loads(said)) for kind, item, version, reason, said in rows]
     if digest_of(items) != plan.digest:
         raise StoreCorrupt(
             f"plan {plan.id} is not as it was saved; nothing was removed.", hint="Make a new one with dry_run=true."
         )
+    return items
 
 
 def views(db: apsw.Connection, key: int, offset: int, limit: int) -> list[PlanView]:

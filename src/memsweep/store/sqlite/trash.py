@@ -7,7 +7,7 @@ that undoing gives back exactly what was there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,6 +30,7 @@ def apply(
     plan: int,
     plan_id: str,
     check: Check,
+    kept: Mapping[int, str],
     *,
     uid: str,
     action: str,
@@ -37,10 +38,14 @@ def apply(
     actor: str,
     now: datetime,
 ) -> Receipt:
-    """Move what the plan names and is still as it was then, unless `check` objects; list the rest."""
+    """Move what the plan names and is still as it was then, unless `check` objects; list the rest.
+
+    `kept` are memories that stay all the same, and why.
+    """
     receipt: int = one(db, gc_sql.ADD_RECEIPT, (uid, plan_id, action, strategy, actor, to_micros(now)))
     db.execute(gc_sql.MAKE_LISTS)
     db.execute(gc_sql.DOOM_MEMORIES, (plan,))
+    db.execute(gc_sql.KEEP_MEMORIES, (json.dumps(list(kept)),))
     _check(db, gc_sql.COUNT_DOOMED, check, "memories")
     db.execute(gc_sql.DOOM_LONE_CHUNKS, (plan,))
     db.execute(gc_sql.DOOM_CHUNKS)
@@ -51,7 +56,7 @@ def apply(
     if strategy == "decayed":  # which takes no memories, and may still take most of what is known
         _check(db, gc_sql.COUNT_DOOMED_ENTITIES, check, "entities")
         _check(db, gc_sql.COUNT_DOOMED_RELATIONS, check, "relations")
-    skipped = _skipped(db, plan)
+    skipped = _skipped(db, plan, kept)
     totals = _move(db, receipt)
     if action == "clear":
         totals = replace(totals, segments=segments.clear(db, receipt))
@@ -84,19 +89,24 @@ def _doom_entities(db: apsw.Connection, plan: int) -> None:
     db.executemany(gc_sql.DOOM_ENTITY, [(key,) for key in sorted(dead)])
 
 
-def _skipped(db: apsw.Connection, plan: int) -> list[tuple[str, str]]:
+def _skipped(db: apsw.Connection, plan: int, kept: Mapping[int, str]) -> list[tuple[str, str]]:
     return [
-        (uid or f"{kind} {key}", _why_skipped(bool(live), bool(pinned), version == planned))
+        (
+            uid or f"{kind} {key}",
+            _why_skipped(bool(live), bool(pinned), version == planned, kept.get(key, "") if kind == "memory" else ""),
+        )
         for kind, key, planned, uid, version, pinned, live in db.execute(gc_sql.SKIPPED_ITEMS, (plan,))
     ]
 
 
-def _why_skipped(live: bool, pinned: bool, same_version: bool) -> str:
+def _why_skipped(live: bool, pinned: bool, same_version: bool, kept: str) -> str:
     if not live:
         return "gone since the plan was made"
     if pinned:
         return "pinned since the plan was made"
-    return "in use again since the plan was made" if same_version else "changed since the plan was made"
+    if not same_version:
+        return "changed since the plan was made"
+    return kept or "in use again since the plan was made"
 
 
 def _move(db: apsw.Connection, receipt: int) -> Totals:

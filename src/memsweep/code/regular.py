@@ -1,0 +1,52 @@
+"""Reads files that somebody else wrote: regular ones only, and never more than a limit.
+
+A pipe would block, a device would never end, and a link in a repository may lead to either.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+
+class NotRegular(OSError):
+    """A folder, a pipe, a device, or a symlink that is not to be followed."""
+
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def read_regular(place: str | Path, limit: int, *, follow_symlinks: bool = True) -> bytes:
+    """All of a file; an OSError if it is longer than `limit`."""
+    handle = _open(place, follow_symlinks)
+    with os.fdopen(handle, "rb") as file:
+        too_long = os.fstat(handle).st_size > limit
+        data = b"" if too_long else file.read(limit + 1)
+        if too_long or len(data) > limit:
+            raise OSError(errno.EFBIG, f"it is larger than {limit:,} bytes", str(place))
+        return data
+
+
+def read_start(place: str | Path, size: int, *, follow_symlinks: bool = True) -> bytes:
+    """The first bytes of a file."""
+    with os.fdopen(_open(place, follow_symlinks), "rb") as file:
+        return file.read(size)
+
+
+def _open(place: str | Path, follow_symlinks: bool) -> int:
+    # Looked at before it is opened, because opening a device can do something; and after, because it may have changed.
+    _require_regular(os.stat(place, follow_symlinks=follow_symlinks), place)
+    handle = os.open(place, _FLAGS | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0)))
+    try:
+        _require_regular(os.fstat(handle), place)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _require_regular(found: os.stat_result, place: str | Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise NotRegular(errno.EINVAL, "it is not a regular file", str(place))
