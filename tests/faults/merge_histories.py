@@ -52,15 +52,18 @@ _KEYS: dict[str, Callable[[Row], Any]] = {
     "relation_source": lambda row: (row["relation"], row["memory"]),
     "alias": lambda row: (row["name_key"], row["type_key"]),
 }
-# Counts of changes, and a copy of what is computed; the words of a trashed mention follow from its ends.
+# Counts of changes, and a copy of what is computed.
 _NOT_COMPARED = {"id", "version", "current"}
 
 
 def run(seed: int, kind: str = "sqlite") -> list[str]:
     """One history; what was wrong with it."""
     chance = Random(seed)
-    with _store(kind, _plot(chance)) as (side, look):
-        return History(chance, side, look, writes=seed % 2 == 1).run()
+    plot = _plot(chance)
+    if seed % 3 == 2:
+        return _merges_without_some(chance, kind, plot)
+    with open_store(kind, plot) as (side, look):
+        return History(chance, side, look, writes=seed % 3 == 1).run()
 
 
 def many(kind: str, first: int, count: int) -> list[str]:
@@ -69,7 +72,7 @@ def many(kind: str, first: int, count: int) -> list[str]:
 
 
 @contextmanager
-def _store(kind: str, plot: Plot) -> Iterator[tuple[Side, Callable[[], dict[str, list[Row]]]]]:
+def open_store(kind: str, plot: Plot) -> Iterator[tuple[Side, Callable[[], dict[str, list[Row]]]]]:
     if kind == "sqlite":
         with planted(plot) as place:
             engine = SqliteEngine(place.home)
@@ -81,6 +84,22 @@ def _store(kind: str, plot: Plot) -> Iterator[tuple[Side, Callable[[], dict[str,
         with twins(plot) as pair:
             graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
             yield pair.falkor, lambda: reading.dump(graph)
+
+
+def _merges_without_some(chance: Random, kind: str, plot: Plot) -> list[str]:
+    """Merges, some of them undone in any order: as if those had never been."""
+    with open_store(kind, plot) as (side, look):
+        history = History(chance, side, look, writes=False)
+        done, wrong = history.merges_without_some()
+    with open_store(kind, plot) as (side, look):
+        other = History(chance, side, look, writes=False)
+        names = {receipt: other.merge_at(hours, gone, into) for receipt, hours, gone, into in done}
+        wanted = other.standing({})
+    found = history.standing(names)
+    wrong += [f"{table} {key} is {found[table].get(key)}\n    and would be {wanted[table].get(key)}"
+              for table in wanted for key in sorted(wanted[table].keys() | found[table].keys(), key=str)
+              if wanted[table].get(key) != found[table].get(key)]  # fmt: skip
+    return [f"{said}\n    after {'; '.join(history.log)}" for said in wrong]
 
 
 def _rows_of_file(file: Any) -> dict[str, list[Row]]:
@@ -131,7 +150,7 @@ def _plot(chance: Random) -> Plot:
 
 
 @dataclass
-class _Seen:
+class Seen:
     """Everything that is in the store, by what people see."""
 
     tables: Rows
@@ -148,14 +167,19 @@ class _Seen:
         return row["undone_at"] is None and row["purged_at"] is None
 
 
-def _seen(rows: dict[str, list[Row]]) -> _Seen:
+def seen(rows: dict[str, list[Row]]) -> Seen:
     receipts = {row["id"]: row["uid"] for row in rows["receipt"]}
     named = unnumbered(rows)
     tables: Rows = {}
     for table, key in _KEYS.items():
         tables[table] = {key(row): _plain(row, receipts) for row in named.get(table, ())}
     merges = {receipts[row["receipt"]] for row in rows.get("merge_move", ()) if row["receipt"] in receipts}
-    return _Seen(tables, {row["uid"]: row for row in rows["receipt"]}, merges)
+    return Seen(tables, {row["uid"]: row for row in rows["receipt"]}, merges)
+
+
+def state(found: Seen) -> dict[str, dict[Any, Row | None]]:
+    """All of it in a form that can be compared: without counts of changes and what is computed."""
+    return {table: {key: _compared(row) for key, row in rows.items()} for table, rows in found.tables.items()}
 
 
 def _plain(row: Row, receipts: dict[int, str]) -> Row:
@@ -183,10 +207,14 @@ class History:
     split: set[str] = field(default_factory=set)
     hours: int = 0
     number: int = 0
+    now: Seen = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.now = seen(self.look())
+        self._note_ends()
 
     def run(self) -> list[str]:
-        first = self.now = _seen(self.look())
-        self._note_ends()
+        first = self.now
         acts = _WRITING if self.writes else _RETURNING
         for _ in range(self.chance.randint(3, 9)):
             self._step(self.chance.choice(acts))
@@ -199,6 +227,43 @@ class History:
 
     def told(self) -> list[str]:
         return [f"{said}\n    after {'; '.join(self.log)}" for said in self.wrong]
+
+    def merges_without_some(self) -> tuple[list[tuple[str, int, list[str], str]], list[str]]:
+        """Merges, and undo some; those that stand, and what went wrong."""
+        done = []
+        for _ in range(self.chance.randint(2, 4)):
+            live = sorted(key for key, row in self.now.tables["entity"].items() if row["trash"] is None)
+            if len(live) > 1:
+                into, *gone = self.chance.sample(live, self.chance.choice([2, 2, min(3, len(live))]))
+                done.append((self.merge_at(self.number, gone, into), self.number, gone, into))
+        for receipt in self.chance.sample([each[0] for each in done], self.chance.randint(1, len(done))):
+            before = self.now
+            try:
+                said = self._undo(receipt)
+            except Conflict as error:
+                self.log.append(f"undo {receipt} was refused: {error.hint}")
+                continue
+            self.log.append(f"undo {said}")
+            self.now = seen(self.look())
+            self._check(before, "undo", said)
+        return [each for each in done if self.now.is_open(each[0])], self.wrong
+
+    def merge_at(self, number: int, gone: list[str], into: str) -> str:
+        self.hours = self.number = number + 1
+        receipt = facts.merge(self._graphing(), gone, into, None).receipt_id
+        self.log.append(f"merge {receipt} {gone} into {into}")
+        self.now = seen(self.look())
+        return receipt
+
+    def standing(self, names: dict[str, str]) -> dict[str, dict[Any, Row | None]]:
+        """Everything, with other names for receipts."""
+        found = state(self.now)
+        for rows in found.values():
+            for row in rows.values():
+                for column in ("trash", "receipt"):
+                    if row and row.get(column):
+                        row[column] = names.get(row[column], row[column])
+        return found
 
     # what is done
 
@@ -216,7 +281,7 @@ class History:
             return
         else:
             self.log.append(f"{act} {done}")
-        self.now = _seen(self.look())
+        self.now = seen(self.look())
         self._note_ends()
         self._check(before, act, done)
 
@@ -364,7 +429,7 @@ class History:
                 self.wrong.append(f"undo {receipt}: {type(error).__name__}: {error}")
                 return
             self.log.append(f"at last undo {done}")
-            self.now = _seen(self.look())
+            self.now = seen(self.look())
             self._check(before, "undo", done)
             if self.wrong:
                 return
@@ -381,7 +446,7 @@ class History:
         for key, row in self.now.tables["relation"].items():
             self.ends.setdefault(key, (row["subject"], row["object"]))
 
-    def _check(self, before: _Seen, act: str, done: str | None) -> None:
+    def _check(self, before: Seen, act: str, done: str | None) -> None:
         self.wrong += [f"doctor: {finding}" for finding in self.side.store.keeper.examine()]
         self.wrong += self._doubled()
         self.wrong += self._made_into_one()
@@ -402,7 +467,7 @@ class History:
             if row["trash"] is None and row["subject"] == row["object"] and len(set(self.ends[key])) == 2:
                 yield f"{key} leads from {row['subject']} to itself"
 
-    def _touched(self, before: _Seen, act: str, done: str | None) -> Iterator[str]:
+    def _touched(self, before: Seen, act: str, done: str | None) -> Iterator[str]:
         """What a merge put away is there until that merge is undone or purged."""
         for key, row in before.tables["relation"].items():
             holder = row["trash"]
@@ -415,7 +480,7 @@ class History:
             elif after["trash"] != holder and act != "merge":
                 yield f"{act} took {key} from {holder}, which put it away: {after['trash']}"
 
-    def _lost(self, before: _Seen, act: str) -> Iterator[str]:
+    def _lost(self, before: Seen, act: str) -> Iterator[str]:
         """Everything lives, or waits for an undo that can be done, or was purged by name."""
         purging = act in ("purge", "delete_forever")
         for table in ("memory", "entity", "relation"):
@@ -437,7 +502,7 @@ class History:
         ends = [tables["entity"][end] for end in (row["subject"], row["object"])]
         return any(tables["memory"][memory]["trash"] for memory in stating) or any(end["trash"] for end in ends)
 
-    def _same(self, first: _Seen) -> None:
+    def _same(self, first: Seen) -> None:
         for table, rows in first.tables.items():
             after = self.now.tables[table]
             for key in rows.keys() | after.keys():

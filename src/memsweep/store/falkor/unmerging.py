@@ -137,7 +137,7 @@ class _Taking:
         for place, (merge, _, source, after, said) in enumerate(rows):
             *before, version = json.loads(said)
             taken = [each for (key, trash), each in given.items() if (key == source if source else trash == merge)]
-            value = reduce(highest, taken, tuple(before))
+            value = reduce(highest, taken) if taken else tuple(before)
             steps.append(Step(place, merge, tuple(before), (), value, (version, after)))
         retraced = without(steps, self.receipt, thing.version, highest)
         for step in retraced.steps:

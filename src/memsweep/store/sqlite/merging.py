@@ -193,7 +193,7 @@ def _weaken_target(db: apsw.Connection, receipt: int, target: int) -> None:
     for place, merge, source, after, said in rows:
         *before, version = json.loads(said)
         given: list[Any] = db.execute(sql.SOURCE_STRENGTHS, (source, merge)).fetchall()
-        taken = reduce(highest, given, tuple(before))
+        taken = reduce(highest, given) if given else tuple(before)
         steps.append(Step(place, merge, tuple(before), (), taken, (version, after)))
     retraced = without(steps, receipt, found[9], highest)
     for step in retraced.steps:
