@@ -151,11 +151,13 @@ def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: Collecting, receipt_id: str) -> Undone:
-    return tools.store.undo(receipt_id, actor=tools.actor, now=tools.clock())
+    return tools.store.undo(receipt_id, tools.fading.rates, actor=tools.actor, now=tools.clock())
 
 
 def recover(tools: Collecting, memory_id: str) -> Undone:
-    return tools.store.recover(memory_id, receipt_id=tools.new_id("rcpt"), actor=tools.actor, now=tools.clock())
+    return tools.store.recover(
+        memory_id, tools.fading.rates, receipt_id=tools.new_id("rcpt"), actor=tools.actor, now=tools.clock()
+    )
 
 
 def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged:

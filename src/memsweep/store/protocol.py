@@ -11,6 +11,7 @@ from typing import Protocol
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+from memsweep.model.decay import Rates
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.plan import Draft as PlanDraft
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
@@ -183,9 +184,9 @@ class Collector(Protocol):
     ) -> Receipt:
         """All of it in one transaction; with a tombstone what it moved is freed, too, and may not be learned again."""
 
-    def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone: ...
+    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone: ...
 
-    def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone: ...
+    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone: ...
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
 

@@ -11,10 +11,20 @@ from typing import Any
 
 from memsweep.errors import Conflict, NotFound, StoreBusy
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import applying, gc_cypher, merging, plans, purging, segments, surveying, trash_cypher
+from memsweep.store.falkor import (
+    applying,
+    gc_cypher,
+    plans,
+    purging,
+    segments,
+    surveying,
+    trash_cypher,
+    unmerging,
+)
 from memsweep.store.falkor.applying import Doomed, counts_of
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
@@ -139,10 +149,11 @@ class FalkorCollector:
             self._vectors.dismiss(tx.meta["generation"])
         return receipt
 
-    def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone:
+    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
         with self._graph.writing() as tx:
             key = usable_receipt(tx, receipt_id)
-            undo = Undo(tx, key, apart=merging.take_apart(tx, key))
+            apart = unmerging.take_apart(tx, key, rates.edge, now)
+            undo = Undo(tx, key, rates.edge, now, apart=apart)
             totals = undo.run()
             back, taken = segments.put_back(tx, key)
             tx.do(trash_cypher.SET_UNDONE, [{"key": key, "at": to_micros(now)}])
@@ -150,14 +161,14 @@ class FalkorCollector:
             _note(tx, now, actor, "undo", receipt_id, totals, "")
             return Undone(totals, (*undo.conflicts, *taken))
 
-    def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone:
+    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone:
         """Bring one memory back, under a receipt of its own that is undone at once."""
         with self._graph.writing() as tx:
             found = tx.ask(trash_cypher.TRASHED_MEMORY, id=findable(memory_id))
             if not found:
                 raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
             key = tx.new_key()
-            undo = Undo(tx, key, only_memory=found[0][0])
+            undo = Undo(tx, key, rates.edge, now, only_memory=found[0][0])
             totals = undo.run()
             if totals.memories == 0:
                 raise Conflict(f"memory {memory_id} cannot come back: {undo.conflicts[0][1]}.")

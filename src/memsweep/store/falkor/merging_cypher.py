@@ -27,7 +27,7 @@ DROP_MENTION = "MATCH (e:Entity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) W
 # relations, live or in the trash
 _RELATION = """
     r.key, startNode(r).key, endNode(r).key, r.relation_key, r.weight, r.last_seen, r.evidence, r.handed_in,
-    r.version, r.trash, r.invalid_at, startNode(r).trash IS NULL, endNode(r).trash IS NULL"""
+    r.version, r.trash, r.invalid_at, startNode(r).trash IS NULL, endNode(r).trash IS NULL, r.id"""
 RELATIONS_OF = f"""
     UNWIND $keys AS key MATCH (e:Entity {{ref: toString(key)}})-[r:RELATED_TO|WAS_RELATED_TO]-()
     RETURN DISTINCT {_RELATION}"""
@@ -61,6 +61,9 @@ ALIASES_NAMED = """
     UNWIND $names AS name MATCH (a:Alias {name_key: name[0]}) WHERE a.type_key = name[1]
     RETURN a.name_key, a.type_key, a.name, a.entity, a.receipt"""
 SET_ALIAS = "MERGE (a:Alias {name_key: row.name_key, type_key: row.type_key}) SET a = row"
+# Only what is there, and only merges that were not taken apart.
+THERE = "UNWIND $keys AS key MATCH (e:{label} {{ref: toString(key)}}) RETURN e.key"
+UNDONE = "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) WHERE r.undone_at IS NOT NULL RETURN r.key"
 POINT_ALIAS = "MATCH (a:Alias {name_key: row.name_key}) WHERE a.type_key = row.type_key SET a.entity = row.entity"
 DROP_ALIAS = "MATCH (a:Alias {name_key: row.name_key}) WHERE a.type_key = row.type_key DELETE a"
 DROP_ALIASES = "MATCH (a:Alias {receipt: row}) DELETE a"
@@ -73,8 +76,29 @@ ADD_MOVE = """
                         said: row.said})"""
 MOVES = "MATCH (m:MergeMove {receipt: $receipt}) RETURN m.kind, m.a, m.b, m.c, m.said ORDER BY m.place DESC"
 DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
+TARGETS = "MATCH (m:MergeMove {kind: 'target'}) RETURN DISTINCT m.receipt, m.a"
+TARGET_STEPS = "MATCH (m:MergeMove {kind: 'target', a: $key}) RETURN m.receipt, m.place, m.b, m.c, m.said"
+STRENGTH_STEPS = """
+    MATCH (m:MergeMove {kind: 'strength'}) RETURN m.a, m.receipt, m.place, m.b, m.said ORDER BY m.receipt, m.place"""
+SOURCE_STRENGTHS = """
+    UNWIND $receipts AS receipt MATCH (e:TrashedEntity {trash: receipt})
+    RETURN e.key, e.trash, e.confidence, e.last_seen, e.handed_in, e.pinned"""
+SHARED_MENTIONS = """
+    UNWIND $receipts AS receipt MATCH (m:MergeMove {receipt: receipt}) WHERE m.kind = 'mention' AND m.c IS NULL
+    RETURN m.a, m.receipt, m.place ORDER BY m.receipt, m.place"""
+MOVED_ENDS = "MATCH (m:MergeMove) WHERE m.kind IN ['subject', 'object'] RETURN m.receipt, m.kind, m.a, m.b"
+MOVED_NAMES = "MATCH (m:MergeMove {kind: 'alias'}) RETURN m.receipt, m.a, m.said ORDER BY m.receipt"
+LAST_PLACES = "UNWIND $receipts AS receipt MATCH (m:MergeMove {receipt: receipt}) RETURN receipt, max(m.place)"
+SET_MOVE = "MATCH (m:MergeMove {receipt: row.receipt}) WHERE m.place = row.place SET m += row.set"
+# Another entity stands for one that does not come back, or that is gone for good.
+MOVE_ALIASES = "MATCH (a:Alias {entity: row.entity}) SET a.entity = row.twin"
+MOVE_TARGETS = "MATCH (m:MergeMove {kind: 'target', a: row.entity}) SET m.a = row.twin SET m.c = NULL"
+MOVE_NAMES = "MATCH (m:MergeMove {kind: 'name', a: row.entity}) SET m.a = row.twin"
+MOVE_MENTION_MOVES = "MATCH (m:MergeMove {kind: 'mention', c: row.entity}) SET m.c = row.twin"
+TAKE_OVER = (MOVE_ALIASES, MOVE_TARGETS, MOVE_NAMES, MOVE_MENTION_MOVES)
 HOLDER = """
-    MATCH (e:TrashedEntity {ref: toString($key)}) WITH e MATCH (r:Receipt {ref: toString(e.trash)})
+    MATCH (e:TrashedEntity {ref: toString($key)}) WHERE e.trash <> $receipt
+    WITH e MATCH (r:Receipt {ref: toString(e.trash)})
     RETURN e.name, r.id"""
 SOURCES_OF_RECEIPT = """
     MATCH (e:TrashedEntity {trash: $receipt}) RETURN e.key, e.id, e.name, e.name_key, e.type_key ORDER BY e.key"""
@@ -104,6 +128,14 @@ def set_relation(*, is_live: bool) -> str:
 
 def add_source(*, memory_lives: bool) -> str:
     return ADD_SOURCE.format(memory="Memory" if memory_lives else "TrashedMemory")
+
+
+def move_sources(*, subject_lives: bool) -> str:
+    return MOVE_SOURCES.replace("(e:Entity", f"(e:{_entity(subject_lives)}")
+
+
+def there(*, live: bool) -> str:
+    return THERE.format(label=_entity(live))
 
 
 def _kind(live: bool) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memsweep.model.merging import Strength
 from memsweep.store.falkor import merging_cypher as own
 from memsweep.store.falkor.transaction import Change
 
@@ -36,8 +37,13 @@ class Relation:
         return self.subject, self.kind, self.object
 
     @property
-    def strength(self) -> list[Any]:
-        return [self.weight, self.last_seen, self.evidence, int(self.handed_in)]
+    def strength(self) -> Strength:
+        return Strength(self.weight, self.last_seen, self.evidence, int(self.handed_in))
+
+    def take(self, strength: Strength) -> None:
+        self.weight, self.last_seen, self.evidence = strength[:3]
+        self.handed_in = bool(strength.handed_in)
+        self.version += 1
 
 
 class Part:
@@ -46,6 +52,7 @@ class Part:
     def __init__(self, tx: Change, rows: Iterable[Sequence[Any]], living: Collection[int] = ()) -> None:
         listed = list(rows)
         self.relations = {row[0]: Relation(*row[:11]) for row in listed}
+        self.ids: dict[int, str] = {row[0]: row[13] for row in listed}
         self._before = {key: replace(relation) for key, relation in self.relations.items()}
         self._lives = {row[1]: row[11] for row in listed} | {row[2]: row[12] for row in listed}
         self._lives |= dict.fromkeys(living, True)
@@ -68,7 +75,8 @@ class Part:
 
     def trash(self, key: int, receipt: int) -> None:
         relation = self.relations[key]
-        self._places.pop(relation.place, None)
+        if relation.is_current:
+            self._places.pop(relation.place, None)
         relation.trash = receipt
 
     def move(self, key: int, subject: int, target: int) -> None:

@@ -9,6 +9,7 @@ from memsweep.model.plan import Totals
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, context_cypher, cypher, merging_cypher, trash_cypher
 from memsweep.store.falkor.applying import Doomed
+from memsweep.store.falkor.finishing import Merges
 from memsweep.store.falkor.transaction import Change
 
 
@@ -27,13 +28,18 @@ def of_receipts(tx: Change, receipts: list[int]) -> Doomed:
 
 def free(tx: Change, dying: Doomed, receipts: list[int], *, live: bool = False) -> Totals:
     """Free it, but for what another receipt's memories state or mention; `live` if it is moved only now."""
-    needed = _needed_relations(tx, dying, receipts)
+    merges = Merges(tx, receipts)
+    needed = _needed_relations(tx, dying.relations - merges.put_away, receipts)
     tx.do(trash_cypher.HAND_ON_RELATION, [{"key": key, "trash": trash} for key, trash in sorted(needed.items())])
-    rows, mentioned = _around(tx, dying, receipts, live=live)
+    around, mentioned = _around(tx, dying, receipts, live=live)
+    rows = [row for row in around if row[2] not in merges.targets]
     holders = _holders(dying, receipts, needed, rows, mentioned)
     tx.do(trash_cypher.HAND_ON_ENTITY, [{"key": key, "trash": trash} for key, trash in sorted(holders.items())])
     entities = dying.entities - holders.keys()
-    relations = (dying.relations - needed.keys()) | {relation for entity, relation, _ in rows if entity in entities}
+    kept = merges.keep(around, entities, moving=dying.entities if live else set())
+    relations = (dying.relations - needed.keys()) | {relation for entity, relation, _ in around if entity in entities}
+    relations -= kept
+    merges.finish(entities)
     steps = (
         (trash_cypher.FREE_STATEMENTS, relations),
         (trash_cypher.FREE_RELATION, relations),
@@ -81,10 +87,10 @@ def close(tx: Change, receipts: Iterable[tuple[int, str | None]], now: datetime)
     tx.do(trash_cypher.SET_PURGED, [{"key": key, "at": to_micros(now)} for key, _ in listed])
 
 
-def _needed_relations(tx: Change, dying: Doomed, receipts: list[int]) -> dict[int, int]:
-    if not dying.relations:
+def _needed_relations(tx: Change, relations: set[int], receipts: list[int]) -> dict[int, int]:
+    if not relations:
         return {}
-    rows = tx.ask(trash_cypher.NEEDED_RELATIONS, keys=sorted(dying.relations), receipts=receipts)
+    rows = tx.ask(trash_cypher.NEEDED_RELATIONS, keys=sorted(relations), receipts=receipts)
     return dict(map(tuple, rows))
 
 

@@ -46,7 +46,7 @@ SOURCES = "UNWIND $keys AS key MATCH (m)-[:STATES {relation: key}]->() RETURN ke
 LIVE_KEYS = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key"
 LIVE_RELATIONS = """
     UNWIND $ends AS ends MATCH (s:Entity {ref: toString(ends[0])})-[r:RELATED_TO]->(o:Entity {ref: toString(ends[2])})
-    WHERE r.relation_key = ends[1] AND r.invalid_at IS NULL RETURN s.key, r.relation_key, o.key"""
+    WHERE r.relation_key = ends[1] AND r.invalid_at IS NULL RETURN r.key, r.id, s.key, r.relation_key, o.key"""
 RECEIPT_IDS = "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id"
 
 # steps of an undo
@@ -108,7 +108,8 @@ OLD_RECEIPTS = """
 DYING_MEMORIES = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key, n.thread, n.root"
 DYING_CHUNKS = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 DYING_ENTITIES = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
-DYING_RELATIONS = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"
+DYING_RELATIONS = """
+    UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"""
 # What a memory in another receipt's trash states or mentions is that receipt's now, or its undo would miss it.
 NEEDED_RELATIONS = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
@@ -119,6 +120,8 @@ MENTIONED_ENTITIES = """
 RELATIONS_AT_ENTITIES = """
     UNWIND $keys AS key MATCH (e:{label} {{ref: toString(key)}})-[r:RELATED_TO|WAS_RELATED_TO]-()
     RETURN e.key, r.key, r.trash"""
+HELD_RELATIONS = """
+    UNWIND $keys AS key MATCH (s)-[r:WAS_RELATED_TO {ref: toString(key)}]->(o) RETURN r.key, s.key, o.key, r.trash"""
 THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:Memory {ref: toString(key)}) RETURN n.key, n.thread, n.root"
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)

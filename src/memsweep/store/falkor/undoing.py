@@ -7,18 +7,21 @@ two receipts gives the same in either order, and nothing that lives waits for a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.ids import findable
+from memsweep.model.merging import Contender, MovedEnd, PutAway, settle
 from memsweep.model.plan import Totals
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import gc_cypher, trash_cypher
+from memsweep.store.falkor import gc_cypher, merging_cypher, trash_cypher
+from memsweep.store.falkor.joining import Apart, Joining, Note, add_notes
 from memsweep.store.falkor.transaction import Change
 
 Conflicts = list[tuple[str, str]]
-Ends = tuple[int, str, int]
 
 
 def usable_receipt(tx: Change, uid: str) -> int:
@@ -44,6 +47,10 @@ class _Relation:
     invalid_at: int | None
     trash: int
 
+    def contender(self, moves: tuple[MovedEnd, ...]) -> Contender:
+        is_valid = self.invalid_at is None
+        return Contender(self.key, self.id, self.subject, self.kind, self.object, is_valid, self.trash, moves)
+
 
 @dataclass
 class _Entity:
@@ -55,25 +62,24 @@ class _Entity:
     trash: int
 
 
-@dataclass(frozen=True)
-class Apart:
-    """What is as it was before a merge, in the same transaction, so that no read shows it yet."""
-
-    entities: set[int] = field(default_factory=set)
-    ends: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Of relations, wherever they are."""
-    unstated: set[tuple[int, int]] = field(default_factory=set)
-    """Relations, and memories that state them no more."""
-    taken: set[Ends] = field(default_factory=set)
-    """Where current relations are."""
-
-
 class Undo:
     """One undo: `of` is the receipt, or the one memory that comes back alone; a merge has been taken `apart`."""
 
-    def __init__(self, tx: Change, receipt: int, only_memory: int | None = None, apart: Apart | None = None) -> None:
+    def __init__(
+        self,
+        tx: Change,
+        receipt: int,
+        edge_rate: float,
+        now: datetime,
+        *,
+        only_memory: int | None = None,
+        apart: Apart | None = None,
+    ) -> None:
         self._tx, self._receipt, self._only = tx, receipt, only_memory
+        self._edge_rate, self._now = edge_rate, now
         self._apart = apart or Apart()
+        self._put_away: Sequence[PutAway] = ()
+        self._merges: set[int] | None = None
         self.conflicts: Conflicts = []
         self._back: set[int] = set()  # memories that come back
         self._twin_of: dict[int, int] = {}
@@ -96,6 +102,7 @@ class Undo:
         self._take_over()
         self._tx.do(trash_cypher.RESTORE_RELATION, sorted(restored))
         self._hand_on()
+        self._give_to_merges()
         apart = len(self._apart.entities)
         return Totals(len(memories), len(chunks), apart + len(entities), len(restored))
 
@@ -122,17 +129,26 @@ class Undo:
     def _stated(self, memories: set[int]) -> dict[int, _Relation]:
         """What the memories that come back state, in whichever trash it is."""
         rows = self._tx.ask(trash_cypher.STATED, memories=sorted(memories))
-        return self._not_planned_elsewhere(self._load({relation for _, relation in rows}))
+        return self._free_to_return(self._load({relation for _, relation in rows}))
 
     def _load(self, keys: Iterable[int]) -> list[_Relation]:
         return [_Relation(*row) for row in self._tx.ask(trash_cypher.RELATIONS, keys=sorted(keys))]
 
-    def _not_planned_elsewhere(self, relations: Iterable[_Relation]) -> dict[int, _Relation]:
-        """Only a relation that was itself the garbage of another plan stays where it is."""
+    def _free_to_return(self, relations: Iterable[_Relation]) -> dict[int, _Relation]:
+        """What was itself the garbage of another plan stays where it is, and so does what a merge put away."""
         found = {each.key: each for each in relations}
         items = [[each.key, each.trash] for each in found.values() if each.trash != self._receipt]
-        kept = {key for (key,) in self._tx.ask(trash_cypher.PLANNED_ELSEWHERE, items=items)} if items else set()
+        if not items:
+            return found
+        kept = {key for (key,) in self._tx.ask(trash_cypher.PLANNED_ELSEWHERE, items=items)}
+        kept |= {key for key, trash in items if trash in self._standing()}
         return {key: each for key, each in found.items() if key not in kept}
+
+    def _standing(self) -> set[int]:
+        """The receipts of other merges that were not taken apart."""
+        if self._merges is None:
+            self._merges = {receipt for receipt, _ in self._tx.ask(merging_cypher.TARGETS)} - {self._receipt}
+        return self._merges
 
     def _entities(self, memories: set[int], stated: dict[int, _Relation]) -> set[int]:
         """Entities that come back; where one exists again under the same name, that one takes over."""
@@ -178,7 +194,7 @@ class Undo:
             each.subject, each.object = self._apart.ends.get(each.key, (each.subject, each.object))
             each.subject = self._twin_of.get(each.subject, each.subject)
             each.object = self._twin_of.get(each.object, each.object)
-        free = self._not_planned_elsewhere(each for each in every.values() if each.trash != self._receipt)
+        free = self._free_to_return(each for each in every.values() if each.trash != self._receipt)
         picked = {key: every[key] for key in stated} | {each.key: every[each.key] for each in mine}
         picked |= {key: each for key, each in free.items() if {each.subject, each.object} & entities}
         live = self._live_ends(every.values(), entities)
@@ -188,8 +204,9 @@ class Undo:
             for key, each in picked.items()
             if {each.subject, each.object} <= live and (each.handed_in or sourced.get(key, True))
         }
-        restored = self._without_clashes(standing)
-        self._waiting = [each for each in every.values() if each.trash == self._receipt and each.key not in restored]
+        restored = self._settled(standing)
+        settled = restored | {each.relation.key for each in self._put_away}
+        self._waiting = [each for each in every.values() if each.trash == self._receipt and each.key not in settled]
         self._live = live
         return restored
 
@@ -206,23 +223,61 @@ class Undo:
                 found[key] |= lives or memory in self._back
         return dict(found)
 
-    def _without_clashes(self, standing: dict[int, _Relation]) -> set[int]:
-        current = [each for each in standing.values() if each.invalid_at is None]
-        ends = {(each.subject, each.kind, each.object) for each in current}
-        rows = self._tx.ask(trash_cypher.LIVE_RELATIONS, ends=[list(each) for each in sorted(ends)]) if ends else []
-        taken = {tuple(row) for row in rows} | self._apart.taken
-        newest: dict[Ends, int] = {}
-        for each in current:
-            place = (each.subject, each.kind, each.object)
-            newest[place] = max(newest.get(place, 0), each.key)
-        clashing = set()
-        for each in sorted(current, key=lambda relation: relation.key):
-            place = (each.subject, each.kind, each.object)
-            if place in taken or newest[place] != each.key:
-                clashing.add(each.key)
-                if each.trash == self._receipt:
-                    self.conflicts.append((each.id, "the same relation exists again"))
-        return standing.keys() - clashing
+    def _settled(self, standing: dict[int, _Relation]) -> set[int]:
+        """Of relations that would say the same, one lives; what a merge moved to there is that merge's."""
+        places = {(each.subject, each.kind, each.object) for each in standing.values() if each.invalid_at is None}
+        rows = self._tx.ask(trash_cypher.LIVE_RELATIONS, ends=[list(each) for each in sorted(places)]) if places else []
+        live = [row for row in rows if row[0] not in self._apart.relations]
+        for each, uid in self._apart.relations.values():
+            if each.is_current and each.place in places:
+                live.append([each.key, uid, *each.place])
+        moves = self._moves() if standing else {}
+        rivals = [
+            Contender(key, uid, subject, kind, target, True, None, moves.get(key, ()))
+            for key, uid, subject, kind, target in live
+        ]
+        rivals += [each.contender(moves.get(each.key, ())) for each in standing.values()]
+        settled = settle(rivals, self._receipt)
+        self._put_away = settled.put_away
+        self.conflicts += [(each.id, "the same relation exists again") for each in settled.clashing]
+        names = dict(map(tuple, self._receipt_ids(each.merge for each in settled.put_away)))
+        self.conflicts += [(each.relation.id, each.why(names[each.merge])) for each in settled.put_away]
+        return set(settled.back)
+
+    def _moves(self) -> dict[int, tuple[MovedEnd, ...]]:
+        """What other merges that stand have done to the ends of relations."""
+        rows = self._tx.ask(merging_cypher.MOVED_ENDS) if self._standing() else []
+        moves: dict[int, tuple[MovedEnd, ...]] = defaultdict(tuple)
+        for row in rows:
+            if row[0] != self._receipt:
+                moves[row[2]] += (MovedEnd(*row),)
+        return moves
+
+    def _receipt_ids(self, keys: Iterable[int]) -> list[list[Any]]:
+        wanted = sorted(set(keys))
+        return self._tx.ask(trash_cypher.RECEIPT_IDS, keys=wanted) if wanted else []
+
+    def _give_to_merges(self) -> None:
+        """What merges keep gets their number, and what says the same is strengthened, as the merges would have done."""
+        trashed = [each for each in self._put_away if each.relation.trash is not None]
+        living = [each for each in self._put_away if each.relation.trash is None]
+        for step, listed in ((trash_cypher.HAND_ON_RELATION, trashed), (gc_cypher.TRASH_RELATION, living)):
+            self._tx.do(step, [{"key": each.relation.key, "trash": each.merge} for each in listed])
+        joins = [each for each in self._put_away if each.kept is not None]
+        notes = [*self._apart.notes, *(self._joined(joins) if joins else ())]
+        add_notes(self._tx, notes)
+
+    def _joined(self, joins: Sequence[PutAway]) -> list[Note]:
+        keys = {key for each in joins if each.kept for key in (each.relation.key, each.kept.key)}
+        joining = Joining(self._tx, keys, self._apart)
+        notes = [
+            note
+            for each in joins
+            if each.kept is not None
+            for note in joining.join(each.merge, each.kept, each.relation.key, self._edge_rate, self._now)
+        ]
+        joining.write(self._back)
+        return notes
 
     def _take_over(self) -> None:
         rows = [{"entity": entity, "twin": twin} for entity, twin in sorted(self._twin_of.items())]
@@ -231,6 +286,7 @@ class Undo:
             trash_cypher.MOVE_STATEMENTS,
             trash_cypher.MOVE_SUBJECTS,
             trash_cypher.MOVE_OBJECTS,
+            *merging_cypher.TAKE_OVER,
         ):
             self._tx.do(step, rows)
         self._tx.do(trash_cypher.HAND_IN, sorted(self._told))
@@ -245,7 +301,7 @@ class Undo:
             for each in self._waiting
             if each.subject in holder or each.object in holder
         }
-        names = dict(map(tuple, self._tx.ask(trash_cypher.RECEIPT_IDS, keys=sorted(set(moved.values())))))
+        names = dict(map(tuple, self._receipt_ids(moved.values())))
         for each in self._waiting:
             if each.key in moved:
                 other = names.get(moved[each.key], "")

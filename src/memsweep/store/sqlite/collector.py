@@ -13,6 +13,7 @@ import apsw
 
 from memsweep.errors import Conflict, NotFound, StoreBusy
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
@@ -153,13 +154,13 @@ class SqliteCollector:
             _audit(db, now, actor, "skip", item, None, reason)
         return receipt
 
-    def undo(self, receipt_id: str, *, actor: str, now: datetime) -> Undone:
+    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
         with self._pool.writing() as db:
-            undone = trash.undo(db, receipt_id, now)
+            undone = trash.undo(db, receipt_id, rates.edge, now)
             _audit(db, now, actor, "undo", receipt_id, undone.totals, "")
             return undone
 
-    def recover(self, memory_id: str, *, receipt_id: str, actor: str, now: datetime) -> Undone:
+    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone:
         """Bring one memory back: it is split off into a receipt of its own, which is then undone."""
         with self._pool.writing() as db:
             found = row(db, trash_sql.TRASHED_MEMORY, (findable(memory_id),))
@@ -169,7 +170,7 @@ class SqliteCollector:
             new = one(db, gc_sql.ADD_RECEIPT, (receipt_id, None, "recover", "recover", actor, to_micros(now)))
             for statement in trash_sql.SPLIT_OFF:
                 db.execute(statement, {"memory": key, "old": old, "new": new})
-            undone = trash.undo(db, receipt_id, now)
+            undone = trash.undo(db, receipt_id, rates.edge, now)
             if undone.totals.memories == 0:
                 raise Conflict(f"memory {memory_id} cannot come back: {undone.conflicts[0][1]}.")
             _audit(db, now, actor, "recover", memory_id, undone.totals, "")

@@ -2,21 +2,37 @@
 
 A merge writes down every single thing it moves. Taking it apart goes through that list backwards and moves
 back what is still there, whatever was written meanwhile; what came later stays with the entity that was kept.
+The rules are in `memsweep.model.merging`.
 """
 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
 import apsw
 
 from memsweep.errors import BadInput, Conflict
-from memsweep.model.decay import Rates, age_days, faded
+from memsweep.model.decay import Rates
 from memsweep.model.graph import Merged
-from memsweep.model.times import from_micros
+from memsweep.model.merging import (
+    Joined,
+    MovedEnd,
+    MovedMention,
+    Statement,
+    Step,
+    Strength,
+    given_by,
+    highest,
+    joined,
+    mentions_back,
+    statements_back,
+    without,
+)
 from memsweep.store.sqlite import merging_sql as sql
 from memsweep.store.sqlite.connect import one, row
 
@@ -45,12 +61,12 @@ class Merge:
         for item in self._db.execute(sql.RELATIONS_OF, {"source": source}).fetchall():
             self._take_relation(source, item)
         self._take_names(source, name, name_key, type_key)
-        self._strengthen_target(confidence, seen, handed_in, pinned)
+        self._strengthen_target(source, (confidence, seen, handed_in, pinned))
         self._db.execute(sql.TRASH_ENTITY, (self._receipt, source))
         return str(name)
 
     def _note(self, kind: str, a: int, b: int | None = None, c: int | None = None, said: Any = None) -> None:
-        self._db.execute(sql.ADD_MOVE, (self._receipt, kind, a, b, c, json.dumps(said)))
+        note(self._db, self._receipt, kind, a, b, c, said)
 
     def _take_mentions(self, source: int) -> None:
         ends = {"source": source, "target": self._target}
@@ -62,12 +78,13 @@ class Merge:
         self._db.execute(sql.DROP_MENTIONS, {"source": source})
 
     def _take_relation(self, source: int, item: Any) -> None:
-        key, subject, target, kind, weight, seen, evidence, handed_in, current = item
+        key, subject, target, kind, lives, current = item
         ends = tuple(self._target if end == source else end for end in (subject, target))
-        twin = row(self._db, sql.TWIN, (ends[0], kind, ends[1], key)) if current else None
+        twin = one(self._db, sql.TWIN, (ends[0], kind, ends[1], key)) if current else None
         if twin is not None:
-            self._join(twin, (key, weight, seen, evidence, handed_in))
-        if twin is not None or (current and ends[0] == ends[1]):  # a fact between two that are one says nothing
+            join(self._db, self._receipt, twin, key, self._rates.edge, self._now)
+            self.joined += 1
+        if twin is not None or (lives and ends[0] == ends[1]):  # a fact between two that are one says nothing
             self._db.execute(sql.TRASH_RELATION, (self._receipt, key))
         for end, before in (("subject", subject), ("object", target)):
             if before == source:
@@ -75,45 +92,65 @@ class Merge:
         self._db.execute(sql.SET_ENDS, (*ends, key))
         self.relations += 1
 
-    def _join(self, twin: Any, other: Any) -> None:
-        """Of two facts that are one now, the stronger counts; who stated the other states it."""
-        key, *before = twin
-        best = before[:2]
-        gone, weight, seen, evidence, handed_in = other
-        if weight is not None and best[0] is not None and self._strength(weight, seen) > self._strength(*best):
-            best = [weight, seen]
-        after = [*best, before[2] + evidence, max(before[3], handed_in)]
-        self._db.execute(sql.SET_STRENGTH, (*after, key))
-        self._note("strength", key, said=[*before, *after])
-        stating: list[Any] = self._db.execute(sql.SOURCES, (gone,)).fetchall()
-        for (memory,) in stating:
-            if one(self._db, sql.ADD_SOURCE, (key, memory)) is not None:
-                self._note("source", key, memory)
-        self.joined += 1
-
-    def _strength(self, weight: float, seen: int) -> float:
-        return faded(weight, self._rates.edge, age_days(from_micros(seen), self._now))
-
     def _take_names(self, source: int, name: str, name_key: str, type_key: str) -> None:
         for alias in self._db.execute(sql.ALIASES_OF, (source,)).fetchall():
             self._note("alias", source, said=list(alias))
             self._db.execute(sql.POINT_ALIAS, (self._target, *alias))
+        if (other := row(self._db, sql.GET_ALIAS, (name_key, type_key))) is not None:
+            self._note("name", other[0], other[1], said=[name_key, type_key, other[2]])
         self._db.execute(sql.ADD_ALIAS, (name_key, type_key, name, self._target, self._receipt))
 
-    def _strengthen_target(self, confidence: float, seen: int, handed_in: int, pinned: int) -> None:
+    def _strengthen_target(self, source: int, given: tuple[Any, ...]) -> None:
         _, _, _, _, _, *before, version, _ = row(self._db, sql.GET_ENTITY, (self._target,))
-        best = [max(pair) for pair in zip(before, (confidence, seen, handed_in, pinned), strict=True)]
-        after = one(self._db, sql.SET_ENTITY, (*best, self._target))
-        self._note("target", self._target, None, after, [*before, version])
+        after = one(self._db, sql.SET_ENTITY, (*highest(tuple(before), given), self._target))
+        self._note("target", self._target, source, after, [*before, version])
 
 
-def take_apart(db: apsw.Connection, receipt: int) -> int:
+def note(
+    db: apsw.Connection,
+    receipt: int,
+    kind: str,
+    a: int,
+    b: int | None = None,
+    c: int | None = None,
+    said: Any = None,
+) -> None:
+    """Write down under a merge what was moved."""
+    db.execute(sql.ADD_MOVE, (receipt, kind, a, b, c, json.dumps(said)))
+
+
+def join(db: apsw.Connection, receipt: int, kept: int, gone: int, edge_rate: float, now: datetime) -> None:
+    """Of two facts that are one now, the stronger counts; who stated the other states it."""
+    before, other = _strength(db, kept), _strength(db, gone)
+    after = joined(before, other, edge_rate, now)
+    db.execute(sql.SET_STRENGTH, (*after, kept))
+    note(db, receipt, "strength", kept, gone, said=[*before, *after])
+    stating: list[Any] = db.execute(sql.SOURCES, (gone,)).fetchall()
+    for (memory,) in stating:
+        if one(db, sql.ADD_SOURCE, (kept, memory)) is not None:
+            note(db, receipt, "source", kept, memory)
+
+
+def _strength(db: apsw.Connection, relation: int) -> Strength:
+    return Strength(*row(db, sql.STRENGTH, (relation,)))
+
+
+def moved_ends(db: apsw.Connection, relations: Sequence[int]) -> dict[int, tuple[MovedEnd, ...]]:
+    """What merges that stand have done to the ends of these relations."""
+    rows: list[Any] = db.execute(sql.MOVED_ENDS, (json.dumps(list(relations)),)).fetchall()
+    moves: dict[int, list[MovedEnd]] = defaultdict(list)
+    for move in rows:
+        moves[move[2]].append(MovedEnd(*move))
+    return {key: tuple(each) for key, each in moves.items()}
+
+
+def take_apart(db: apsw.Connection, receipt: int, edge_rate: float, now: datetime) -> int:
     """Undo the merge of a receipt, if it was one; how many entities stand by themselves again."""
     moves: list[Any] = db.execute(sql.MOVES, (receipt,)).fetchall()
     if not moves:
         return 0
-    if (holder := row(db, sql.HOLDER_OF_TARGET, (receipt,))) is not None:
-        raise Conflict(f"{holder[0]!r:.60} is not there to be taken apart.", hint=f"Undo {holder[1]} first.")
+    target = next(a for kind, a, *_ in moves if kind == "target")
+    _refuse_buried(db, receipt, target)
     sources: list[Any] = db.execute(sql.SOURCES_OF_RECEIPT, (receipt,)).fetchall()
     for _, uid, name, name_key, type_key in sources:
         twin = one(db, sql.LIVE_TWIN, (name_key, type_key))
@@ -122,31 +159,97 @@ def take_apart(db: apsw.Connection, receipt: int) -> int:
                 f"{uid} cannot come back: {name!r:.60} exists again as {twin}.", hint=f"Merge {twin} away first."
             )
         db.execute(sql.DROP_ALIAS, (name_key, type_key))
+    _weaken_target(db, receipt, target)
+    for relation in dict.fromkeys(a for kind, a, *_ in moves if kind == "strength"):
+        _weaken_relation(db, receipt, relation, edge_rate, now)
     db.executemany(sql.TRASH_ENTITY, [(None, key) for key, *_ in sources])
-    for kind, a, b, c, said in moves:
-        _move_back(db, kind, a, b, c, json.loads(said))
+    _mentions_back(db, receipt, target, [MovedMention(a, b, c) for kind, a, b, c, _ in moves if kind == "mention"])
+    _statements_back(db, receipt, [Statement(a, b) for kind, a, b, *_ in moves if kind == "source"])
+    for kind, a, b, _, said in moves:
+        _move_back(db, target, kind, a, b, json.loads(said))
     db.execute(sql.DROP_ALIASES, (receipt,))
     db.execute(sql.DROP_MOVES, (receipt,))
     return len(sources)
 
 
-def _move_back(db: apsw.Connection, kind: str, a: int, b: int | None, c: int | None, said: Any) -> None:
+def _refuse_buried(db: apsw.Connection, receipt: int, target: int) -> None:
+    """What was done on top of a merge is undone first."""
+    if (holder := row(db, sql.HOLDER, (target, receipt))) is not None:
+        raise Conflict(f"{holder[0]!r:.60} is not there to be taken apart.", hint=f"Undo {holder[1]} first.")
+    if (later := one(db, sql.LATER_MERGE, {"receipt": receipt})) is not None:
+        raise Conflict(
+            f"the merge {later} joined facts that this one moved; they cannot be told apart before that is undone.",
+            hint=f"Undo {later} first.",
+        )
+
+
+def _weaken_target(db: apsw.Connection, receipt: int, target: int) -> None:
+    """The entity that was kept is as sure as it would be without this merge."""
+    found = row(db, sql.GET_ENTITY, (target,))
+    if found is None:
+        return
+    steps = []
+    rows: list[Any] = db.execute(sql.TARGET_STEPS, (target,)).fetchall()
+    for place, merge, source, after, said in rows:
+        *before, version = json.loads(said)
+        given: list[Any] = db.execute(sql.SOURCE_STRENGTHS, (source, merge)).fetchall()
+        taken = reduce(highest, given) if given else tuple(before)
+        steps.append(Step(place, merge, tuple(before), (), taken, (version, after)))
+    retraced = without(steps, receipt, found[9], highest)
+    for step in retraced.steps:
+        assert step.versions is not None, "entities are known by their versions"
+        db.execute(sql.SET_MOVE, (json.dumps([*step.before, step.versions[0]]), step.place))
+    if retraced.values is not None:
+        db.execute(sql.PUT_BACK_ENTITY, (*retraced.values, retraced.version, target))
+
+
+def _weaken_relation(db: apsw.Connection, receipt: int, relation: int, edge_rate: float, now: datetime) -> None:
+    """A fact counts as it would without what this merge joined to it, if nothing has strengthened it since."""
+    found = row(db, sql.STRENGTH, (relation,))
+    if found is None:
+        return
+    steps = []
+    rows: list[Any] = db.execute(sql.STRENGTH_STEPS, (relation,)).fetchall()
+    for place, merge, other, said in rows:
+        values = json.loads(said)
+        before, after = tuple(values[:4]), tuple(values[4:])
+        given = None if other is None else row(db, sql.STRENGTH, (other,))
+        steps.append(Step(place, merge, before, after, given or given_by(before, after)))
+    retraced = without(steps, receipt, tuple(found), lambda a, b: joined(Strength(*a), Strength(*b), edge_rate, now))
+    for step in retraced.steps:
+        db.execute(sql.SET_MOVE, (json.dumps([*step.before, *step.after]), step.place))
+    if retraced.values is not None:
+        db.execute(sql.SET_STRENGTH, (*retraced.values, relation))
+
+
+def _mentions_back(db: apsw.Connection, receipt: int, target: int, moved: list[MovedMention]) -> None:
+    shared: list[Any] = db.execute(sql.SHARED_MENTIONS, {"receipt": receipt, "target": target}).fetchall()
+    back = mentions_back(moved, dict(shared))
+    db.executemany(sql.ADD_MENTION_AGAIN, back.added)
+    db.executemany(sql.DROP_MENTION, back.dropped)
+    db.executemany(sql.CLAIM_MENTION, [(target, place) for place in back.claimed])
+
+
+def _statements_back(db: apsw.Connection, receipt: int, added: list[Statement]) -> None:
+    rows: list[Any] = db.execute(sql.JOINED, {"receipt": receipt}).fetchall() if added else []
+    others = [Joined(*item) for item in rows]
+    stated = {Statement(each.other, memory) for each in others for (memory,) in db.execute(sql.SOURCES, (each.other,))}
+    dropped, handed_on = statements_back(added, others, stated)
+    db.executemany(sql.DROP_SOURCE, dropped)
+    for merge, (relation, memory) in handed_on:
+        note(db, merge, "source", relation, memory)
+
+
+def _move_back(db: apsw.Connection, target: int, kind: str, a: int, b: int | None, said: Any) -> None:
     match kind:
-        case "mention":
-            db.execute(sql.ADD_MENTION_AGAIN, (a, b))
-            db.execute(sql.DROP_MENTION, (a, c))
         case "subject":
-            db.execute(sql.SET_SUBJECT, (b, a))
+            db.execute(sql.SET_SUBJECT, (b, a, target))
         case "object":
-            db.execute(sql.SET_OBJECT, (b, a))
-        case "strength":
-            db.execute(sql.PUT_BACK_STRENGTH, (*said, a))
-        case "source":
-            db.execute(sql.DROP_SOURCE, (a, b))
+            db.execute(sql.SET_OBJECT, (b, a, target))
         case "alias":
-            db.execute(sql.POINT_ALIAS, (a, *said))
-        case "target":
-            db.execute(sql.PUT_BACK_ENTITY, (*said, a, c))
+            db.execute(sql.POINT_ALIAS_BACK, (a, *said, target))
+        case "name":
+            db.execute(sql.PUT_BACK_ALIAS, (*said, a, b))
 
 
 def split(

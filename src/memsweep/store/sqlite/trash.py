@@ -7,15 +7,17 @@ that undoing gives back exactly what was there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 import apsw
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.ids import findable
+from memsweep.model.merging import Contender, Held, after_purge, settle
 from memsweep.model.plan import Receipt, Totals, Undone
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
@@ -142,20 +144,20 @@ def _counts(totals: Totals) -> str:
     )
 
 
-def undo(db: apsw.Connection, uid: str, now: datetime) -> Undone:
-    """Everything of a receipt back, but for what has been made again meanwhile.
+def undo(db: apsw.Connection, uid: str, edge_rate: float, now: datetime) -> Undone:
+    """Everything of a receipt back, but for what has been made again meanwhile, and what a merge keeps.
 
     What a memory that comes back mentions or states comes with it, also if a later receipt took that:
     undoing two receipts gives the same in either order, and nothing that lives waits for a purge.
     """
     receipt = _usable_receipt(db, uid)
     db.execute(gc_sql.MAKE_LISTS)
-    apart = merging.take_apart(db, receipt)
+    apart = merging.take_apart(db, receipt, edge_rate, now)
     memories, clashes = _restore_memories(db, receipt)
     chunks = _restore_chunks(db, receipt)
     db.execute(trash_sql.PICK_STATED_RELATIONS, {"receipt": receipt})
     entities, twins = _restore_entities(db, receipt)
-    relations, left = _restore_relations(db, receipt)
+    relations, left = _restore_relations(db, receipt, edge_rate, now)
     back, taken = segments.put_back(db, receipt)
     db.execute(trash_sql.SET_UNDONE, (to_micros(now), receipt))
     return Undone(Totals(memories, chunks, apart + entities, relations, back), (*clashes, *twins, *left, *taken))
@@ -205,20 +207,35 @@ def _restore_entities(db: apsw.Connection, receipt: int) -> tuple[int, list[tupl
     return restored, conflicts
 
 
-def _restore_relations(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
+def _restore_relations(
+    db: apsw.Connection, receipt: int, edge_rate: float, now: datetime
+) -> tuple[int, list[tuple[str, str]]]:
     db.execute(trash_sql.PICK_RELATIONS, {"receipt": receipt})
     db.execute(trash_sql.UNPICK_RELATIONS)
-    conflicts = []
-    clashing: list[Any] = db.execute(trash_sql.CLASHING_RELATIONS, {"receipt": receipt}).fetchall()
-    for key, uid, is_ours in clashing:
-        db.execute(trash_sql.UNPICK_RELATION, (key,))
-        if is_ours:
-            conflicts.append((uid, "the same relation exists again"))
+    contenders = _contenders(db)
+    settled = settle(contenders, receipt)
+    staying = {each.key for each in contenders} - settled.back
+    db.executemany(trash_sql.UNPICK_RELATION, [(key,) for key in staying])
+    db.executemany(trash_sql.PUT_AWAY, [(each.merge, each.relation.key) for each in settled.put_away])
     restored = _changed(db, trash_sql.RESTORE_RELATIONS, ())
+    conflicts = [(each.id, "the same relation exists again") for each in settled.clashing]
+    for each in settled.put_away:
+        if each.kept is not None:
+            merging.join(db, each.merge, each.kept.key, each.relation.key, edge_rate, now)
+        conflicts.append((each.relation.id, each.why(one(db, trash_sql.RECEIPT_ID, (each.merge,)))))
     waiting: list[Any] = db.execute(trash_sql.ENDS_IN_TRASH, (receipt,)).fetchall()
     conflicts += [(uid, f"an end of it is in the trash; undoing {other} brings both back") for uid, other in waiting]
     db.execute(trash_sql.HAND_ON_RELATIONS, {"receipt": receipt})
     return restored, conflicts
+
+
+def _contenders(db: apsw.Connection) -> list[Contender]:
+    rows: list[Any] = db.execute(trash_sql.CONTENDERS).fetchall()
+    moves = merging.moved_ends(db, [key for key, *_ in rows]) if rows else {}
+    return [
+        Contender(key, uid, subject, kind, target, bool(is_valid), held_by, moves.get(key, ()))
+        for key, uid, subject, kind, target, is_valid, held_by in rows
+    ]
 
 
 def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None = None) -> tuple[list[str], Totals]:
@@ -226,7 +243,11 @@ def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None
     receipts: list[Any] = db.execute(trash_sql.OLD_RECEIPTS, {"before": to_micros(before), "only": only}).fetchall()
     freed = dict.fromkeys((*trash_sql.PURGE_COUNTED, "segments"), 0)
     db.executemany(trash_sql.SET_PURGED, [(to_micros(now), receipt) for receipt, *_ in receipts])
+    numbers = {receipt for receipt, *_ in receipts}
     for receipt, _, plan in receipts:
+        for statement in trash_sql.HAND_ON:
+            db.execute(statement, {"receipt": receipt})
+        _keep_put_away(db, receipt, numbers)
         for statement in trash_sql.PURGE_STEPS:
             db.execute(statement, {"receipt": receipt})
         for name, step in trash_sql.PURGE_COUNTED.items():
@@ -243,3 +264,17 @@ def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None
         generation = one(db, sql.GET_META, ("vector_generation",)) or 0
         db.execute(sql.SET_META, ("vector_generation", generation + 1))
     return [uid for _, uid, _ in receipts], Totals(**freed)
+
+
+def _keep_put_away(db: apsw.Connection, receipt: int, receipts: Collection[int]) -> None:
+    """What a merge put away goes with the merge, not with what else is freed."""
+    rows: list[Any] = db.execute(trash_sql.PUT_AWAY_RELATIONS, {"receipt": receipt}).fetchall()
+    if not rows:
+        return
+    held = [Held(*item) for item in rows]
+    moves = chain.from_iterable(merging.moved_ends(db, [each.key for each in held]).values())
+    dying = {key for (key,) in db.execute(trash_sql.DYING_ENTITIES, (receipt,))}
+    after = after_purge(held, moves, receipts, dying)
+    kept = [(each.subject, each.object, each.trash, each.key) for each in after.kept]
+    db.executemany(trash_sql.KEEP_PUT_AWAY, kept)
+    db.executemany(trash_sql.DROP_SOURCES, [(key,) for key in after.freed])

@@ -28,8 +28,9 @@ REINDEX_CHUNKS = """
     join chunk on chunk.id = temp.picked_chunk.key order by chunk.id"""
 RESTORE_CHUNKS = "update chunk set trash = null where id in (select key from temp.picked_chunk)"
 # What a memory that comes back mentions or states has a root again, whichever receipt took it. Only a relation
-# that was itself the garbage of another plan stays there.
-_NOT_PLANNED_ELSEWHERE = """
+# that was itself the garbage of another plan stays there, and what a merge that stands put away is that merge's.
+_FREE_TO_RETURN = """
+    not exists (select 1 from merge_move where merge_move.receipt = relation.trash) and
     relation.id not in (select item.key from receipt join plan on plan.uid = receipt.plan
                         join plan_item as item on item.plan = plan.id and item.kind = 'relation'
                         where receipt.id <> :receipt
@@ -39,7 +40,7 @@ PICK_STATED_RELATIONS = f"""
     select relation.id from temp.picked_memory
     join relation_source on relation_source.memory = temp.picked_memory.key
     join relation on relation.id = relation_source.relation and relation.trash is not null
-    where {_NOT_PLANNED_ELSEWHERE}"""
+    where {_FREE_TO_RETURN}"""
 PICK_ENTITIES = """
     insert or ignore into temp.picked_entity
     select id from entity where trash = :receipt
@@ -70,6 +71,11 @@ TAKE_OVER = (
     "update relation set object = :twin where object = :entity and trash is not null",
     "update entity set handed_in = 1, version = version + 1 where id = :twin and handed_in = 0"
     " and (select handed_in from entity where id = :entity)",
+    "update alias set entity = :twin where entity = :entity",
+    # Entities are known by their versions, and this is another one: a merge cannot make it as it was.
+    "update merge_move set a = :twin, c = null where a = :entity and kind = 'target'",
+    "update merge_move set a = :twin where a = :entity and kind = 'name'",
+    "update merge_move set c = :twin where c = :entity and kind = 'mention'",
     "delete from temp.picked_entity where key = :entity",
 )
 RESTORE_ENTITIES = "update entity set trash = null where id in (select key from temp.picked_entity)"
@@ -95,11 +101,11 @@ PICK_RELATIONS = f"""
     union all
     select relation.id from temp.picked_entity
     join relation on relation.subject = temp.picked_entity.key and relation.trash is not null
-    where {_NOT_PLANNED_ELSEWHERE}
+    where {_FREE_TO_RETURN}
     union all
     select relation.id from temp.picked_entity
     join relation on relation.object = temp.picked_entity.key and relation.trash is not null
-    where {_NOT_PLANNED_ELSEWHERE}"""
+    where {_FREE_TO_RETURN}"""
 # A relation comes back between live ends, if it was handed in or something live states it.
 UNPICK_RELATIONS = """
     delete from temp.picked_relation where key not in (
@@ -110,15 +116,25 @@ UNPICK_RELATIONS = """
            or not exists (select 1 from relation_source where relation_source.relation = relation.id)
            or exists (select 1 from relation_source join memory on memory.id = relation_source.memory
                       where relation_source.relation = relation.id and memory.trash is null))"""
-CLASHING_RELATIONS = """
+# Relations that would say the same as another that comes back or lives, with those, and what leads to where it began.
+CONTENDERS = """
     with picked as materialized (
-        select relation.* from temp.picked_relation join relation on relation.id = temp.picked_relation.key
-        where invalid_at is null)
-    select mine.id, mine.uid, mine.trash = :receipt from picked as mine
-    where exists (select 1 from relation as theirs where theirs.subject = mine.subject
-                  and theirs.relation_key = mine.relation_key and theirs.object = mine.object
-                  and theirs.trash is null and theirs.invalid_at is null)
-       or mine.id not in (select max(id) from picked group by subject, relation_key, object)"""
+        select relation.* from temp.picked_relation join relation on relation.id = temp.picked_relation.key),
+    valid as materialized (select * from picked where invalid_at is null),
+    contested as materialized (
+        select subject, relation_key, object from valid group by subject, relation_key, object having count(*) > 1
+        union
+        select mine.subject, mine.relation_key, mine.object from valid as mine
+        join relation as theirs on theirs.subject = mine.subject and theirs.relation_key = mine.relation_key
+          and theirs.object = mine.object and theirs.trash is null and theirs.invalid_at is null)
+    select id, uid, subject, relation_key, object, invalid_at is null, trash from picked
+    where subject = object or (invalid_at is null and (subject, relation_key, object) in contested)
+    union
+    select relation.id, uid, relation.subject, relation.relation_key, relation.object, true, null from contested
+    join relation on relation.subject = contested.subject and relation.relation_key = contested.relation_key
+      and relation.object = contested.object and relation.trash is null and relation.invalid_at is null"""
+RECEIPT_ID = "select uid from receipt where id = ?"
+PUT_AWAY = "update relation set trash = ? where id = ?"
 UNPICK_RELATION = "delete from temp.picked_relation where key = ?"
 RESTORE_RELATIONS = "update relation set trash = null where id in (select key from temp.picked_relation)"
 # An end that another receipt holds takes the relation along: undoing that one brings both back.
@@ -184,31 +200,58 @@ SPLIT_OFF = (
 OLD_RECEIPTS = """
     select id, uid, plan from receipt
     where purged_at is null and created_at <= :before and (:only is null or uid = :only)"""
-# What a memory in another receipt's trash states or mentions is that receipt's now, or its undo would miss it.
-PURGE_STEPS = (
-    """
+# What a memory in another receipt's trash states or mentions is that receipt's now, or its undo would miss it. What a
+# merge put away holds no entity, and nobody gets it: it comes back with the merge, or goes with it.
+_PUT_AWAY = "exists (select 1 from merge_move where merge_move.receipt = relation.trash)"
+HAND_ON = (
+    f"""
     update relation set trash = needed.trash from
         (select relation.id, max(memory.trash) as trash from relation
          join relation_source on relation_source.relation = relation.id
          join memory on memory.id = relation_source.memory
          join receipt on receipt.id = memory.trash and receipt.purged_at is null
-         where relation.trash = :receipt group by relation.id) as needed
+         where relation.trash = :receipt and not {_PUT_AWAY} group by relation.id) as needed
     where relation.id = needed.id""",
-    """
+    f"""
     update entity set trash = needed.trash from
         (select id, max(trash) as trash from
              (select entity.id, chunk.trash from entity join mention on mention.entity = entity.id
               join chunk on chunk.id = mention.chunk where entity.trash = :receipt
               union all
               select entity.id, relation.trash from entity join relation on relation.subject = entity.id
-              where entity.trash = :receipt
+              where entity.trash = :receipt and not {_PUT_AWAY}
               union all
               select entity.id, relation.trash from entity join relation on relation.object = entity.id
-              where entity.trash = :receipt) as holder
+              where entity.trash = :receipt and not {_PUT_AWAY}) as holder
          where exists (select 1 from receipt where receipt.id = holder.trash and receipt.purged_at is null)
          group by id) as needed
     where entity.id = needed.id""",
     _HAND_ON_MENTIONS,
+)
+DYING_ENTITIES = "select id from entity where trash = ?"
+PUT_AWAY_RELATIONS = f"""
+    select id, subject, object, trash from relation where trash = :receipt and {_PUT_AWAY}
+    union
+    select relation.id, subject, object, relation.trash from entity
+    join relation on entity.id in (relation.subject, relation.object) and {_PUT_AWAY} where entity.trash = :receipt"""
+KEEP_PUT_AWAY = "update relation set subject = ?, object = ?, trash = ? where id = ?"
+DROP_SOURCES = "delete from relation_source where relation = ?"
+_TARGET = "(select a from merge_move where receipt = :receipt and kind = 'target' limit 1)"
+_MERGED = "(select id from entity where trash = :receipt)"
+# A merge that is purged is final: what was merged into what is gone has been merged into what was kept. The other
+# names of an entity that goes are again those of what a merge that stands took them from.
+PURGE_STEPS = (
+    f"update merge_move set a = {_TARGET}, c = null where kind = 'target' and receipt <> :receipt and a in {_MERGED}"
+    f" and {_TARGET} is not null",
+    f"update merge_move set a = {_TARGET} where kind = 'name' and a in {_MERGED} and {_TARGET} is not null",
+    f"update merge_move set c = {_TARGET} where kind = 'mention' and receipt <> :receipt and c in {_MERGED}"
+    f" and {_TARGET} is not null",
+    f"""
+    update alias set entity = was.entity from
+        (select a as entity, said ->> 0 as name_key, said ->> 1 as type_key, max(merge_move.receipt) from merge_move
+         join receipt on receipt.id = merge_move.receipt and receipt.purged_at is null
+         where kind = 'alias' group by said) as was
+    where alias.entity in {_MERGED} and was.name_key = alias.name_key and was.type_key = alias.type_key""",
     "delete from merge_move where receipt = :receipt",
     "delete from vector where chunk in (select id from chunk where trash = :receipt)",
     "delete from mention where chunk in (select id from chunk where trash = :receipt)",

@@ -1,0 +1,365 @@
+"""What a merge put away, and who may bring it back. Pure; both engines ask here.
+
+A merge writes down every single thing it moves, under its receipt. It *stands* until that receipt is undone or
+purged. What it put away (facts that are there twice now, facts between two that are one now) belongs to it: no
+other undo brings that back. A relation that comes back to where a standing merge moved it meets the same fate as
+if it had been there when the merge was made: it says what another says, or nothing at all, so the merge keeps it,
+and taking that merge apart gives it back.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memsweep.model.decay import age_days, faded
+from memsweep.model.times import from_micros
+
+Place = tuple[int, str, int]
+Values = tuple[Any, ...]
+
+
+class Strength(NamedTuple):
+    """How much a relation counts, and why; times as they are stored."""
+
+    weight: float | None
+    last_seen: int
+    evidence: int
+    handed_in: int
+
+
+def joined(kept: Strength, other: Strength, edge_rate: float, now: datetime) -> Strength:
+    """Of two facts that are one now the stronger counts; whoever stated either has stated it."""
+    weight, seen = kept.weight, kept.last_seen
+    if other.weight is not None and weight is not None and _now(other, edge_rate, now) > _now(kept, edge_rate, now):
+        weight, seen = other.weight, other.last_seen
+    return Strength(weight, seen, kept.evidence + other.evidence, max(int(kept.handed_in), int(other.handed_in)))
+
+
+def _now(strength: Strength, edge_rate: float, now: datetime) -> float:
+    assert strength.weight is not None
+    return faded(strength.weight, edge_rate, age_days(from_micros(strength.last_seen), now))
+
+
+# what an undo brings back
+
+
+class MovedEnd(NamedTuple):
+    """A standing merge gave a relation another end; `was` is the entity that it began or ended at."""
+
+    receipt: int
+    end: str
+    relation: int
+    was: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A relation that comes back, or one that lives where another comes back to.
+
+    `trash` is the receipt that holds it, or nothing; `moves` are those of merges that stand.
+    """
+
+    key: int
+    id: str
+    subject: int
+    kind: str
+    object: int
+    is_valid: bool
+    trash: int | None
+    moves: tuple[MovedEnd, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        return self.subject, self.kind, self.object
+
+    def before(self, merge: int) -> Place:
+        """Where it was before a merge."""
+        ends = {"subject": self.subject, "object": self.object}
+        for move in sorted(self.moves, reverse=True):
+            if move.receipt >= merge:
+                ends[move.end] = move.was
+        return ends["subject"], self.kind, ends["object"]
+
+    def is_moved_by(self, merge: int) -> bool:
+        return any(move.receipt == merge for move in self.moves)
+
+
+@dataclass(frozen=True, slots=True)
+class PutAway:
+    """A relation that a standing merge keeps; `kept` says the same, if anything does."""
+
+    relation: Contender
+    merge: int
+    kept: Contender | None
+
+    def why(self, receipt_id: str) -> str:
+        """What is said of it, given the id of the merge's receipt."""
+        says = "its ends are one entity" if self.kept is None else f"it says the same as {self.kept.id}"
+        return f"{says} while the merge {receipt_id} stands; undoing that brings it back"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What becomes of contenders: those neither back nor put away stay in the trash."""
+
+    back: frozenset[int]
+    put_away: tuple[PutAway, ...]
+    clashing: tuple[Contender, ...]
+    """Of this receipt, and made again meanwhile."""
+
+
+def settle(contenders: Iterable[Contender], receipt: int) -> Settled:
+    """Of relations that would say the same, one lives: which, and where the others go."""
+    back: set[int] = set()
+    away: list[PutAway] = []
+    clashing: list[Contender] = []
+    places: dict[Place, list[Contender]] = defaultdict(list)
+    for each in sorted(contenders, key=lambda contender: contender.key):
+        if each.subject == each.object and (merge := _made_one(each)):
+            away.append(PutAway(each, merge, None))
+        elif each.is_valid:
+            places[each.place].append(each)
+        elif each.trash is not None:
+            back.add(each.key)
+    for rivals in places.values():
+        kept = _kept(rivals)
+        back |= {kept.key} if kept.trash is not None else set()
+        for each in rivals:
+            if each is not kept and (merge := _brought_together(each, kept)):
+                away.append(PutAway(each, merge, kept))
+            elif each is not kept and each.trash == receipt:
+                clashing.append(each)
+    # What another receipt holds stays there; undoing that one looks at it again.
+    mine = tuple(each for each in away if each.relation.trash in (receipt, None))
+    return Settled(frozenset(back), mine, tuple(clashing))
+
+
+def _kept(rivals: Sequence[Contender]) -> Contender:
+    """The one that was there first: merges are looked at from the last one backwards, and who one moved gives way.
+
+    Of equals the one that lives stays, and then the newest.
+    """
+    left = list(rivals)
+    for merge in _merges_of(rivals):
+        if len({each.before(merge) for each in left}) > 1:
+            unmoved = [each for each in left if not each.is_moved_by(merge)]
+            first = min(left, key=_precedence).before(merge)
+            left = unmoved or [each for each in left if each.before(merge) == first]
+    return min(left, key=_precedence)
+
+
+def _precedence(contender: Contender) -> tuple[bool, int]:
+    return contender.trash is not None, -contender.key
+
+
+def _brought_together(one: Contender, other: Contender) -> int:
+    """The merge since which two relations are in one place; 0 if none brought them there."""
+    return next((merge for merge in _merges_of((one, other)) if one.before(merge) != other.before(merge)), 0)
+
+
+def _made_one(contender: Contender) -> int:
+    """The merge since which a relation leads to where it begins; 0 if it always did."""
+    for merge in _merges_of((contender,)):
+        subject, _, target = contender.before(merge)
+        if subject != target:
+            return merge
+    return 0
+
+
+def _merges_of(contenders: Iterable[Contender]) -> list[int]:
+    return sorted({move.receipt for each in contenders for move in each.moves}, reverse=True)
+
+
+# taking a merge apart
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a row by a merge: `before` and `after` are its values, `given` those that it took in.
+
+    `versions` are the row's before and after, where it is known by them; else its values tell whether it has
+    changed since. `place` is for the caller.
+    """
+
+    place: int
+    receipt: int
+    before: Values
+    after: Values
+    given: Values
+    versions: tuple[int, int | None] | None = None
+
+    @property
+    def marks(self) -> tuple[Any, Any]:
+        return (self.before, self.after) if self.versions is None else self.versions
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """Versions only grow, and so does the evidence of a relation."""
+        return (self.before[2] if self.versions is None else self.versions[0]), self.receipt, self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Retraced:
+    """Steps that are others now, and what the row is without those that were taken out, if nothing else changed it."""
+
+    steps: tuple[Step, ...] = ()
+    values: Values | None = None
+    version: int | None = None
+
+
+def without(steps: Sequence[Step], receipt: int, mark: Any, combine: Callable[[Values, Values], Values]) -> Retraced:
+    """Take the steps of one merge out of those of all merges on one row.
+
+    Later merges did theirs on top: they are counted again without it. Where something else has changed the row
+    in between, it stays as it is from there on.
+    """
+    changed: list[Step] = []
+    running: Values | None = None
+    last: Any = None
+    was: Any = None
+    for step in sorted(steps, key=lambda each: each.order):
+        if running is not None and step.marks[0] != last:
+            return Retraced(tuple(changed))
+        if step.receipt == receipt:
+            running, was = (step.before, step.marks[0]) if running is None else (running, was)
+        elif running is not None:
+            after = combine(running, step.given)
+            versions = None if step.versions is None else (was, step.versions[1])
+            changed.append(Step(step.place, step.receipt, running, after, step.given, versions))
+            running, was = after, changed[-1].marks[1]
+        last = step.marks[1]
+    if running is None or last != mark:
+        return Retraced(tuple(changed))
+    return Retraced(tuple(changed), running, was if isinstance(was, int) else None)
+
+
+def highest(before: Values, given: Values) -> Values:
+    return tuple(max(pair) for pair in zip(before, given, strict=True))
+
+
+def given_by(before: Values, after: Values) -> Strength:
+    """What a relation must have taken in, as far as its own values tell."""
+    old, new = Strength(*before), Strength(*after)
+    grew = (new.weight, new.last_seen) != (old.weight, old.last_seen)
+    return Strength(new.weight if grew else None, new.last_seen, new.evidence - old.evidence, new.handed_in)
+
+
+class MovedMention(NamedTuple):
+    """A chunk spoke of `source`, and speaks of `target` now; without one it spoke of that before."""
+
+    chunk: int
+    source: int
+    target: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MentionsBack:
+    added: tuple[tuple[int, int], ...]
+    dropped: tuple[tuple[int, int], ...]
+    claimed: tuple[int, ...]
+    """Moves of other merges for whose sake a mention stays."""
+
+
+def mentions_back(moved: Iterable[MovedMention], shared: Mapping[int, int]) -> MentionsBack:
+    """Undo moved mentions; `shared` are chunks another merge into the same entity took one of, too, with its move."""
+    listed = list(moved)
+    claimed = {each.chunk for each in listed if each.target is not None and each.chunk in shared}
+    return MentionsBack(
+        tuple((each.chunk, each.source) for each in listed),
+        tuple((each.chunk, each.target) for each in listed if each.target is not None and each.chunk not in claimed),
+        tuple(shared[chunk] for chunk in sorted(claimed)),
+    )
+
+
+class Statement(NamedTuple):
+    relation: int
+    memory: int
+
+
+class Joined(NamedTuple):
+    """A standing merge joined `other` to `relation`."""
+
+    receipt: int
+    relation: int
+    other: int
+
+
+def statements_back(
+    added: Iterable[Statement], others: Iterable[Joined], stated: Collection[Statement]
+) -> tuple[list[Statement], list[tuple[int, Statement]]]:
+    """Which statements that a merge added go, and which stay for the sake of another merge, which has added them now.
+
+    `others` are what other merges joined to the same relations, `stated` who states what those were.
+    """
+    listed = list(others)
+    dropped: list[Statement] = []
+    handed_on: list[tuple[int, Statement]] = []
+    for each in added:
+        for other in listed:
+            if other.relation == each.relation and Statement(other.other, each.memory) in stated:
+                handed_on.append((other.receipt, each))
+                break
+        else:
+            dropped.append(each)
+    return dropped, handed_on
+
+
+# purging
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A relation that a merge put away."""
+
+    key: int
+    subject: int
+    object: int
+    trash: int
+
+
+@dataclass(frozen=True, slots=True)
+class AfterPurge:
+    kept: tuple[Held, ...] = ()
+    """With the receipt and the ends that they have now."""
+    freed: frozenset[int] = field(default_factory=frozenset)
+
+
+def after_purge(
+    held: Iterable[Held], moves: Iterable[MovedEnd], receipts: Collection[int], entities: Collection[int]
+) -> AfterPurge:
+    """What becomes of what merges put away when receipts, and entities with them, are freed.
+
+    A merge that is freed is final: what it put away goes with it, unless an earlier one that stands moved that,
+    too. Of one that stands nothing goes with the entity that it was merged into: it has its own end back.
+    """
+    by_relation: dict[int, list[MovedEnd]] = defaultdict(list)
+    for move in moves:
+        if move.receipt not in receipts:
+            by_relation[move.relation].append(move)
+    kept: list[Held] = []
+    freed: set[int] = set()
+    for each in held:
+        standing = by_relation.get(each.key, [])
+        earlier = [move.receipt for move in standing if move.receipt < each.trash]
+        trash = each.trash if each.trash not in receipts else max(earlier, default=None)
+        subject, target = (_end_left(each, end, standing, entities) for end in ("subject", "object"))
+        if trash is None or subject is None or target is None:
+            freed.add(each.key)
+        else:
+            kept.append(Held(each.key, subject, target, trash))
+    return AfterPurge(tuple(kept), frozenset(freed))
+
+
+def _end_left(held: Held, end: str, moves: Iterable[MovedEnd], entities: Collection[int]) -> int | None:
+    """The end that a relation has when these entities are gone; nothing if it cannot be."""
+    now: int | None = getattr(held, end)
+    mine = sorted((move for move in moves if move.end == end), reverse=True)
+    for move in mine:
+        if now not in entities:
+            break
+        now = move.was
+    return None if now in entities else now

@@ -1,0 +1,385 @@
+"""What a merge put away comes back with the merge, and with nothing else: merges between clears, prunes and purges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memsweep.errors import Conflict
+from memsweep.gc import collect
+from memsweep.gc.strategies.rule import Fading
+from memsweep.graph import facts as graph
+from memsweep.graph.facts import Graphing
+from memsweep.memory import Memory
+from memsweep.model.graph import GraphBatch, RelationDraft
+from memsweep.model.memory import NamedThing
+from memsweep.store.sqlite import portable
+from tests.falkor.twins import Side
+from tests.faults.merge_histories import Seen, open_store, run, seen, state
+from tests.gc.stores import NOW, Link, Note, Plot, Thing
+from tests.support import looking
+from tests.support.engines import ENGINES, on_every_engine
+
+
+def rows(memory: Memory) -> dict[str, Any]:
+    with looking.into(memory) as db:
+        return state(seen(portable.rows_of(db)))
+
+
+def facts(memory: Memory) -> dict[tuple[str, str, str], float]:
+    with looking.into(memory) as db:
+        found = db.execute(
+            "select s.name, r.relation, o.name, r.weight from live_relation r join live_entity s on s.id = r.subject"
+            " join live_entity o on o.id = r.object"
+        )
+        return {(subject, relation, target): weight for subject, relation, target, weight in found}
+
+
+@pytest.fixture
+def three(memory: Memory) -> Memory:
+    memory.add("A, B and C met.", entities=["A", "B", "C"])
+    memory.relate("A", "KNOWS", "C", weight=1.0)
+    memory.relate("B", "KNOWS", "C", weight=0.06)
+    memory.relate("A", "OWNS", "B", weight=0.5)
+    return memory
+
+
+# a clear after a merge
+
+
+@on_every_engine
+def test_a_clear_that_is_undone_gives_back_what_the_merge_had_left(three: Memory) -> None:
+    before = rows(three)
+    merged = three.merge_entities(["B"], "A").receipt_id
+    between = rows(three)
+    cleared = three.clear(collect.CLEAR_PHRASE).id
+    assert three.undo(cleared).conflicts == ()
+    assert rows(three) == between
+    assert facts(three) == {("A", "KNOWS", "C"): 1.0}
+    three.undo(merged)
+    assert rows(three) == before
+    assert three.doctor().findings == ()
+
+
+@on_every_engine
+def test_a_purge_after_that_keeps_the_right_fact(three: Memory) -> None:
+    three.merge_entities(["B"], "A")
+    three.undo(three.clear(collect.CLEAR_PHRASE).id)
+    three.purge(0, confirm=True)
+    assert facts(three) == {("A", "KNOWS", "C"): 1.0}
+    assert three.related("B").start.name == "A"
+    assert three.doctor().findings == ()
+
+
+@on_every_engine
+def test_what_was_put_away_as_stated_by_a_memory_stays_there_when_that_memory_comes_back(memory: Memory) -> None:
+    for name, weight in (("A", 1.0), ("B", 0.06)):
+        said = {"from": name, "relation": "KNOWS", "to": "C", "weight": weight}
+        memory.add(f"{name} knows C.", entities=["A", "B", "C"], relations=[said])
+    merged = memory.merge_entities(["B"], "A").receipt_id
+    between = rows(memory)
+    told = [key for key, row in between["memory"].items() if row["text"] == "B knows C."]
+    deleted = memory.delete(told[0], confirm=True).id
+    memory.undo(deleted)
+    assert rows(memory) == between
+    memory.delete(told[0], confirm=True)
+    memory.recover(told[0])
+    assert rows(memory) == between
+    memory.undo(merged)
+    assert facts(memory) == {("A", "KNOWS", "C"): 1.0, ("B", "KNOWS", "C"): 0.06}
+
+
+# a merge after a prune
+
+
+@on_every_engine
+def test_what_returns_to_where_a_merge_moved_it_is_the_merges_until_that_is_undone(three: Memory) -> None:
+    before = rows(three)
+    pruned = _prune_graph(three, 0.2)
+    merged = three.merge_entities(["B"], "A").receipt_id
+    undone = three.undo(pruned)
+    (conflict,) = undone.conflicts
+    assert f"while the merge {merged} stands; undoing that brings it back" in conflict[1]
+    assert facts(three) == {("A", "KNOWS", "C"): 1.0}
+    three.undo(merged)
+    assert rows(three) == before
+
+
+@on_every_engine
+def test_the_stronger_fact_counts_though_it_returns_only_after_the_merge(memory: Memory) -> None:
+    memory.add("A, B and C met.", entities=["A", "B", "C"])
+    memory.relate("B", "KNOWS", "C", weight=0.9)
+    pruned = _prune_graph(memory, 0.95)
+    memory.relate("A", "KNOWS", "C", weight=0.1)
+    before = facts(memory)
+    merged = memory.merge_entities(["B"], "A").receipt_id
+    memory.undo(pruned)
+    assert facts(memory) == {("A", "KNOWS", "C"): pytest.approx(0.9)}
+    memory.undo(merged)
+    assert facts(memory) == before | {("B", "KNOWS", "C"): 0.9}
+
+
+@on_every_engine
+def test_a_fact_between_the_two_does_not_return_as_one_of_an_entity_with_itself(three: Memory) -> None:
+    before = rows(three)
+    pruned = _prune_graph(three, 0.7)
+    merged = three.merge_entities(["B"], "A").receipt_id
+    three.undo(pruned)
+    assert facts(three) == {("A", "KNOWS", "C"): 1.0}
+    three.undo(merged)
+    assert rows(three) == before
+
+
+@on_every_engine
+def test_a_fact_of_the_past_between_the_two_is_put_away_with_those_that_hold(three: Memory) -> None:
+    three.relate("A", "OWNS", "C", replaces=True)
+    before = rows(three)
+    merged = three.merge_entities(["B"], "A").receipt_id
+    assert set(facts(three)) == {("A", "KNOWS", "C"), ("A", "OWNS", "C")}
+    three.undo(merged)
+    assert rows(three) == before
+
+
+def _prune_graph(memory: Memory, edge_threshold: float) -> str:
+    """Relations below a weight to the trash."""
+    receipt = memory.prune_graph(edge_threshold=edge_threshold, max_age_days=0, confirm=True, allow_large=True)
+    assert receipt.totals.relations
+    return receipt.id
+
+
+# several merges
+
+
+@on_every_engine
+@pytest.mark.parametrize("backwards", [False, True])
+def test_two_merges_into_one_entity_are_undone_in_either_order(memory: Memory, backwards: bool) -> None:
+    memory.add("A, B and C met.", entities=["A", "B", "C"])
+    memory.relate("A", "KNOWS", "D", weight=0.1)
+    memory.relate("B", "KNOWS", "D", weight=0.5)
+    memory.relate("C", "KNOWS", "D", weight=0.9)
+    ids = {entity.name: entity.id for entity in memory.entities()[0]}
+    memory.pin(ids["B"])
+    before = rows(memory)
+    receipts = [memory.merge_entities([name], "A").receipt_id for name in ("B", "C")]
+    for receipt in reversed(receipts) if backwards else receipts:
+        memory.undo(receipt)
+        assert memory.doctor().findings == ()
+    assert rows(memory) == before
+
+
+@on_every_engine
+def test_a_merge_undone_leaves_what_another_one_into_the_same_entity_brought(memory: Memory) -> None:
+    memory.add("B and C met.", entities=["B", "C"])
+    memory.relate("A", "KNOWS", "D", weight=0.1)
+    memory.relate("B", "KNOWS", "D", weight=0.9)
+    memory.relate("C", "KNOWS", "D", weight=0.5)
+    memory.pin(memory.related("B").start.id)
+    first = memory.merge_entities(["B"], "A").receipt_id
+    memory.merge_entities(["C"], "A")
+    memory.undo(first)
+    assert facts(memory) == {("A", "KNOWS", "D"): 0.5, ("B", "KNOWS", "D"): 0.9}
+    start = memory.related("A").start
+    assert (start.pinned, start.name) == (False, "A")
+    spoken = {entity.name: entity.mentions for entity in memory.entities()[0]}
+    assert spoken == {"A": 1, "B": 1, "D": 0}
+
+
+@on_every_engine
+def test_facts_that_a_later_merge_joined_are_told_apart_by_undoing_that_one_first(memory: Memory) -> None:
+    memory.relate("B", "KNOWS", "D", weight=0.5)
+    memory.relate("C", "KNOWS", "D", weight=0.9)
+    memory.relate("A", "LIKES", "D")
+    before = rows(memory)
+    first = memory.merge_entities(["B"], "A").receipt_id
+    second = memory.merge_entities(["C"], "A").receipt_id
+    between = rows(memory)
+    with pytest.raises(Conflict, match=f"the merge {second} joined facts that this one moved") as refused:
+        memory.undo(first)
+    assert refused.value.hint == f"Undo {second} first."
+    assert rows(memory) == between
+    memory.undo(second)
+    memory.undo(first)
+    assert rows(memory) == before
+
+
+# names
+
+
+@on_every_engine
+def test_a_name_that_stood_for_another_stands_for_it_again(three: Memory) -> None:
+    three.merge_entities(["B"], "A")
+    cleared = three.clear(collect.CLEAR_PHRASE).id
+    three.relate("B", "LIKES", "Tea")
+    three.relate("E", "LIKES", "Rum")
+    second = three.merge_entities(["B"], "E").receipt_id
+    three.undo(cleared)
+    assert three.related("B").start.name == "E"
+    three.undo(second)
+    three.merge_entities(["B"], "Tea")
+    assert three.related("B").start.name == "Tea"
+    assert three.doctor().findings == ()
+
+
+@on_every_engine
+def test_an_entity_that_exists_again_stands_for_the_old_one_in_its_merges(three: Memory) -> None:
+    merged = three.merge_entities(["B"], "A").receipt_id
+    cleared = three.clear(collect.CLEAR_PHRASE).id
+    three.relate("A", "LIKES", "Tea")
+    three.undo(cleared)
+    assert three.related("B").start.name == "A"
+    three.undo(merged)
+    assert set(facts(three)) == {("A", "LIKES", "Tea"), ("A", "KNOWS", "C"), ("B", "KNOWS", "C"), ("A", "OWNS", "B")}
+    assert three.doctor().findings == ()
+
+
+@on_every_engine
+def test_what_was_split_off_stays_where_it_is(three: Memory) -> None:
+    three.relate("B", "LIKES", "Tea")
+    merged = three.merge_entities(["B"], "A").receipt_id
+    (tea,) = [key for key, row in rows(three)["relation"].items() if row["relation"] == "LIKES"]
+    three.unmerge_entity("A", "Bee", relations=[tea])
+    three.undo(merged)
+    assert set(facts(three)) == {("A", "KNOWS", "C"), ("B", "KNOWS", "C"), ("A", "OWNS", "B"), ("Bee", "LIKES", "Tea")}
+    assert three.doctor().findings == ()
+
+
+# with a clock of its own, below the doors
+
+
+class World:
+    """A planted store with the acts of a history, an hour apart."""
+
+    def __init__(self, side: Side, look: Any) -> None:
+        self.side, self._look, self.hours = side, look, 0
+
+    @property
+    def tools(self) -> collect.Collecting:
+        self.hours += 1
+        return self.side.tools(NOW + timedelta(hours=self.hours), fading=Fading(edge_threshold=0.1, max_age_days=0.0))
+
+    @property
+    def graphing(self) -> Graphing:
+        self.hours += 1
+        return Graphing(self.side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.side.new_id)
+
+    def merge(self, *names: str) -> str:
+        return graph.merge(self.graphing, list(names[:-1]), names[-1], None).receipt_id
+
+    def prune(self, strategy: str) -> str:
+        return collect.plan_and_apply(self.tools, strategy, confirm=True, allow_large=True).id
+
+    def purge_up_to(self, hours: int) -> tuple[str, ...]:
+        tools = self.tools
+        before = NOW + timedelta(hours=hours)
+        return tools.store.purge(before, actor="tester", now=tools.clock()).receipts
+
+    def seen(self) -> Seen:
+        return seen(self._look())
+
+    def facts(self) -> set[tuple[str, str, str]]:
+        tables = self.seen().tables
+        name = {key: row["name"] for key, row in tables["entity"].items()}
+        found = (row for row in tables["relation"].values() if row["trash"] is None)
+        return {(name[row["subject"]], row["relation"], name[row["object"]]) for row in found}
+
+
+LINKS = (Link(0, 2, weight=1.0), Link(1, 2, weight=0.06), Link(0, 1, "owns", weight=0.06))
+THINGS = (Thing("A", age_days=900), Thing("B", age_days=900), Thing("C", age_days=900))
+
+
+@pytest.fixture(params=ENGINES)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def world(kind: str) -> Iterator[World]:
+    notes = (Note("A and C", stale=True, path="a.py"), Note("B", stale=True, path="b.py"))
+    with open_store(kind, Plot(notes, THINGS, LINKS, ((0, 0, 0), (0, 0, 2), (1, 0, 1)))) as (side, look):
+        yield World(side, look)
+
+
+@pytest.fixture
+def garbage(kind: str, strategy: str) -> Iterator[World]:
+    """Nothing holds the three; or, for orphans, nothing but each other holds the two that become one."""
+    links = LINKS[2:] if strategy == "orphaned_entities" else LINKS
+    with open_store(kind, Plot((Note("nothing of it"),), THINGS, links)) as (side, look):
+        yield World(side, look)
+
+
+@pytest.mark.parametrize("strategy", ["unreachable_entities", "orphaned_entities", "decayed", "all"])
+def test_an_ordinary_prune_of_what_was_merged_is_undone_whole(garbage: World, strategy: str) -> None:
+    before = state(garbage.seen())
+    merged = garbage.merge("B", "A")
+    between = state(garbage.seen())
+    pruned = garbage.prune(strategy)
+    assert state(garbage.seen()) != between
+    assert collect.undo(garbage.tools, pruned).conflicts == ()
+    assert state(garbage.seen()) == between
+    collect.undo(garbage.tools, merged)
+    assert state(garbage.seen()) == before
+
+
+def test_a_merge_that_was_purged_is_final_for_what_a_clear_still_holds(world: World) -> None:
+    merged = world.merge("B", "A")
+    at = world.hours
+    cleared = collect.clear(world.tools, collect.CLEAR_PHRASE).id
+    assert world.purge_up_to(at) == (merged,)
+    assert collect.undo(world.tools, cleared).conflicts == ()
+    assert world.facts() == {("A", "knows", "C")}
+    assert world.side.store.keeper.examine() == []
+
+
+def test_what_a_merge_put_away_is_there_though_the_entity_it_was_merged_into_was_freed(world: World) -> None:
+    merged = world.merge("B", "A")
+    for memory in sorted(world.seen().tables["memory"]):
+        collect.delete(world.tools, memory, confirm=True, forever=True)
+    graph.relate(world.graphing, GraphBatch((NamedThing("C", "Concept"),), ()))
+    freed = {key for key, row in world.seen().tables["entity"].items() if row["trash"] is None}
+    collect.undo(world.tools, merged)
+    assert world.side.store.keeper.examine() == []
+    back = {row["name"] for key, row in world.seen().tables["entity"].items() if row["trash"] is None} - freed
+    assert "B" in back
+
+
+def test_merges_into_what_a_final_merge_took_lead_to_what_that_kept(world: World) -> None:
+    """The clock went back between them, so the later merge is purged first."""
+    first = world.merge("B", "A")
+    world.hours = -10
+    second = world.merge("A", "C")
+    assert world.purge_up_to(-5) == (second,)
+    world.hours = 10
+    assert world.side.store.keeper.examine() == []
+    collect.undo(world.tools, first)
+    assert world.side.store.keeper.examine() == []
+    assert ("B", "knows", "C") in world.facts()
+    mentions = world.seen().tables["mention"]
+    assert {entity for _, entity in mentions} == {"ent_000000000002", "ent_000000000003"}
+
+
+def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(world: World) -> None:
+    draft = RelationDraft("B", "knows", NamedThing("D"), replaces=True)
+    graph.relate(world.graphing, GraphBatch((), (draft,)))
+    before = state(world.seen())
+    merged = world.merge("B", "A")
+    cleared = collect.clear(world.tools, collect.CLEAR_PHRASE).id
+    collect.undo(world.tools, cleared)
+    collect.undo(world.tools, merged)
+    assert state(world.seen()) == before
+
+
+# the law
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing(seed: int) -> None:
+    assert run(seed) == []
+
+
+@pytest.mark.skipif(len(ENGINES) < 2, reason="falkordblite needs Python 3.12")
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing_on_falkor(seed: int) -> None:
+    assert run(seed, "falkor") == []
