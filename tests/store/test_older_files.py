@@ -101,6 +101,16 @@ def test_parts_of_an_old_window_come_back(old: Opened) -> None:
     assert [segment.text for segment in restored] == [f"turn {n}: the crane number {n} is broken" for n in (0, 1)]
 
 
+def test_an_old_clear_after_a_merge_is_undone_and_then_the_merge(old: Opened) -> None:
+    app, written = old
+    merged, receipts = app.memory("merged"), written["merged"]["receipts"]
+    merged.undo(receipts["clear"])
+    assert seen(merged) == written["merged"]["merged"]
+    merged.undo(receipts["merge"])
+    assert seen(merged) == written["merged"]["filled"]
+    assert merged.doctor().findings == ()
+
+
 def test_an_old_deleted_workspace_comes_back(old: Opened) -> None:
     app, written = old
     app.undo(written["thrown"]["receipt"])
