@@ -35,6 +35,7 @@ class Campaign:
 
 
 CAMPAIGNS = {
+    "histories": Campaign("tests.faults.histories", 10_000),
     "kills": Campaign("tests.faults.kills", 260),
 }
 
@@ -223,16 +224,22 @@ def _soak(name: str, options: argparse.Namespace, deadline: float) -> list[Resul
     kept = [each for each in before if not (options.again and each.violations)]
     left = sorted(set(wanted) - {each.seed for each in kept})
     print(f"{name}: {len(kept):,} seeds done before, {len(left):,} to do", flush=True)
+    _complain(kept)
     begun, fresh = time.monotonic(), []
     for result in run_all(name, left, options.jobs, deadline):
         fresh.append(result)
         if options.record is not None:
             append(options.record, result)
-        for violation in result.violations:
-            print(f"{name} seed {result.seed}: {violation}", flush=True)
+        _complain([result])
     counts = ", ".join(f"{count:,} {what}" for what, count in totals(fresh).items())
     print(f"{name}: {len(fresh):,} seeds in {time.monotonic() - begun:.1f} s: {counts or 'nothing'}", flush=True)
     return kept + fresh
+
+
+def _complain(results: Iterable[Result]) -> None:
+    for result in results:
+        for violation in result.violations:
+            print(f"{result.campaign} seed {result.seed}: {violation}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -256,8 +263,6 @@ def main(arguments: list[str] | None = None) -> int:
     results = [each for name in options.campaign or CAMPAIGNS for each in _soak(name, options, deadline)]
     wrong = [each for each in results if each.violations]
     print("\n".join(table(results)))
-    for each in wrong:
-        print(f"{each.campaign} seed {each.seed}: {each.violations[0]}")
     print(f"{len(results):,} seeds, {len(wrong):,} of them with violations")
     return 1 if wrong else 0
 
