@@ -36,6 +36,8 @@ class Campaign:
 
 CAMPAIGNS = {
     "histories": Campaign("tests.faults.histories", 10_000),
+    "crowds": Campaign("tests.faults.crowds", 500),
+    "falkor_kills": Campaign("tests.faults.falkor_kills", 80),
     "kills": Campaign("tests.faults.kills", 260),
 }
 
