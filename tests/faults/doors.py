@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults import mortal
-from tests.support.commands import ROOT
 
+ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
 NOWHERE = mortal.Point()
 _HELLO = {
@@ -79,7 +79,8 @@ def warm_up() -> Any:
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("MEMSWEEP_", "OPENAI_"))}
-    return {**kept, "PYTHONPATH": str(ROOT), "MEMSWEEP_HOME": str(home), "COLUMNS": "200", **settings}
+    path = os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(ROOT))))
+    return {**kept, "PYTHONPATH": path, "MEMSWEEP_HOME": str(home), "COLUMNS": "200", **settings}
 
 
 class Child:
