@@ -14,15 +14,19 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.faults import mortal
+
+if TYPE_CHECKING:
+    from memsweep.app import App
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
@@ -67,14 +71,30 @@ def warm_up() -> Any:
     import memsweep.library
     import memsweep.server.app
     import memsweep.server.tools.graph_overview  # noqa: F401
-    from memsweep.app import App
+    from memsweep.app import App, make_app
     from memsweep.embed.local import LocalEmbedder
+    from memsweep.settings import load_settings
 
     model = LocalEmbedder()
     model.embed(["warm"])
     App.local_model = model  # type: ignore[assignment]  # for the children: it is only read
+    with tempfile.TemporaryDirectory() as folder:
+        _rehearse(make_app(load_settings({"MEMSWEEP_HOME": folder})))
     gc.freeze()
     return model
+
+
+def _rehearse(app: App) -> None:
+    """Features are imported when they are first used; a child should not have to."""
+    memory = app.memory()
+    note = memory.add("Ada met Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}])
+    memory.search("Ada")
+    memory.undo(memory.delete(note.memory_id, confirm=True).id)
+    memory.window("talk").add([{"text": "a word"}])
+    memory.load_graph(memory.dump_graph())
+    memory.plan_merge(["Ada"], "Grace")
+    memory.doctor()
+    app.close()
 
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
