@@ -25,8 +25,9 @@ check: install-dev ## lint, types, layers, house rules
 	.venv/bin/lint-imports
 	$(PY) -m pytest tests/house
 
-soak: install-dev ## the crash and concurrency tests with raised counts
-	MEMSWEEP_SOAK=10 $(PY) -m pytest -m soak --timeout 3600
+soak: install-dev ## the crash and concurrency tests with raised counts, and every campaign of docs/reliability.md
+	MEMSWEEP_SOAK=10 $(PY) -m pytest -m soak --timeout 3600 --ignore tests/faults/test_campaigns.py
+	$(PY) -m tests.faults.soak --jobs 2 --record soak.jsonl
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/
 	@mkdir -p benchmarks/results

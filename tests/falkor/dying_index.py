@@ -48,7 +48,7 @@ def files_of(engine: FalkorEngine) -> tuple[Files, int]:
     return known, sum(row["runs"] for row in rows["code_scope"])
 
 
-def main(port: int, folder: Path, times: int) -> dict[str, Any]:
+def main(port: int, folder: Path, times: int, seed: int = 7) -> dict[str, Any]:
     url, root = f"falkor://127.0.0.1:{port}/index", folder / "root"
     index._BATCH_CHUNKS = 2
     settings = load_settings({"MEMSWEEP_HOME": str(folder / "home"), "MEMSWEEP_STORE": url})
@@ -72,7 +72,7 @@ def main(port: int, folder: Path, times: int) -> dict[str, Any]:
     problems: list[str] = [] if after != before else ["what was acknowledged is not there"]
     ended = 0
     every = [(at, sent) for at in range(1, commands + 1) for sent in (False, True)]
-    for at, sent in sorted(random.Random(7).sample(every, min(times, len(every)))):
+    for at, sent in sorted(random.Random(seed).sample(every, min(times, len(every)))):
         where = f"killed {'after' if sent else 'before'} command {at} of {commands}"
         bench.put_back()
         if bench.attempt(run, at, sent):

@@ -1,0 +1,100 @@
+"""The real `memsweep` in a process that ends itself: `python -m tests.faults.mortal KIND N FOLDER REPORT ARGUMENTS…`.
+
+It counts what happens to files in FOLDER and dies by SIGKILL at the N-th event of a kind; 0 lets it live. At a
+peaceful end the counts are written to the file REPORT. The kinds:
+
+before commit, after commit   a statement that ends a write transaction is about to run, or has run
+before step                   a statement that may write is about to run, or Python is about to change a file
+after step                    such a statement has run
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+KINDS = ("before commit", "after commit", "before step", "after step")
+_FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.chmod", "os.mkdir", "os.rmdir"}
+_READS = ("select", "with", "pragma", "begin", "rollback", "explain")
+_ENDS = ("commit", "end", "release", "vacuum")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """When to die."""
+
+    kind: str = ""
+    number: int = 0
+
+
+class Mortal:
+    """Counts the events of this process, and ends it at one of them as hard as can be."""
+
+    def __init__(self, point: Point, folder: Path) -> None:
+        self._point, self._folder = point, os.fsencode(folder)
+        self.counts: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
+
+    def install(self) -> None:
+        apsw.connection_hooks.append(self._watch)
+        sys.addaudithook(self._audit)
+
+    def _watch(self, db: apsw.Connection) -> None:
+        if db.filename:
+            db.exec_trace = self._begun
+            db.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._ended)
+
+    def _begun(self, _: object, statement: str, __: object) -> bool:
+        self._count("before", statement)
+        return True
+
+    def _ended(self, event: dict[str, Any]) -> None:
+        self._count("after", str(event["sql"]))
+
+    def _count(self, side: str, statement: str) -> None:
+        words = statement.lstrip().lower()
+        if words.startswith(_ENDS):
+            self._meet(f"{side} commit")
+        elif not words.startswith(_READS):
+            self._meet(f"{side} step")
+
+    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if (writes or event in _FILE_EVENTS) and self._is_ours(arguments[0]):
+            self._meet("before step")
+
+    def _is_ours(self, path: object) -> bool:
+        return isinstance(path, str | bytes | os.PathLike) and os.fsencode(path).startswith(self._folder)
+
+    def _meet(self, kind: str) -> None:
+        self.counts[kind] += 1
+        if kind == self._point.kind and self.counts[kind] == self._point.number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def live(arguments: list[str], point: Point, folder: Path, report: Path) -> int:
+    """Run the command line until it ends or dies; its exit status."""
+    from memsweep.__main__ import main
+
+    mortal = Mortal(point, folder)
+    mortal.install()
+    sys.argv = ["memsweep", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    sys.stdout.flush()
+    report.write_text(json.dumps(mortal.counts))
+    return status
+
+
+if __name__ == "__main__":
+    kind, number, folder, report, *arguments = sys.argv[1:]
+    sys.exit(live(arguments, Point(kind, int(number)), Path(folder), Path(report)))
