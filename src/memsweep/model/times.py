@@ -37,6 +37,14 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
+def days_ago(now: datetime, days: float) -> datetime:
+    """The last moment of what is at least so many days old.
+
+    Nothing is younger than new, so at 0 days that is everything, also what a clock that was ahead has dated later.
+    """
+    return now - timedelta(days=days) if days > 0 else datetime.max.replace(tzinfo=UTC)
+
+
 def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 

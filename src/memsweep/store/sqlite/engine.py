@@ -100,6 +100,7 @@ class SqliteEngine:
         return Workspace(name, description, from_micros(created_at))
 
     def count_deleted(self, before: datetime) -> int:
+        """How many workspaces were deleted up to a moment and are not freed yet."""
         if not self._has_registry():
             return 0
         with self._registry.connection() as db:
