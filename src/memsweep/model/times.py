@@ -8,6 +8,8 @@ from memsweep.errors import BadInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+CLOCK_TOLERANCE = timedelta(minutes=5)
+"""How far clocks may differ. What is dated later than that was dated by a clock that was ahead."""
 
 
 def parse_time(value: object, what: str, *, end_of_day: bool = False) -> datetime:
