@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
-from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from memsweep.memory import Memory
 from memsweep.model.ids import check_name
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
+from memsweep.model.times import days_ago
 from memsweep.settings import Settings, load_settings, stored_at
 
 if TYPE_CHECKING:
@@ -145,11 +145,15 @@ class App:
             origin.close()
             there.close()
 
+    def deleted_workspaces(self, older_than_days: float) -> int:
+        """How many workspaces were deleted so long ago and can be freed, or brought back."""
+        return self.engine.count_deleted(days_ago(now(), older_than_days))
+
     def purge_workspaces(self, older_than_days: float) -> int:
         """Free workspaces that were deleted so long ago, and copies that were not completed since; how many."""
         from memsweep.care.copy import free_kept
 
-        before = now() - timedelta(days=older_than_days)
+        before = days_ago(now(), older_than_days)
         free_kept(self.settings.home / "copies", before)
         return self.engine.purge_deleted(before)
 

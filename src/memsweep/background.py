@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import local_now, now
 from memsweep.errors import BadSetting, MemsweepError
+from memsweep.gc import runs
 from memsweep.gc.cron import parse_cron
 from memsweep.gc.schedule import Chore, Outcome, describe_failure, due_times, notify, run_chore
 from memsweep.gc.strategies import resolve
 from memsweep.model.times import iso
+from memsweep.store.drafts import draft_of, plain_refusals
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -26,10 +27,11 @@ logger = logging.getLogger("memsweep.schedule")
 
 
 class Background:
-    """The schedule of one home. Its record says what the last run did, for every process to read."""
+    """The schedule of one home. Its record says what the last runs did, for every process to read."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, clock: Callable[[], datetime] = now) -> None:
         self._app = app
+        self._clock = clock
         self._settings = app.settings.schedule
         self._record = app.settings.home / "schedule.json"
         self._stop = threading.Event()
@@ -52,54 +54,56 @@ class Background:
             raise BadSetting("schedule.strategies is empty.", hint="Name at least one strategy.")
 
     def status(self) -> dict[str, Any]:
-        record = self._read()
-        settings = self._settings
+        done, settings = self._read(), self._settings
+        last, removal = (done[-1] if done else None), runs.last_removal(done)
         following = parse_cron(settings.cron).next_after(local_now()) if settings.enabled else None
         return {
             "enabled": settings.enabled,
             "cron": settings.cron,
             "strategies": list(settings.strategies),
-            "last_run": record.get("last_run"),
+            "last_run": None if last is None else iso(last.at),
             "next_run": None if following is None else iso(following),
-            "last_outcomes": record.get("outcomes", []),
+            "last_outcomes": [] if last is None else last.shown()["outcomes"],
+            "last_removal": None if removal is None else removal.shown(),
         }
 
     def times(self) -> dict[str, Any] | None:
-        """The last run and the next, for `get_stats`; None where there is neither."""
+        """The last run, the last that removed something, and the next, for `get_stats`; None if it is off."""
         status = self.status()
-        return {name: status[name] for name in ("last_run", "next_run")} if status["enabled"] else None
+        if not status["enabled"]:
+            return None
+        return {name: status[name] for name in ("last_run", "next_run", "last_removal")}
 
-    def run(self) -> dict[str, Any] | None:
-        """One run over the workspaces of the schedule, or None where another process is at it."""
+    def run(self, due: datetime | None = None) -> dict[str, Any] | None:
+        """One run over the workspaces of the schedule; None where another process is at it, or was since it was due."""
         with self._alone() as alone:
-            if not alone:
+            # Only who holds the lock knows: another one may have ended its run a moment ago.
+            if not alone or (due is not None and runs.has_run(self._read(), due, self._clock())):
                 return None
-            before = {item["workspace_id"]: item for item in self._read().get("outcomes", [])}
-            outcomes = [self._one(workspace, before.get(workspace, {})) for workspace in self._workspaces()]
-            record = {"last_run": iso(now()), "outcomes": outcomes}
-            self._write(record)
-        for item in outcomes:
-            level = logging.WARNING if item["stopped"] else logging.INFO
-            logger.log(level, "collected in the background: %s", json.dumps(item, ensure_ascii=False))
-        notify(tuple(self._settings.notify_command), self._settings.notify_url, record)
-        return record
+            done = self._read()
+            before = runs.memories_after(done)
+            outcomes = [self._one(workspace, before.get(workspace)) for workspace in self._workspaces()]
+            for item in outcomes:
+                level = logging.WARNING if item["stopped"] else logging.INFO
+                logger.log(level, "collected in the background: %s", json.dumps(item, ensure_ascii=False))
+            run = runs.Run(self._clock(), tuple(outcomes))
+            self._write(runs.with_run(done, run))
+        notify(tuple(self._settings.notify_command), self._settings.notify_url, run.shown())
+        return run.shown()
 
     def _loop(self) -> None:
         for due in due_times(parse_cron(self._settings.cron), local_now, self._stop):
-            if not self._ran_since(due):
-                with contextlib.suppress(MemsweepError, OSError):
-                    self.run()
-
-    def _ran_since(self, due: datetime) -> bool:
-        last = self._read().get("last_run")
-        return last is not None and datetime.fromisoformat(last) >= due
+            try:
+                self.run(due)
+            except (MemsweepError, OSError) as error:
+                logger.warning("the background collection failed: %s", error)
 
     def _workspaces(self) -> list[str]:
         known = [workspace.id for workspace in self._app.workspaces()]
         chosen = self._settings.workspaces
         return [workspace for workspace in known if workspace in chosen] if chosen else known
 
-    def _one(self, workspace_id: str, before: dict[str, Any]) -> dict[str, Any]:
+    def _one(self, workspace_id: str, memories_then: int | None) -> dict[str, Any]:
         settings = self._settings
         chore = Chore(
             tuple(settings.strategies),
@@ -107,14 +111,16 @@ class Background:
             settings.purge_days if settings.purge_days > 0 else None,
         )
         memory = self._app.memory(workspace_id)
+        after: int | None = None
         try:
             there = memory.stats().total_memories
-            outcome: Outcome = run_chore(memory.collecting("schedule"), chore, there, before.get("memories_after"))
+            tools = replace(memory.collecting("schedule"), clock=self._clock)
+            outcome: Outcome = run_chore(tools, chore, there, memories_then)
+            after = memory.stats().total_memories
         except MemsweepError as error:
-            outcome, there = describe_failure(workspace_id, error), 0
-        after = memory.stats().total_memories if there else 0
+            outcome = describe_failure(workspace_id, error)
         # A workspace that was found shrunken stays suspicious until a person has pruned or cleared the record.
-        kept = before.get("memories_after", after) if outcome.stopped else after
+        kept = after if memories_then is None or not outcome.stopped else memories_then
         return {**outcome.shown(), "memories_after": kept}
 
     @contextlib.contextmanager
@@ -134,15 +140,12 @@ class Background:
         finally:
             lock.release()
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self) -> list[runs.Run]:
         try:
-            found: dict[str, Any] = json.loads(self._record.read_text("utf-8"))
-            return found
+            return runs.read_runs(self._record.read_text("utf-8"))
         except (OSError, ValueError):
-            return {}
+            return []
 
-    def _write(self, record: dict[str, Any]) -> None:
-        draft = Path(f"{self._record}.{os.getpid()}.draft")
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-            json.dump(record, file, ensure_ascii=False, indent=1)
-        draft.replace(self._record)
+    def _write(self, done: list[runs.Run]) -> None:
+        with draft_of(self._record, replace=True) as draft, plain_refusals(self._record):
+            draft.write_text(runs.write_runs(done), "utf-8")

@@ -307,8 +307,9 @@ def as_graph(app: App, db: apsw.Connection) -> None:
     from memsweep.store.course import Course
     from memsweep.store.falkor import copying
 
-    workspace, engine = Workspace("default", "", datetime.now(UTC)), cast(Any, app.engine)
-    graph = engine.new_graph(workspace)
+    now = datetime.now(UTC)
+    workspace, engine = Workspace("default", "", now), cast(Any, app.engine)
+    graph = engine.new_graph(workspace, now)
     copying.load(graph, db, Course())
     assert engine.enter(workspace, graph)
 

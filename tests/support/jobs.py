@@ -135,6 +135,18 @@ def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> N
         os._exit(0)
 
 
+def run_schedule(app: App, say: Say, *, due: str) -> None:
+    """Run the schedule when it is due, as a server does; say what the run did, or None if it was not ours."""
+    from datetime import datetime
+
+    from memsweep.background import Background
+
+    background = Background(app)
+    say("ready")
+    wait_for_word()
+    say(background.run(datetime.fromisoformat(due)))
+
+
 def _outcome(app: App, workspace: str, name: str, arguments: dict[str, Any]) -> Any:
     try:
         target = app if hasattr(App, name) else app.memory(workspace)
@@ -166,5 +178,6 @@ JOBS = {
         threads,
         fork_while_open,
         copy_in_small_batches,
+        run_schedule,
     )
 } | CONTEXT_JOBS

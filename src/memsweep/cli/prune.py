@@ -134,17 +134,26 @@ def trash(
 
 def purge(
     older_than_days: Annotated[float | None, Option("--older-than-days", help="30 by default.")] = None,
+    deleted_workspaces: Annotated[
+        bool, Option("--deleted-workspaces", help="Also free every workspace that was deleted so long ago.")
+    ] = False,
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Free what has been in the trash for so long. This cannot be undone."""
+    """Free what has been in the trash of a workspace for so long. This cannot be undone."""
 
     def run(app: App) -> report.PurgeAnswer:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        question = f"Free everything that has been in the trash for {days:g} days, for good?"
+        others = (
+            f" and every workspace that was deleted so long ago ({app.deleted_workspaces(days)})"
+            if deleted_workspaces
+            else ""
+        )
+        question = f"Free everything that has been in the trash for {days:g} days{others}, for good?"
         purged = app.memory(workspace).purge(days, confirm=_agreed(question, yes, as_json))
-        return report.purged(purged, app.purge_workspaces(days))
+        freed = app.purge_workspaces(days) if deleted_workspaces else 0
+        return report.purged(purged, freed, app.deleted_workspaces(days))
 
     answer = with_app(run)
     show(answer, as_json, lambda console: console.print(answer["message"], markup=False))

@@ -24,6 +24,11 @@ def show_schedule(as_json: Json = False) -> None:
         print(f"last run {answer['last_run'] or 'never'}, next run {answer['next_run'] or 'never'}")
         for item in answer["last_outcomes"]:
             print(_line(item))
+        removal = answer["last_removal"]
+        if removal and removal["last_run"] != answer["last_run"]:
+            print(f"last run that removed something {removal['last_run']}")
+            for item in removal["outcomes"]:
+                print(_line(item))
 
     show(answer, as_json, words)
 

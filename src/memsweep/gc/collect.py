@@ -15,6 +15,7 @@ from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import Draft, Found, Plan, PlanView, Receipt, Survey, Totals, Undone, Verdict
+from memsweep.model.times import days_ago
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged
@@ -165,7 +166,7 @@ def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
     now = tools.clock()
-    return tools.store.purge(now - timedelta(days=older_than_days), actor=tools.actor, now=now)
+    return tools.store.purge(days_ago(now, older_than_days), actor=tools.actor, now=now)
 
 
 def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Safety:

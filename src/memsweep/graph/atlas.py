@@ -18,7 +18,7 @@ from memsweep.graph.exchange import form, format_of_file, format_of_text
 from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, Graphing, relate, within
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
-from memsweep.graph.walk import Walk, walk
+from memsweep.graph.walk import Walk, holding_at, walk
 from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported, Survey
 from memsweep.store.drafts import draft_of, plain_refusals
 
@@ -74,7 +74,7 @@ def query(
         depth=within(hops, MAX_DEPTH, "hops"),
         limit=within(limit, MAX_LIMIT, "limit"),
         min_weight=min_weight,
-        as_of=None if include_ended else moment,
+        holding=(lambda edge: True) if include_ended else holding_at(as_of, moment),
     )
     reached = {each.key: each for each in graph.store.entities_at(found.distance, graph.rates, moment)}
     others = sorted(reached.keys() - starts, key=lambda key: (found.distance[key], reached[key].name))

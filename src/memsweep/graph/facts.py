@@ -9,7 +9,7 @@ from typing import Literal
 
 from memsweep.errors import BadInput
 from memsweep.graph.batch import label, share
-from memsweep.graph.walk import Walk, walk
+from memsweep.graph.walk import Walk, holding_at, walk
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
@@ -100,7 +100,7 @@ def related(
         depth=within(depth, MAX_DEPTH, "depth"),
         limit=within(limit, MAX_LIMIT, "limit"),
         min_weight=min_weight,
-        as_of=as_of or now,
+        holding=holding_at(as_of, now),
     )
     reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, now)}
     others = sorted((key for key in reached if key != start), key=lambda key: (found.distance[key], reached[key].name))

@@ -26,17 +26,17 @@ def walk(
     depth: int,
     limit: int,
     min_weight: float,
-    as_of: datetime | None,
+    holding: Callable[[Edge], bool],
 ) -> Walk:
-    """Entities within `depth` steps over relations that weigh enough and hold at a moment (or ever held), and no more
-    than `limit` of them beside the starts."""
+    """Entities within `depth` steps over relations that weigh enough and hold, and no more than `limit` of them beside
+    the starts."""
     distance = dict.fromkeys(starts, 0)
     most = len(distance) + limit
     taken: dict[str, Edge] = {}
     border = list(distance)
     for step in range(1, depth + 1):
         met = (edge for edge in edges_at(border) if edge.weight >= min_weight)
-        found = [edge for edge in met if as_of is None or holds(edge, as_of)]
+        found = [edge for edge in met if holding(edge)]
         following: list[int] = []
         for edge in sorted(found, key=lambda edge: (-edge.weight, edge.id)):
             for here, there in ((edge.subject, edge.object), (edge.object, edge.subject)):
@@ -51,7 +51,21 @@ def walk(
     return Walk(distance, tuple(taken.values()))
 
 
-def holds(edge: Edge, as_of: datetime) -> bool:
+def held(edge: Edge, as_of: datetime) -> bool:
     """Whether the fact was valid at a moment."""
     begun = edge.valid_at is None or edge.valid_at <= as_of
     return begun and (edge.invalid_at is None or edge.invalid_at > as_of)
+
+
+def holds(edge: Edge, now: datetime) -> bool:
+    """Whether the fact is valid now.
+
+    If it was seen when it had begun, it has begun: where that lies in the future, a clock that was ahead dated it.
+    """
+    begun = edge.valid_at is None or edge.valid_at <= max(now, edge.last_seen)
+    return begun and (edge.invalid_at is None or edge.invalid_at > now)
+
+
+def holding_at(as_of: datetime | None, now: datetime) -> Callable[[Edge], bool]:
+    """Whether facts hold now, or held at a date."""
+    return lambda edge: holds(edge, now) if as_of is None else held(edge, as_of)

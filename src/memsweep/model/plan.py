@@ -12,6 +12,8 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from memsweep.model.times import CLOCK_TOLERANCE, iso
+
 Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
 
 # Facts of these types are never collected by themselves.
@@ -196,6 +198,22 @@ def evidence_text(evidence: Mapping[str, Any]) -> str:
 def _as_json(name: str, kind: str, value: float | str) -> str:
     """`kind` tells 1 from 1.0, which are equal."""
     return json.dumps({name: value}, ensure_ascii=False, separators=(",", ":"))
+
+
+def why_unusable(plan: Plan, receipt_id: str | None, now: datetime) -> str:
+    """Why a plan cannot be applied; empty if it can: it is used once, and while it is fresh.
+
+    A plan from the future was made by a clock that was ahead. What that found too old may be young.
+    """
+    if receipt_id is not None:
+        return f"was applied already (receipt {receipt_id})."
+    if plan.expires_at < now:
+        return f"expired at {iso(plan.expires_at)}; nothing was removed."
+    if plan.created_at > now + CLOCK_TOLERANCE:
+        return (
+            f"was made at {iso(plan.created_at)}, when the clock was ahead: now it is {iso(now)}. Nothing was removed."
+        )
+    return ""
 
 
 def digest_of(items: Sequence[PlanItem]) -> str:

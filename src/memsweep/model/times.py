@@ -8,6 +8,8 @@ from memsweep.errors import BadInput
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+CLOCK_TOLERANCE = timedelta(minutes=5)
+"""How far clocks may differ. What is dated later than that was dated by a clock that was ahead."""
 
 
 def parse_time(value: object, what: str, *, end_of_day: bool = False) -> datetime:
@@ -35,6 +37,14 @@ def to_micros(moment: datetime) -> int:
 
 def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
+
+
+def days_ago(now: datetime, days: float) -> datetime:
+    """The last moment of what is at least so many days old.
+
+    Nothing is younger than new, so at 0 days that is everything, also what a clock that was ahead has dated later.
+    """
+    return now - timedelta(days=days) if days > 0 else datetime.max.replace(tzinfo=UTC)
 
 
 def iso(moment: datetime) -> str:

@@ -78,6 +78,7 @@ class PurgeAnswer(TypedDict):
     purged_relations: int
     purged_segments: NotRequired[int]
     purged_workspaces: int
+    kept_workspaces: int
     message: str
 
 
@@ -194,7 +195,8 @@ def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor
     return {"items": [shown(item) for item in items], "total": total, "next_cursor": next_cursor}
 
 
-def purged(result: Purged, workspaces: int = 0) -> PurgeAnswer:
+def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
+    """`kept`: deleted workspaces of that age that were not freed."""
     gone = f"{_count(result.memories, 'memory', 'memories')} and {result.chunks} chunks{_and_segments(result.segments)}"
     answer: PurgeAnswer = {
         "receipts": list(result.receipts),
@@ -203,7 +205,8 @@ def purged(result: Purged, workspaces: int = 0) -> PurgeAnswer:
         "purged_entities": result.entities,
         "purged_relations": result.relations,
         "purged_workspaces": workspaces,
-        "message": f"Freed {gone} for good.",
+        "kept_workspaces": kept,
+        "message": f"Freed {gone}{_and_workspaces(workspaces)} for good.{_still_kept(kept)}",
     }
     if result.segments:
         answer["purged_segments"] = result.segments
@@ -262,6 +265,17 @@ def _count(number: int, one: str, many: str) -> str:
 
 def _and_segments(number: int) -> str:
     return f", {_count(number, 'segment', 'segments')}" if number else ""
+
+
+def _and_workspaces(number: int) -> str:
+    return f", and {_count(number, 'deleted workspace', 'deleted workspaces')}" if number else ""
+
+
+def _still_kept(number: int) -> str:
+    if not number:
+        return ""
+    were = "deleted workspace of that age was" if number == 1 else "deleted workspaces of that age were"
+    return f" {number:,} {were} kept; only --deleted-workspaces (deleted_workspaces=true) frees them."
 
 
 def _later(moment: datetime, days: float) -> datetime:

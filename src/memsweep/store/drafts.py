@@ -32,14 +32,14 @@ def draft_of(target: Path, *, replace: bool = False, stem: str = "") -> Iterator
     folder, stem = target.parent, (stem or target.name)[:_LONGEST_STEM]
     draft = folder / f".{stem}.{os.getpid()}.{secrets.token_hex(4)}.draft"
     with plain_refusals(target):
-        _sweep(folder, stem)
+        sweep(folder, stem)
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:
         yield draft
         with plain_refusals(target):
-            _sync(draft)
+            sync(draft)
             _give_name(draft, target, replace)
-            _sync(folder)
+            sync(folder)
     finally:
         remove(draft)
 
@@ -86,7 +86,7 @@ def _give_name(draft: Path, target: Path, replace: bool) -> None:
         draft.replace(target)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Onto the disk, so that a power cut after this leaves it there."""
     if path.is_dir() and os.name != "posix":
         return
@@ -97,7 +97,8 @@ def _sync(path: Path) -> None:
         os.close(file)
 
 
-def _sweep(folder: Path, stem: str) -> None:
+def sweep(folder: Path, stem: str) -> None:
+    """Remove the drafts of processes that are no more."""
     for draft in folder.glob(f".{glob.escape(stem)}.*.draft"):
         owner = _OWNER.search(draft.name)
         if owner and not _is_running(int(owner[1])):

@@ -340,8 +340,11 @@ class Engine(Protocol):
     def undelete(self, receipt_id: str) -> Workspace:
         """Bring back a workspace whose deletion has this receipt."""
 
+    def count_deleted(self, before: datetime) -> int:
+        """How many workspaces were deleted up to a moment and are not freed yet."""
+
     def purge_deleted(self, before: datetime) -> int:
-        """Free workspaces that were deleted up to a moment; how many."""
+        """Free workspaces that were deleted up to a moment; how many. What was cut short is finished too."""
 
     def open(self, workspace_id: str) -> Store:
         """An existing workspace, or `UnknownWorkspace`."""

@@ -78,12 +78,16 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(offset + limit, total, "trash"))
 
     def purge_trash(
-        older_than_days: float | None = None, confirm: bool = False, workspace_id: str = ""
+        older_than_days: float | None = None,
+        confirm: bool = False,
+        workspace_id: str = "",
+        deleted_workspaces: bool = False,
     ) -> report.PurgeAnswer:
-        """Free what has been in the trash for so long (30 days), deleted workspaces too. Cannot be undone."""
+        """Free what has been in the trash for so long (30 days); deleted workspaces if asked. Cannot be undone."""
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
         purged = app.memory(workspace_id).purge(days, confirm=confirm)
-        return report.purged(purged, app.purge_workspaces(days))
+        freed = app.purge_workspaces(days) if deleted_workspaces else 0
+        return report.purged(purged, freed, app.deleted_workspaces(days))
 
     def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.ClearedAnswer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""

@@ -37,6 +37,7 @@ from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import rows_of, to_json
 
 _INDEX_SECONDS = 30.0
+_MAKING_MILLISECONDS = 120_000
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
 # Both keys are in one slot, and a script is done whole.
 _HIDE = """
@@ -46,6 +47,18 @@ _SHOW = """
     if redis.call('exists', KEYS[1]) == 1 then return 0 end
     redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
     redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+_UNHIDE = f"""
+    if redis.call('hget', KEYS[2], ARGV[1]) ~= ARGV[4] then return -1 end
+    {_SHOW}"""
+_REPLACE = """
+    if (redis.call('hget', KEYS[1], 'graph') or '') ~= ARGV[4] then return 0 end
+    if ARGV[4] ~= '' then redis.call('hset', KEYS[2], ARGV[4], ARGV[5]) end
+    redis.call('del', KEYS[1])
+    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
+    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+_FREE = """
+    if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+    redis.call('hset', KEYS[1], ARGV[1], ARGV[3]) return 1"""
 
 
 class FalkorEngine:
@@ -80,10 +93,11 @@ class FalkorEngine:
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         if self._entry(workspace_id):
             raise _taken(workspace_id)
+        self.finish_abandoned(workspace_id)
         workspace = Workspace(workspace_id, description, now)
-        graph = self.new_graph(workspace)
+        graph = self.new_graph(workspace, now)
         if not self.enter(workspace, graph):
-            self.drop_graph(graph.name)
+            self.drop_unfinished(workspace_id, graph.name)
             raise _taken(workspace_id)
         return workspace
 
@@ -91,39 +105,54 @@ class FalkorEngine:
         entry = self._entry(workspace_id)
         if not entry:
             raise self._unknown(workspace_id)
-        about = to_json(
-            {
-                "description": entry["description"],
-                "created_at": int(entry["created_at"]),
-                "deleted_at": to_micros(now),
-                "receipt": receipt_id,
-            }
-        )
         keys = (self._entry_key(workspace_id), self._deleted_key(workspace_id))
-        if not self.link.write("EVAL", _HIDE, 2, *keys, entry["graph"], about):
+        if not self.link.write("EVAL", _HIDE, 2, *keys, entry["graph"], _hidden(entry, now, receipt_id)):
             raise self._unknown(workspace_id)
         return _workspace(workspace_id, entry, receipt_id or None)
 
     def undelete(self, receipt_id: str) -> Workspace:
         for name, graph, about in self.deleted():
-            if receipt_id and about["receipt"] == receipt_id:
-                values = (graph, about["description"], about["created_at"])
+            if receipt_id and about["receipt"] == receipt_id and "freeing" not in about:
+                values = (graph, about["description"], about["created_at"], to_json(about))
                 keys = (self._entry_key(name), self._deleted_key(name))
-                if not self.link.write("EVAL", _SHOW, 2, *keys, *values):
+                shown = self.link.write("EVAL", _UNHIDE, 2, *keys, *values)
+                if shown == 0:
                     raise AlreadyExists(
                         f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
                         hint="Delete the new one first.",
                     )
-                return Workspace(name, about["description"], from_micros(about["created_at"]))
+                if shown == 1:
+                    return Workspace(name, about["description"], from_micros(about["created_at"]))
         raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+
+    def count_deleted(self, before: datetime) -> int:
+        """How many workspaces were deleted up to a moment and are not freed yet."""
+        return len(self._purgeable(before))
 
     def purge_deleted(self, before: datetime) -> int:
         """Free the graphs of workspaces that were deleted up to a moment; how many."""
-        old = [(name, graph) for name, graph, about in self.deleted() if about["deleted_at"] <= to_micros(before)]
-        for name, graph in old:
-            self.drop_graph(graph)
-            self.link.write("HDEL", self._deleted_key(name), graph)
+        self.finish_abandoned()
+        old = self._purgeable(before)
+        for name, graph, about in old:
+            # Written down first: what is cut short cannot be brought back, and is finished by the next one.
+            freeing = to_json({**about, "freeing": True})
+            if self.link.write("EVAL", _FREE, 1, self._deleted_key(name), graph, to_json(about), freeing):
+                self.drop_unfinished(name, graph)
         return len(old)
+
+    def _purgeable(self, before: datetime) -> list[tuple[str, str, dict[str, Any]]]:
+        busy = {"making", "freeing"}
+        return [
+            each for each in self.deleted() if each[2]["deleted_at"] <= to_micros(before) and not busy & each[2].keys()
+        ]
+
+    def finish_abandoned(self, workspace_id: str | None = None) -> None:
+        """Drop the graphs that a process had begun to make or to free when it ended; of one name, or of all."""
+        known = self.deleted() if workspace_id is None else self._deleted_of(workspace_id)
+        for name, graph, about in known:
+            # Asked of the primary: only that knows for sure whether the maker's time has run out.
+            if "freeing" in about or ("making" in about and not self.link.write("EXISTS", f"{graph}:making")):
+                self.drop_unfinished(name, graph)
 
     def open(self, workspace_id: str) -> FalkorStore:
         known = self._opened.get(workspace_id)
@@ -165,9 +194,11 @@ class FalkorEngine:
         self._opened.clear()
         self.link.close()
 
-    def new_graph(self, workspace: Workspace) -> Graph:
-        """A graph with its indexes that no entry leads to yet."""
+    def new_graph(self, workspace: Workspace, now: datetime) -> Graph:
+        """A graph with its indexes that no entry leads to yet; until then it counts as deleted."""
         graph = Graph(self.link, f"{self._entry_key(workspace.id)}:{secrets.token_hex(8)}")
+        self.link.write("SET", f"{graph.name}:making", "1", "PX", _MAKING_MILLISECONDS)
+        self._note(workspace, graph, now, making=True)
         meta = {
             "name": workspace.id,
             "description": workspace.description,
@@ -187,43 +218,64 @@ class FalkorEngine:
         self.link.change(graph.name, cypher.SETTLE)
         key = self._entry_key(workspace.id)
         values = (graph.name, workspace.description, to_micros(workspace.created_at))
-        return bool(self.link.write("EVAL", _SHOW, 2, key, self._deleted_key(workspace.id), *values))
+        entered = bool(self.link.write("EVAL", _SHOW, 2, key, self._deleted_key(workspace.id), *values))
+        if entered:
+            self.link.write("UNLINK", f"{graph.name}:making")
+        return entered
+
+    def replace(self, workspace: Workspace, graph: Graph, now: datetime, receipt_id: str) -> bool | None:
+        """Enter a graph in the place of another, at once; whether there was one, None if that has changed meanwhile."""
+        self.link.change(graph.name, cypher.SETTLE)
+        entry = self._entry(workspace.id)
+        keys = (self._entry_key(workspace.id), self._deleted_key(workspace.id))
+        values = (graph.name, workspace.description, to_micros(workspace.created_at))
+        old = (entry["graph"], _hidden(entry, now, receipt_id)) if entry else ("", "")
+        return bool(entry) if self.link.write("EVAL", _REPLACE, 2, *keys, *values, *old) else None
 
     def drop_graph(self, graph: str) -> None:
-        self.link.send_all([("GRAPH.DELETE", graph)])
+        """With all that is beside it; also if an earlier attempt was cut short."""
+        try:
+            if self.has_graph(graph):
+                self.link.send_all([("GRAPH.DELETE", graph)])
+        except (StoreAway, StoreBusy):
+            raise
+        except StoreError:
+            if self.has_graph(graph):  # or another process was quicker
+                raise
         for key in list(self.link.keys(f"{graph.removeprefix(self.link.prefix + ':')}:*")):
             self.link.write("UNLINK", key)
 
     def note_unfinished(self, workspace: Workspace, graph: Graph, source: str, now: datetime) -> None:
         """Until it is entered, a copy counts as deleted: nobody sees it, and a purge frees what nobody went on with."""
+        self._note(workspace, graph, now, copy_of=source)
+        self.link.write("UNLINK", f"{graph.name}:making")
+
+    def _note(self, workspace: Workspace, graph: Graph, now: datetime, **more: Any) -> None:
         about = {
             "description": workspace.description,
             "created_at": to_micros(workspace.created_at),
             "deleted_at": to_micros(now),
             "receipt": "",
-            "copy_of": source,
+            **more,
         }
         self.link.write("HSET", self._deleted_key(workspace.id), graph.name, to_json(about))
 
     def unfinished(self, workspace_id: str) -> list[tuple[str, str]]:
         """Graphs of interrupted copies to this name, and what they are copies of."""
-        listed = _pairs(self.link.read("HGETALL", self._deleted_key(workspace_id)))
-        known = ((graph.decode(), json.loads(about)) for graph, about in listed)
-        return [(graph, about["copy_of"]) for graph, about in known if "copy_of" in about]
+        return [(graph, about["copy_of"]) for _, graph, about in self._deleted_of(workspace_id) if "copy_of" in about]
 
     def drop_unfinished(self, workspace_id: str, graph: str) -> None:
-        if self.has_graph(graph):
-            self.drop_graph(graph)
+        self.drop_graph(graph)
         self.link.write("HDEL", self._deleted_key(workspace_id), graph)
 
     def deleted(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Workspace, graph and what is known of every deletion."""
-        found = []
-        for key in self.link.keys("{*}:deleted"):
-            name = key.split("{", 1)[1].split("}", 1)[0]
-            listed = self.link.read("HGETALL", key)
-            found += [(name, graph.decode(), json.loads(about)) for graph, about in _pairs(listed)]
-        return found
+        names = [key.split("{", 1)[1].split("}", 1)[0] for key in self.link.keys("{*}:deleted")]
+        return [each for name in names for each in self._deleted_of(name)]
+
+    def _deleted_of(self, workspace_id: str) -> list[tuple[str, str, dict[str, Any]]]:
+        listed = _pairs(self.link.read("HGETALL", self._deleted_key(workspace_id)))
+        return [(workspace_id, graph.decode(), json.loads(about)) for graph, about in listed]
 
     def _checked(self, workspace_id: str, entry: dict[str, str]) -> Graph:
         graph = Graph(self.link, entry["graph"])
@@ -271,6 +323,18 @@ def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:
 
 def _workspace(name: str, entry: dict[str, str], receipt_id: str | None = None) -> Workspace:
     return Workspace(name, entry["description"], from_micros(int(entry["created_at"])), receipt_id)
+
+
+def _hidden(entry: dict[str, str], now: datetime, receipt_id: str) -> str:
+    """What is kept of the entry of a deleted workspace."""
+    return to_json(
+        {
+            "description": entry["description"],
+            "created_at": int(entry["created_at"]),
+            "deleted_at": to_micros(now),
+            "receipt": receipt_id,
+        }
+    )
 
 
 def _taken(workspace_id: str) -> AlreadyExists:

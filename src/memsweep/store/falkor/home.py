@@ -25,6 +25,8 @@ from memsweep.store.sqlite import portable
 from memsweep.store.sqlite.connect import plain_errors
 from memsweep.store.sqlite.health import finding
 
+_MORE_LOOKS = 2
+
 if TYPE_CHECKING:
     from memsweep.store.falkor.engine import FalkorEngine
 
@@ -36,10 +38,18 @@ class FalkorHomeKeeper:
         self._engine = engine
 
     def examine(self) -> list[Finding]:
-        known = self._engine.graphs()
-        missing = [f"{name} ({graph})" for name, graph in known.items() if not self._engine.has_graph(graph)]
-        lost = [f"{name} ({graph})" for name, graph in self._lost()]
-        return [*finding("file_missing", missing), *finding("workspace_lost", lost)]
+        """What is wrong at every look: others make, delete and restore workspaces meanwhile."""
+        self._engine.finish_abandoned()
+        missing, lost = self._missing(), self._lost()
+        for _ in range(_MORE_LOOKS if missing or lost else 0):
+            missing = [each for each in self._missing() if each in missing]
+            lost = [each for each in self._lost() if each in lost]
+        shown = [[f"{name} ({graph})" for name, graph in found] for found in (missing, lost)]
+        return [*finding("file_missing", shown[0]), *finding("workspace_lost", shown[1])]
+
+    def _missing(self) -> list[tuple[str, str]]:
+        """Workspaces whose graph is not there."""
+        return [(name, graph) for name, graph in self._engine.graphs().items() if not self._engine.has_graph(graph)]
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
         """Give a lost graph its name again, if nobody has it."""
@@ -88,8 +98,9 @@ class FalkorHomeKeeper:
                     with graph.writing() as tx:
                         audit(tx, now, actor, "restore", str(source), {"memories": seal.memories}, seal.digest)
         try:
-            old = self._put_aside(workspace_id, replace=replace, receipt_id=receipt_id, now=now)
-            if not self._engine.enter(workspace, graph):
+            self._refuse_occupied(workspace_id, replace=replace)
+            old = self._engine.replace(workspace, graph, now, receipt_id)
+            if old is None:
                 raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
         except Conflict:
             self._engine.drop_unfinished(workspace_id, graph.name)
@@ -113,24 +124,17 @@ class FalkorHomeKeeper:
                 return found
             self._engine.drop_unfinished(workspace.id, graph)
             course.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
-        made = self._engine.new_graph(workspace)
+        made = self._engine.new_graph(workspace, now)
         self._engine.note_unfinished(workspace, made, source, now)
         return made
 
-    def _refuse_occupied(self, workspace_id: str, *, replace: bool) -> bool:
+    def _refuse_occupied(self, workspace_id: str, *, replace: bool) -> None:
         graph = self._engine.graphs().get(workspace_id)
         if graph is None:
-            return False
+            return
         occupied = not self._engine.has_graph(graph) or Graph(self._engine.link, graph).meta()["keys"] > 0
         if occupied and not replace:
             raise AlreadyExists(
                 f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",
                 hint="Restore into another workspace, or put this one aside with --replace.",
             )
-        return True
-
-    def _put_aside(self, workspace_id: str, *, replace: bool, receipt_id: str, now: datetime) -> bool:
-        if not self._refuse_occupied(workspace_id, replace=replace):
-            return False
-        self._engine.delete(workspace_id, now, receipt_id)
-        return True

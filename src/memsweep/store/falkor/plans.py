@@ -9,8 +9,19 @@ from typing import Any
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.ids import findable
-from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of, evidence_text
-from memsweep.model.times import from_micros, iso, to_micros
+from memsweep.model.plan import (
+    Draft,
+    Kind,
+    Plan,
+    PlanItem,
+    PlanView,
+    Protected,
+    Totals,
+    digest_of,
+    evidence_text,
+    why_unusable,
+)
+from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import to_json
@@ -94,10 +105,8 @@ def items(asked: Graph | Change, plan: int, first: int = 0, count: int = _ALL) -
 
 def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:
     """A plan is used once, and while it is fresh."""
-    if receipt_id is not None:
-        raise Conflict(f"plan {plan.id} was applied already (receipt {receipt_id}).", hint=_renewal(window))
-    if plan.expires_at < now:
-        raise Conflict(f"plan {plan.id} expired at {iso(plan.expires_at)}; nothing was removed.", hint=_renewal(window))
+    if why := why_unusable(plan, receipt_id, now):
+        raise Conflict(f"plan {plan.id} {why}", hint=_renewal(window))
 
 
 def verified(plan: Plan, found: Sequence[PlanItem]) -> Sequence[PlanItem]:

@@ -316,6 +316,7 @@ IS_OCCUPIED = """
 # registry
 UNMARK = "delete from meta where key = 'deleted_at'"
 ALL_WORKSPACES = "select name, file, deleted_at from workspace order by id"
+IS_KNOWN = "select 1 from workspace where file = ? union all select 1 from intent where file = ?"
 
 
 def compare_words(table: str) -> str:

@@ -19,9 +19,10 @@ import apsw
 from memsweep.errors import AlreadyExists, MemsweepError, NotFound, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import intents, sql
 from memsweep.store.sqlite.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.sqlite.home import SqliteHomeKeeper
+from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.store import SqliteStore
 
@@ -35,7 +36,8 @@ class SqliteEngine:
         self._registry_inode: int | None = None
         self._stores: dict[str, tuple[int, SqliteStore]] = {}
         self._lock = threading.Lock()
-        self.keeper = SqliteHomeKeeper(lambda: self._registry, self._folder)
+        self._intents = Intents(lambda: self._registry, self._folder)
+        self.keeper = SqliteHomeKeeper(lambda: self._registry, self._folder, self._intents)
 
     def workspaces(self) -> list[Workspace]:
         if not self._has_registry():
@@ -44,59 +46,78 @@ class SqliteEngine:
             return [Workspace(name, text, from_micros(at)) for name, text, at in db.execute(sql.LIST_WORKSPACES)]
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
-        registry = self._registry
         if self._find(workspace_id) is not None:
             raise _taken(workspace_id)
         workspace = Workspace(workspace_id, description, now)
         file = self._folder / f"{secrets.token_hex(8)}.db"
-        try:
-            _make_workspace_file(file, workspace)
+        registry = self._registry
+        with self._intents.owner() as owner:
             with registry.writing() as db:
-                db.execute(sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now)))
-        except MemsweepError as error:
-            for end in ("", "-wal", "-shm"):
-                file.with_name(file.name + end).unlink(missing_ok=True)
-            if isinstance(error.__cause__, apsw.ConstraintError):
-                raise _taken(workspace_id) from None
-            raise
+                self._intents.note(db, file.name, intents.REMOVE, owner)
+            try:
+                _make_workspace_file(file, workspace)
+                with registry.writing() as db:
+                    db.execute(sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now)))
+                    db.execute(sql.DROP_INTENT, (file.name, intents.REMOVE))
+            except MemsweepError as error:
+                with contextlib.suppress(StoreError):  # the next start tries again
+                    self._intents.remove(file.name)
+                if isinstance(error.__cause__, apsw.ConstraintError):
+                    raise _taken(workspace_id) from None
+                raise
         return workspace
 
     def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
         if self._find(workspace_id) is None:
             raise self._unknown(workspace_id)
-        with self._registry.writing() as db:
-            hidden = row(db, sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
-        if hidden is None:
-            raise self._unknown(workspace_id)
-        file, description, created_at = hidden
-        with contextlib.suppress(StoreError):  # a file that is missing or damaged can be deleted all the same
-            self._store(workspace_id, file).mark_deleted(now)
+        with self._intents.owner() as owner:
+            with self._registry.writing() as db:
+                hidden = row(db, sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
+                if hidden is None:
+                    raise self._unknown(workspace_id)
+                file, description, created_at = hidden
+                self._intents.note(db, file, intents.MARK, owner)
+            with contextlib.suppress(StoreError):  # it is done already; the next start tries again
+                self._intents.settle(file)
         return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None)
 
     def undelete(self, receipt_id: str) -> Workspace:
-        with self._registry.writing() as db:
-            hidden = row(db, sql.HIDDEN_WORKSPACE, (receipt_id,))
-            if hidden is None:
-                raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
-            name, file, description, created_at = hidden
-            if one(db, sql.FIND_WORKSPACE, (name,)) is not None:
-                raise AlreadyExists(
-                    f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
-                    hint="Delete the new one first.",
-                )
-            db.execute(sql.SHOW_WORKSPACE, (receipt_id,))
-        self._store(name, file).mark_deleted(None)
+        with self._intents.owner() as owner:
+            with self._registry.writing() as db:
+                hidden = row(db, sql.HIDDEN_WORKSPACE, (receipt_id,))
+                if hidden is None:
+                    raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+                name, file, description, created_at = hidden
+                if one(db, sql.FIND_WORKSPACE, (name,)) is not None:
+                    raise AlreadyExists(
+                        f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
+                        hint="Delete the new one first.",
+                    )
+                db.execute(sql.SHOW_WORKSPACE, (receipt_id,))
+                self._intents.note(db, file, intents.MARK, owner)
+            with contextlib.suppress(StoreError):
+                self._intents.settle(file)
         return Workspace(name, description, from_micros(created_at))
+
+    def count_deleted(self, before: datetime) -> int:
+        """How many workspaces were deleted up to a moment and are not freed yet."""
+        if not self._has_registry():
+            return 0
+        with self._registry.connection() as db:
+            return int(one(db, sql.COUNT_DELETED, (to_micros(before),)))
 
     def purge_deleted(self, before: datetime) -> int:
         """Free the files of workspaces that were deleted up to a moment; how many."""
         if not self._has_registry():
             return 0
-        with self._registry.writing() as db:
-            files = [file for (file,) in db.execute(sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()]
-        for file in files:
-            for path in self._folder.glob(f"{Path(str(file)).stem}.*"):
-                path.unlink(missing_ok=True)
+        self._intents.finish()
+        with self._intents.owner() as owner:
+            with self._registry.writing() as db:
+                files = [str(file) for (file,) in db.execute(sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()]
+                for file in files:
+                    self._intents.note(db, file, intents.REMOVE, owner)
+            for file in files:
+                self._intents.remove(file)
         return len(files)
 
     def open(self, workspace_id: str) -> SqliteStore:
@@ -137,7 +158,9 @@ class SqliteEngine:
         make_folder(self._folder)
         make_file(self._registry_file)
         self._registry_inode = inode(self._registry_file)
-        return Pool(self._registry_file, REGISTRY_MIGRATIONS, self._adopt)
+        pool = Pool(self._registry_file, REGISTRY_MIGRATIONS, self._adopt)
+        Intents(lambda: pool, self._folder).finish()
+        return pool
 
     def _find(self, workspace_id: str) -> str | None:
         if not self._has_registry():

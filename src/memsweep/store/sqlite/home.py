@@ -18,10 +18,12 @@ from memsweep.store.sqlite import care_sql, mending, sql
 from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
+from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
 _LOOK_MILLISECONDS = 5000
 _MOST_LETTERS = 63
+_MORE_LOOKS = 2
 
 
 class _Entry(NamedTuple):
@@ -54,36 +56,55 @@ class _Facts(NamedTuple):
 class SqliteHomeKeeper:
     """Implements `memsweep.store.protocol.HomeKeeper`."""
 
-    def __init__(self, registry: Callable[[], Pool], folder: Path) -> None:
+    def __init__(self, registry: Callable[[], Pool], folder: Path, intents: Intents) -> None:
         self._registry = registry
         self._folder = folder
+        self._intents = intents
 
     def examine(self) -> list[Finding]:
+        """What is wrong at every look: others make, delete and restore workspaces while this one looks at files."""
         if not exists(self._folder):
             return []
-        entries = self._entries()
+        self._intents.finish()
+        seen = self._look_around()
+        for _ in range(_MORE_LOOKS if seen else 0):
+            again = set(self._look_around())
+            seen = [each for each in seen if each in again]
         found: dict[str, list[str]] = {}
-        for entry in entries:
-            if wrong := _what_is_wrong(entry, self._folder / entry.file):
-                found.setdefault(wrong, []).append(f"{entry.name} ({entry.file})")
-        for file, facts in self._strangers(entries):
-            if facts is None or facts.sealed:
-                found.setdefault("stranger", []).append(file.name)
-            elif facts.is_lost:
-                found.setdefault("workspace_lost", []).append(f"{facts.name} ({file.name})")
+        for invariant, place in seen:
+            found.setdefault(invariant, []).append(place)
         return [each for invariant, places in found.items() for each in finding(invariant, places)]
 
+    def _look_around(self) -> list[tuple[str, str]]:
+        entries, pending = self._entries()
+        found = []
+        for entry in entries:
+            if entry.file not in pending and (wrong := _what_is_wrong(entry, self._folder / entry.file)):
+                found.append((wrong, f"{entry.name} ({entry.file})"))
+        for file, facts in self._strangers(entries, pending):
+            if facts is None or facts.sealed:
+                found.append(("stranger", file.name))
+            elif facts.is_lost:
+                found.append(("workspace_lost", f"{facts.name} ({file.name})"))
+        return found
+
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
-        entries = self._entries()
+        entries, pending = self._entries()
         if cure == "adopt":
-            for file, facts in self._strangers(entries):
+            for file, facts in self._strangers(entries, pending):
                 if facts and facts.is_lost:
                     self._adopt(file, facts, found, actor, now)
             return
         for entry in entries:
-            path = self._folder / entry.file
-            if _what_is_wrong(entry, path) == "file_disagrees":
-                with _writing(path) as db:
+            if _what_is_wrong(entry, self._folder / entry.file) == "file_disagrees":
+                self._correct(entry.file, cure, found, actor, now)
+
+    def _correct(self, file: str, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
+        """Let a file say what the registry says of it now, unless somebody is at work on it."""
+        with _writing(self._folder / file) as db:
+            entries, pending = self._entries()
+            for entry in entries:
+                if entry.file == file and file not in pending:
                     db.executemany(sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
                     mending.note(db, cure, found, actor, now)
 
@@ -100,6 +121,7 @@ class SqliteHomeKeeper:
     ) -> Restored:
         restored = install(
             self._registry(),
+            self._intents,
             self._folder,
             source,
             workspace_id,
@@ -110,26 +132,36 @@ class SqliteHomeKeeper:
         )
         return dataclasses.replace(restored, notes=tuple(course.notes) if course else ())
 
-    def _entries(self) -> list[_Entry]:
+    def _entries(self) -> tuple[list[_Entry], set[str]]:
+        """What the registry says, and the files that somebody is at work on, at one moment."""
         with self._registry().reading() as db:
             rows: Iterable[Any] = db.execute(care_sql.ALL_WORKSPACES)
-            return [_Entry._make(row) for row in rows]
+            return [_Entry._make(row) for row in rows], self._intents.pending(db)
 
-    def _strangers(self, entries: Iterable[_Entry]) -> Iterator[tuple[Path, _Facts | None]]:
+    def _strangers(self, entries: Iterable[_Entry], pending: set[str]) -> Iterator[tuple[Path, _Facts | None]]:
         """Files that the registry does not know. An empty one is what is left where making it was cut short."""
-        known = {entry.file for entry in entries}
+        known = {entry.file for entry in entries} | pending
         for file in sorted(self._folder.glob("*.db")):
-            if file.name not in known and file.stat().st_size:
+            if file.name not in known and _has_content(file):
                 yield file, _look(file)
 
     def _adopt(self, file: Path, facts: _Facts, found: Sequence[Finding], actor: str, now: datetime) -> None:
         """Give a lost workspace its name again, or one like it if that is taken."""
         with self._registry().writing() as db:
+            if one(db, care_sql.IS_KNOWN, (file.name, file.name)) or not _has_content(file):
+                return  # it has been made, or has gone, since it was looked at
             name = next(name for name in _names_like(facts.name) if one(db, sql.FIND_WORKSPACE, (name,)) is None)
             db.execute(sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
         with _writing(file) as db:
             db.execute(sql.SET_META, ("workspace", name))
             mending.note(db, "adopt", found, actor, now)
+
+
+def _has_content(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

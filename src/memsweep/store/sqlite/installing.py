@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -19,9 +19,10 @@ import apsw
 from memsweep.errors import AlreadyExists, Conflict, StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
-from memsweep.store.drafts import draft_of, plain_refusals, remove
+from memsweep.store.drafts import draft_of, plain_refusals, sweep
 from memsweep.store.sqlite import care_sql, copying, sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, connect, immediate, one, plain_errors
+from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.writing import to_json
 
@@ -30,6 +31,7 @@ _COPY_BYTES = 1 << 20
 
 def install(
     registry: Pool,
+    intents: Intents,
     folder: Path,
     source: Path,
     workspace_id: str,
@@ -42,25 +44,31 @@ def install(
     with _put_aside(registry, folder, workspace_id, replace=replace):
         pass  # refused before the work rather than after it
     target = folder / f"{secrets.token_hex(8)}.db"
-    with draft_of(target, stem="restore") as draft:
-        with plain_refusals(source):
-            file = source.open("rb")
-        with file, plain_refusals(target), draft.open("wb") as copy:
-            shutil.copyfileobj(file, copy, _COPY_BYTES)
-        seal = _prepare(draft, source, workspace_id, actor, now)
-    try:
-        old = _swap(registry, target, workspace_id, replace=replace, receipt_id=receipt_id, now=now)
-    except BaseException:
-        remove(target)
-        raise
-    with contextlib.suppress(StoreError):  # it is done already; the doctor can take the mark off as well
-        _unmark(target)
+    sweep(folder, "restore")  # which earlier versions called their drafts
+    with intents.owner() as owner:
+        with registry.writing() as db:
+            intents.note(db, target.name, REMOVE, owner)
+        try:
+            with draft_of(target) as draft:
+                with plain_refusals(source):
+                    file = source.open("rb")
+                with file, plain_refusals(target), draft.open("wb") as copy:
+                    shutil.copyfileobj(file, copy, _COPY_BYTES)
+                seal = _prepare(draft, source, workspace_id, actor, now)
+
+            def note(db: apsw.Connection, old: str | None) -> None:
+                for each in filter(None, (old, target.name)):
+                    intents.note(db, each, MARK, owner)
+
+            old = _swap(registry, target, workspace_id, note, replace=replace, receipt_id=receipt_id, now=now)
+        except BaseException:
+            with contextlib.suppress(StoreError):  # the next start tries again
+                intents.remove(target.name)
+            raise
+        for each in filter(None, (old, target.name)):
+            with contextlib.suppress(StoreError):  # it is done already; the next start takes the mark off as well
+                intents.settle(each)
     return Restored(workspace_id, seal, receipt_id if old else None)
-
-
-def _unmark(target: Path) -> None:
-    with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
-        db.execute(care_sql.UNMARK)
 
 
 def _prepare(draft: Path, source: Path, workspace_id: str, actor: str, now: datetime) -> Seal:
@@ -76,9 +84,16 @@ def _prepare(draft: Path, source: Path, workspace_id: str, actor: str, now: date
 
 
 def _swap(
-    registry: Pool, target: Path, workspace_id: str, *, replace: bool, receipt_id: str, now: datetime
+    registry: Pool,
+    target: Path,
+    workspace_id: str,
+    note: Callable[[apsw.Connection, str | None], None],
+    *,
+    replace: bool,
+    receipt_id: str,
+    now: datetime,
 ) -> str | None:
-    """Put the new file in the place of the old one, at once; the name of the old file."""
+    """Put the new file in the place of the old one, at once; the name of the old file. Both will be marked anew."""
     with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
         description, created_at = (one(db, sql.GET_META, (key,)) for key in ("description", "created_at"))
     aside = _put_aside(registry, target.parent, workspace_id, replace=replace, marked_at=to_micros(now))
@@ -88,6 +103,7 @@ def _swap(
         if old is not None:
             db.execute(sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
         db.execute(sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
+        note(db, old)
     return old
 
 

@@ -11,8 +11,19 @@ import apsw
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.ids import findable
-from memsweep.model.plan import Draft, Kind, Plan, PlanItem, PlanView, Protected, Totals, digest_of, evidence_text
-from memsweep.model.times import from_micros, iso, to_micros
+from memsweep.model.plan import (
+    Draft,
+    Kind,
+    Plan,
+    PlanItem,
+    PlanView,
+    Protected,
+    Totals,
+    digest_of,
+    evidence_text,
+    why_unusable,
+)
+from memsweep.model.times import from_micros, to_micros
 from memsweep.store.sqlite import gc_sql
 from memsweep.store.sqlite.connect import one, row
 from memsweep.store.sqlite.writing import to_json
@@ -91,10 +102,8 @@ def load(db: apsw.Connection, uid: str, window: str | None = None) -> tuple[int,
 
 def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:
     """A plan is used once, and while it is fresh."""
-    if receipt_id is not None:
-        raise Conflict(f"plan {plan.id} was applied already (receipt {receipt_id}).", hint=_renewal(window))
-    if plan.expires_at < now:
-        raise Conflict(f"plan {plan.id} expired at {iso(plan.expires_at)}; nothing was removed.", hint=_renewal(window))
+    if why := why_unusable(plan, receipt_id, now):
+        raise Conflict(f"plan {plan.id} {why}", hint=_renewal(window))
 
 
 def _renewal(window: str | None) -> str:

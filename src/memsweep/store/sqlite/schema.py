@@ -284,4 +284,8 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
     );
     create unique index workspace_by_name on workspace (name) where deleted_at is null;
     """,
+    # What is about to be done to a file, and by whom; see `intents`.
+    """
+    create table intent (file text primary key, action text not null, owner text not null) without rowid;
+    """,
 )

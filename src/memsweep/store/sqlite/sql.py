@@ -264,7 +264,24 @@ HIDE_WORKSPACE = """
 HIDDEN_WORKSPACE = """
     select name, file, description, created_at from workspace where receipt = ? and deleted_at is not null"""
 SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
-FORGET_WORKSPACES = "delete from workspace where deleted_at <= ? returning file"
+DELETED_AT = "select deleted_at from workspace where file = ?"
+COUNT_DELETED = "select count(*) from workspace where deleted_at <= ?"
+# What somebody is at work on is purged the next time.
+FORGET_WORKSPACES = """
+    delete from workspace where deleted_at <= ? and file not in (select file from intent) returning file"""
+
+# intents
+NOTE_INTENT = """
+    insert into intent (file, action, owner) values (?, ?, ?)
+    on conflict (file) do update set action = excluded.action, owner = excluded.owner"""
+INTENTS = "select file, action, owner from intent"
+INTENTS_OF = "select file, action, file in (select file from workspace) from intent where owner = ? order by file"
+MARK_INSTEAD = "update intent set action = 'mark' where file = ?"
+DROP_INTENT = "delete from intent where file = ? and action = ?"
+# If the registry says something else by now, whoever changed it has yet to settle it.
+SETTLE_INTENT = """
+    delete from intent where file = :file and action = 'mark'
+      and (select deleted_at from workspace where file = :file) is :marked_at"""
 COUNT_MEMORIES = "select count(*) from memory"
 
 

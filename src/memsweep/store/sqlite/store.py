@@ -179,10 +179,5 @@ class SqliteStore:
             self._vectors.forget()
         return missing
 
-    def mark_deleted(self, at: datetime | None) -> None:
-        """So that a registry made again from the files does not bring the workspace back; None takes it back."""
-        with self._pool.writing() as db:
-            db.execute(sql.SET_META, ("deleted_at", None if at is None else to_micros(at)))
-
     def close(self) -> None:
         self._pool.close()

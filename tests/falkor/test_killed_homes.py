@@ -1,0 +1,57 @@
+"""Killed while a workspace is made, deleted, restored or freed on FalkorDB: done or not begun, and no key is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsweep.errors import NotFound
+from memsweep.model.memory import Workspace
+from memsweep.store.falkor.transaction import Graph
+from tests.support import falkor
+from tests.support.commands import run
+from tests.support.engines import Home
+from tests.support.falkor import Server
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+THOROUGH = ["thorough"] if int(os.environ.get("MEMSWEEP_SOAK", "1")) > 1 else []
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    server = Server(tmp_path_factory.mktemp("server"))
+    yield server
+    server.stop()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("operation", ["create", "delete", "undelete", "purge", "replacing restore"])
+def test_a_client_of_falkor_killed_at_any_command_leaves_known_keys_only(operation: str, server: Server) -> None:
+    ran = run([sys.executable, "-m", "tests.falkor.dying_homes", str(server.port), operation, *THOROUGH], home=None)
+    assert ran.status == 0, ran.err
+    assert ran.json["problems"] == []
+    assert ran.json["before"] > 0
+    assert ran.json["done"] > 0, "the last point is after the end"
+
+
+def test_a_purge_that_was_cut_short_is_finished_and_cannot_be_undone(tmp_path: Path) -> None:
+    home = Home("falkor", tmp_path)
+    engine: Any = home.engine()
+    now = datetime.now(UTC)
+    engine.create("one", "", now)
+    engine.delete("one", now, "receipt")
+    ((name, graph, _),) = engine.deleted()
+    engine._note(Workspace(name, "", now), Graph(engine.link, graph), now, receipt="receipt", freeing=True)
+    engine.drop_graph(graph)  # and no further
+    with pytest.raises(NotFound):
+        engine.undelete("receipt")
+    assert engine.purge_deleted(now + timedelta(1)) == 0
+    assert engine.deleted() == []
+    assert list(engine.link.keys("*")) == []
+    home.close()
