@@ -13,7 +13,7 @@ from tests.faults import soak
 from tests.support import falkor
 
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
-FEW = {"histories": (0, 60), "kills": (0, 4), "crowds": (0, 8), "falkor_kills": (3, 8)}
+FEW = {"histories": (0, 60), "kills": (0, 2), "crowds": (0, 8), "falkor_kills": (3, 8)}
 """From which seed to which; others begin with three."""
 
 
