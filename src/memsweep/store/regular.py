@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -30,14 +31,25 @@ class Regular:
 
     def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
         self.path, self.size = path, size
-        self._file, self._left = file, size
+        self._file, self._at = file, 0
 
-    def read(self, most_bytes: int) -> bytes:
+    def read(self, most_bytes: int = _PIECE_BYTES) -> bytes:
         """The next bytes; empty at the end, wherever the file ends by now."""
         with plain_refusals(self.path):
-            piece = self._file.read(min(most_bytes, self._left))
-        self._left -= len(piece)
+            piece = self._file.read(min(most_bytes, self.size - self._at))
+        self._at += len(piece)
         return piece
+
+    def skip_hole(self) -> int:
+        """Go to where the next bytes are that take place on the disk; how far from the beginning."""
+        try:
+            self._at = min(os.lseek(self._file.fileno(), self._at, os.SEEK_DATA), self.size)
+        except AttributeError:
+            return self._at  # not on this system
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # only a hole is left
+                self._at = self._file.seek(self.size)
+        return self._at
 
 
 @contextmanager
@@ -74,7 +86,10 @@ def _require_regular(path: Path, found: os.stat_result) -> None:
 
 
 def copy_rest(file: Regular, target: Path, named: Path, head: bytes = b"") -> None:
-    """Write what was read already, and what follows, into a file that is there; errors speak of `named`."""
+    """Write what was read already, and what follows, into a file that is there; errors speak of `named`.
+
+    Holes stay holes: a small file that claims to be large does not fill the disk.
+    """
     with plain_refusals(named):
         copy = target.open("wb")
     with copy:
@@ -82,9 +97,10 @@ def copy_rest(file: Regular, target: Path, named: Path, head: bytes = b"") -> No
         while piece:
             with plain_refusals(named):
                 copy.write(piece)
-            piece = file.read(_PIECE_BYTES)
+                copy.seek(file.skip_hole())
+            piece = file.read()
         with plain_refusals(named):
-            copy.flush()
+            copy.truncate()
 
 
 def require_space(folder: Path, wanted_bytes: int, what: Path) -> None:
@@ -100,7 +116,7 @@ def require_space(folder: Path, wanted_bytes: int, what: Path) -> None:
 def read_text(path: Path, most_bytes: int) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
     with opened(path, most_bytes) as file:
-        pieces = iter(lambda: file.read(_PIECE_BYTES), b"")
+        pieces = iter(file.read, b"")
         return decoded(b"".join(pieces), str(path))
 
 

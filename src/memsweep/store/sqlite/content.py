@@ -103,8 +103,14 @@ class Content:
         self._look(table)
 
     def _read(self, table: Table) -> Iterator[Sequence[Any]]:
-        with guarded.told(self._path):
-            yield from self._db.execute(foreign_sql.rows(table))
+        number = 0
+        try:
+            with guarded.told(self._path):
+                for row in self._db.execute(foreign_sql.rows(table)):
+                    number += 1
+                    yield row
+        except NotSound as error:
+            raise NotSound(f"row {number + 1:,} of {table.name}: {error}") from error
 
     def _note(self, table: Table, row: Sequence[Any]) -> None:
         if table.name == "meta":

@@ -33,6 +33,10 @@ class Thing(NamedTuple):
     def key(self) -> Key:
         return self.kind, self.name
 
+    @property
+    def is_virtual(self) -> bool:
+        return (self.definition or "").lower().startswith("create virtual")
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -70,11 +74,13 @@ def things(db: apsw.Connection) -> list[Thing]:
 
 
 def strangers(there: Iterable[Thing], version: int) -> list[Thing]:
-    """What no version of memsweep has made, in an order in which it can be dropped."""
+    """What no version of memsweep has made, in an order in which it can be dropped: virtual tables before their own."""
     allowed = shape_of(version).allowed
-    order = {"trigger": 0, "view": 1, "index": 2, "table": 3}
-    unknown = (thing for thing in there if thing.key not in allowed and not thing.name.startswith("sqlite_"))
-    return sorted(unknown, key=lambda thing: order[thing.kind])
+    unknown = (thing for thing in there if thing.key not in allowed and thing.definition)
+    return sorted(unknown, key=lambda thing: _DROPPED.index(thing.kind) + (not thing.is_virtual))
+
+
+_DROPPED = ("trigger", "view", "index", "table")
 
 
 @cache
