@@ -88,7 +88,8 @@ class GraphOverview(GraphOperations):
         """Take in what `dump_graph` gave, beside what is there; the format is seen from the text."""
         from memsweep.graph import atlas
 
-        return atlas.load_text(self._surveying(write=True), text, format)
+        dump = atlas.read_graph(text, format)  # before a workspace is made for it
+        return atlas.load(self._surveying(write=True), dump)
 
     def export_graph(self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False) -> Exported:
         """The whole graph into a file; the format is that of its ending, or JSON."""

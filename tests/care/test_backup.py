@@ -72,11 +72,13 @@ def test_a_backup_is_the_state_of_one_moment(app: App, copy: Path) -> None:
     assert app.memory("other").stats().total_memories == app.memory().stats().total_memories - 1
 
 
-def test_text_that_is_none_is_backed_up_as_it_is(filled: Path, app: App, home: Path, tmp_path: Path) -> None:
+def test_text_that_is_none_is_not_backed_up_for_nobody_could_restore_it(
+    filled: Path, app: App, home: Path, tmp_path: Path
+) -> None:
     edit(filled, "update chunk set text = cast(x'ff80' as text) where id = 1")
-    app.memory().backup(tmp_path / "b")
-    app.restore(tmp_path / "b", "other")
-    assert stores.dump(looking.file_of(home, "other"))["chunk"] == stores.dump(filled)["chunk"]
+    with pytest.raises(StoreCorrupt, match=r"not UTF-8.*no backup was made.*doctor"):
+        app.memory().backup(tmp_path / "b")
+    assert not (tmp_path / "b").exists()
 
 
 def test_description_and_age_come_back(app: App, tmp_path: Path) -> None:

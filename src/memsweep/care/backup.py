@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from memsweep.errors import NotFound
 from memsweep.model.care import Backup, Restored
 from memsweep.store.course import Course
 from memsweep.store.drafts import draft_of
@@ -42,6 +41,4 @@ def restore(
 ) -> Restored:
     """Nothing changes unless the file is whole; what was there is put aside, never overwritten."""
     source = Path(path).absolute()
-    if not os.path.lexists(source):
-        raise NotFound(f"there is no file {source}.")
     return home.install(source, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=now)

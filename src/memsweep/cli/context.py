@@ -11,11 +11,12 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, show, standard_input, with_app
 from memsweep.context import segments_to_json
-from memsweep.errors import BadInput, NotFound
+from memsweep.errors import BadInput
 from memsweep.model.window import DEFAULT_PROJECT, Swept
 from memsweep.report import context as report
+from memsweep.store.regular import read_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +30,7 @@ Ids = Annotated[list[str], Argument(metavar="ID...", help="Segments.")]
 SomeIds = Annotated[list[str] | None, Argument(metavar="[ID...]", help="Segments.")]
 Budget = Annotated[int | None, Option(help="Fit into so many tokens; the soft limit by default.")]
 _BAR_WIDTH = 40
+_MOST_BYTES = 256 << 20  # of a session
 
 
 @cli.command("import")
@@ -232,13 +234,9 @@ def _window(app: App, workspace: str, project: str) -> ContextWindow:
 
 
 def _read(file: Path) -> str:
-    try:
-        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return raw.decode("utf-8-sig")
-    except FileNotFoundError:
-        raise NotFound(f"{file} does not exist.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(f"{file} cannot be read: {error}.") from None
+    if str(file) == "-":
+        return standard_input(_MOST_BYTES)
+    return read_text(file.absolute(), _MOST_BYTES)
 
 
 def _sure(question: str, as_json: bool) -> bool:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memsweep.app import App, make_app
-from memsweep.errors import MemsweepError
+from memsweep.errors import BadInput, MemsweepError
+from memsweep.store.regular import decoded
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +44,14 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
         error.show()
         return int(error.exit_code)
     return status if isinstance(status, int) else 0
+
+
+def standard_input(most_bytes: int) -> str:
+    """All of it, if it is text in UTF-8 and no more than so many bytes."""
+    raw = sys.stdin.buffer.read(most_bytes + 1)
+    if len(raw) > most_bytes:
+        raise BadInput(f"standard input has more than {most_bytes:,} bytes, which is the most.", hint="Split it.")
+    return decoded(raw, "standard input")
 
 
 def _usage_errors() -> Any:

@@ -4,7 +4,6 @@ import, show
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,8 +12,10 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli import graph_words as words
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, show, standard_input, with_app
 from memsweep.errors import BadInput
+from memsweep.model.atlas import MAX_IMPORT_BYTES
+from memsweep.model.text import MAX_TEXT_BYTES
 from memsweep.report import atlas as atlas_report
 from memsweep.report import graph as report
 
@@ -193,7 +194,7 @@ def build(
     """Read names and facts out of a text by rule."""
     types = dict(_pair(each) for each in kind or [])
     options = {"types": types, "related": related, "dry_run": dry_run}
-    said = sys.stdin.read() if text == "-" else text
+    said = standard_input(MAX_TEXT_BYTES) if text == "-" else text
     result = with_app(lambda app: app.memory(workspace).build_graph(said, options))
     answer = atlas_report.built(result.batch, result.outcome)
     show(answer, as_json, lambda console: words.built(console, answer))
@@ -228,7 +229,7 @@ def import_(
     def run(app: App) -> atlas_report.ImportAnswer:
         memory = app.memory(workspace)
         if file == "-":
-            return atlas_report.imported(memory.load_graph(sys.stdin.read(), format))
+            return atlas_report.imported(memory.load_graph(standard_input(MAX_IMPORT_BYTES), format))
         return atlas_report.imported(memory.import_graph(Path(file), format))
 
     answer = with_app(run)

@@ -62,7 +62,7 @@ def segments_from_json(text: str, *, now: datetime, count: CountTokens = estimat
     """Read `{"segments": [...]}`."""
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"Not JSON: {error}.") from None
     rows = data.get("segments") if isinstance(data, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

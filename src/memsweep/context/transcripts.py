@@ -34,7 +34,7 @@ def read_transcript(text: str, *, now: datetime, count: CountTokens) -> list[Con
 def _whole(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -44,7 +44,7 @@ def _lines(text: str) -> list[Any]:
         if line.strip():
             try:
                 rows.append(json.loads(line))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise BadInput(
                     f"Line {number} is not JSON: {error}.",
                     hint='Known forms: a Claude Code session (JSON lines), a list of messages, {"segments": [...]}.',

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsweep.errors import BadInput, NotFound
+from memsweep.errors import BadInput
 from memsweep.graph.batch import share
 from memsweep.graph.briefing import brief
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
@@ -19,14 +19,23 @@ from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, Graphing, relate, within
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, holding_at, walk
-from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported, Survey
+from memsweep.model.atlas import (
+    MAX_IMPORT_BYTES,
+    Briefing,
+    Communities,
+    Doubt,
+    Exported,
+    GraphDump,
+    GraphStatus,
+    Imported,
+    Survey,
+)
 from memsweep.store.drafts import draft_of, plain_refusals
+from memsweep.store.regular import read_text
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Entity
     from memsweep.store.graph_protocol import Atlas
-
-MAX_IMPORT_BYTES = 512 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +121,11 @@ def dump_text(tools: Surveying, format: str) -> str:
     return form(format).write(tools.atlas.dump())
 
 
-def load_text(tools: Surveying, text: str, format: str | None) -> Imported:
-    """Nothing is written before all of it was read."""
-    dump = form(format or format_of_text(text)).read(text)
+def read_graph(text: str, format: str | None) -> GraphDump:
+    return form(format or format_of_text(text)).read(text)
+
+
+def load(tools: Surveying, dump: GraphDump) -> Imported:
     return tools.atlas.load(dump, tools.graph.new_id, tools.graph.actor, tools.graph.clock())
 
 
@@ -131,16 +142,7 @@ def export(tools: Surveying, path: str | os.PathLike[str], format: str | None, *
 
 
 def read_export(path: str | os.PathLike[str]) -> str:
-    source = Path(path).absolute()
-    if not source.is_file():
-        raise NotFound(f"there is no file {source}.")
-    with plain_refusals(source):
-        if source.stat().st_size > MAX_IMPORT_BYTES:
-            raise BadInput(f"{source} has more than {MAX_IMPORT_BYTES:,} bytes.", hint="Split it.")
-        try:
-            return source.read_text("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{source} is not text in UTF-8 ({error.reason}).") from None
+    return read_text(Path(path).absolute(), MAX_IMPORT_BYTES)
 
 
 def inside(folder: Path, name: str) -> Path:

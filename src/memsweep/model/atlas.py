@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from memsweep.model.graph import Edge, Entity
 
+MAX_IMPORT_BYTES = 512 * 1024 * 1024
 DoubtKind = Literal["generic_name", "near_duplicate", "dangling_fact", "contradiction"]
 
 

@@ -45,6 +45,18 @@ def draft_of(target: Path, *, replace: bool = False, stem: str = "") -> Iterator
 
 
 @contextmanager
+def scratch(folder: Path, stem: str) -> Iterator[Path]:
+    """An empty file that only its owner can read, and that is gone afterwards; after a kill, with the next draft."""
+    file = folder / f".{stem[:_LONGEST_STEM]}.{os.getpid()}.{secrets.token_hex(4)}.draft"
+    with plain_refusals(file):
+        os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    try:
+        yield file
+    finally:
+        remove(file)
+
+
+@contextmanager
 def plain_refusals(target: Path) -> Iterator[None]:
     """Say in our words what the file system refuses."""
     try:

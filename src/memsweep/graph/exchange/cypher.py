@@ -87,7 +87,7 @@ def _map(text: str, number: int) -> Record:
             raise BadInput(f"line {number} has no property at {text[at : at + 30]!r}.")
         try:
             found[name[1]], at = decoder.raw_decode(text, name.end())
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadInput(f"line {number}: the value of {name[1]} cannot be read.") from None
         at += 2 if text.startswith(", ", at) else 0
     return found

@@ -7,7 +7,6 @@ what it added is ignored.
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -84,7 +83,7 @@ def _aliases(value: object, own: str) -> str | None:
         names = [[_text(part, "another name") for part in pair] for pair in pairs]  # type: ignore[union-attr]
         if not all(len(pair) == 2 for pair in names):
             raise ValueError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise BadInput(f"the aliases of {own!r:.60} are not pairs of name and type: {value!r:.60}.") from None
     return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
@@ -140,7 +139,7 @@ def _text(value: object, what: str) -> str:
 
 
 def _share(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # NaN is neither
         raise BadInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
     return float(value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import tempfile
 from collections.abc import Sequence
 from datetime import datetime
@@ -16,14 +16,13 @@ from memsweep.model.care import Finding, Restored
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros
 from memsweep.store.course import Course
-from memsweep.store.drafts import plain_refusals
 from memsweep.store.falkor import copying, cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Graph
-from memsweep.store.sqlite import copying as sealing
-from memsweep.store.sqlite import portable
-from memsweep.store.sqlite.connect import plain_errors
+from memsweep.store.sqlite import foreign, portable
+from memsweep.store.sqlite.connect import connect, make_file, plain_errors
 from memsweep.store.sqlite.health import finding
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
 _MORE_LOOKS = 2
 
@@ -83,20 +82,19 @@ class FalkorHomeKeeper:
         course = course or Course(passes=2)
         self._refuse_occupied(workspace_id, replace=replace)
         with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
-            copy = Path(folder) / "copy"
-            with plain_refusals(source):
-                shutil.copyfile(source, copy)
-            with plain_errors(source), sealing.private(copy) as db:
-                seal = sealing.unseal(db, source)
+            file = Path(folder) / "rows.db"
+            make_file(file)
+            taken = foreign.take_in(source, file, file)
+            with plain_errors(file), contextlib.closing(connect(file, WORKSPACE_MIGRATIONS)) as db:
                 said = portable.workspace_of(db)
                 created_at = from_micros(said.get("created_at") or 0)
                 workspace = Workspace(workspace_id, said.get("description") or "", created_at)
-                rows = f"{sealing.digest(db, {})}/{copying.layout()}"
-                graph = self._unfinished(workspace, rows, now, course)
+                graph = self._unfinished(workspace, f"{taken.rows}/{copying.layout()}", now, course)
                 if copying.load(graph, db, course):
                     self._verify(graph, db, source, workspace_id, course)
                     with graph.writing() as tx:
-                        audit(tx, now, actor, "restore", str(source), {"memories": seal.memories}, seal.digest)
+                        counts = {"memories": taken.seal.memories}
+                        audit(tx, now, actor, "restore", str(source), counts, taken.seal.digest)
         try:
             self._refuse_occupied(workspace_id, replace=replace)
             old = self._engine.replace(workspace, graph, now, receipt_id)
@@ -105,7 +103,7 @@ class FalkorHomeKeeper:
         except Conflict:
             self._engine.drop_unfinished(workspace_id, graph.name)
             raise
-        return Restored(workspace_id, seal, receipt_id if old else None, tuple(course.notes))
+        return Restored(workspace_id, taken.seal, receipt_id if old else None, tuple(course.notes))
 
     def _verify(self, graph: Graph, db: apsw.Connection, source: Path, workspace_id: str, course: Course) -> None:
         try:

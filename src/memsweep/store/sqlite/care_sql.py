@@ -298,15 +298,9 @@ STRUCTURE = """
     where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
 
 # copies
-TABLES = """
-    select name from pragma_table_list
-    where schema = 'main' and type in ('table', 'shadow') and name not like 'sqlite\\_schema' escape '\\'
-    order by name"""
-COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
 MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"
 SET_SEAL = "insert into backup_seal (key, value) values (?, ?)"
 GET_SEAL = "select key, value from backup_seal"
-DROP_SEAL = "drop table backup_seal"
 IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_seal')"
 COUNT_LIVE = "select count(*) from memory where trash is null"
 IS_OCCUPIED = """
@@ -333,16 +327,6 @@ def optimise_words(table: str) -> str:
 
 def drop_thing(kind: str, name: str) -> str:
     return f"drop {kind} if exists {_quoted(name)}"
-
-
-def content_of(table: str, columns: list[tuple[str, str, int]]) -> str:
-    """Every row of a table, in the order of its key. Text comes as bytes, so that damaged text can be read too."""
-    shown = ", ".join(
-        f"cast({_quoted(name)} as blob)" if "text" in kind.lower() else _quoted(name) for name, kind, _ in columns
-    )
-    keys = sorted((pk, name) for name, _, pk in columns if pk)
-    order = ", ".join(_quoted(name) for _, name in keys) or "rowid"
-    return f"select {shown} from {_quoted(table)} order by {order}"
 
 
 def _quoted(name: str) -> str:

@@ -144,7 +144,7 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
     db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=200)
     try:
         db.set_busy_timeout(int(BUSY_SECONDS * 1000))
-        db.create_scalar_function("spread_script", _spread, 1, deterministic=True)
+        guard(db)
         if db.pragma("journal_mode") != "wal":
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
@@ -153,6 +153,17 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
         db.close()
         raise
     return db
+
+
+def guard(db: apsw.Connection) -> None:
+    """Make the function that our views use known, and run nothing that somebody else may have put into a schema.
+
+    We have no triggers; a file that was made a workspace by an earlier version may have one.
+    """
+    db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    db.create_scalar_function("spread_script", _spread, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
 
 
 def _spread(*values: Any) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,14 +18,12 @@ import apsw
 from memsweep.errors import AlreadyExists, Conflict, StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
-from memsweep.store.drafts import draft_of, plain_refusals, sweep
-from memsweep.store.sqlite import care_sql, copying, sql, trash_sql
+from memsweep.store.drafts import draft_of, sweep
+from memsweep.store.sqlite import care_sql, foreign, sealing, sql, trash_sql
 from memsweep.store.sqlite.connect import Pool, connect, immediate, one, plain_errors
 from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.writing import to_json
-
-_COPY_BYTES = 1 << 20
 
 
 def install(
@@ -50,11 +47,8 @@ def install(
             intents.note(db, target.name, REMOVE, owner)
         try:
             with draft_of(target) as draft:
-                with plain_refusals(source):
-                    file = source.open("rb")
-                with file, plain_refusals(target), draft.open("wb") as copy:
-                    shutil.copyfileobj(file, copy, _COPY_BYTES)
-                seal = _prepare(draft, source, workspace_id, actor, now)
+                seal = foreign.take_in(source, draft, target).seal
+                _prepare(draft, target, source, seal, workspace_id, actor, now)
 
             def note(db: apsw.Connection, old: str | None) -> None:
                 for each in filter(None, (old, target.name)):
@@ -71,16 +65,12 @@ def install(
     return Restored(workspace_id, seal, receipt_id if old else None)
 
 
-def _prepare(draft: Path, source: Path, workspace_id: str, actor: str, now: datetime) -> Seal:
-    """Check the copy of a backup and make it the file of a workspace."""
-    with plain_errors(source), copying.private(draft) as db:
-        seal = copying.unseal(db, source)
-        with immediate(db):
-            db.execute("reindex")  # the digest speaks of the rows alone
-            db.executemany(sql.SET_META, [("workspace", workspace_id), ("deleted_at", to_micros(now))])
-            counts = to_json({"memories": seal.memories})
-            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
-        return seal
+def _prepare(draft: Path, target: Path, source: Path, seal: Seal, workspace_id: str, actor: str, now: datetime) -> None:
+    """Make the rows of a backup those of a workspace, as deleted as it has to be until the registry knows it."""
+    with plain_errors(target), sealing.private(draft) as db, immediate(db):
+        db.executemany(sql.SET_META, [("workspace", workspace_id), ("deleted_at", to_micros(now))])
+        counts = to_json({"memories": seal.memories})
+        db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
 
 
 def _swap(

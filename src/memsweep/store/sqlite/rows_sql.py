@@ -38,11 +38,12 @@ REBUILD_WORDS = (
     "insert into segment_fts (segment_fts) values ('rebuild')",
 )
 
-HIGHEST_KEYS = tuple(
-    f"select max(id) from {table}"
-    for table in ("thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt",
-                  "audit", "project", "segment")
+_NUMBERED = (
+    "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt", "audit", "project",
+    "segment",
 )  # fmt: skip
+# also of rows that are gone: a key never comes back
+HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))
 
 # an unfinished copy knows how far it is
 MAKE_MARKS = "create table copy_mark (key text primary key, value) without rowid"

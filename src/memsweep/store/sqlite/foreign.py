@@ -1,0 +1,118 @@
+"""A file that was written elsewhere becomes rows in a file of our own: it is never adopted.
+
+Anybody can compute a seal again, so it proves no origin. What counts: the schema is compared with ours before a
+row is read, every value is looked at, and what can be made from the rows (indexes, full text) is made from them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from memsweep.errors import StoreCorrupt, StoreError, StoreTooNew
+from memsweep.model.care import Seal
+from memsweep.store.drafts import scratch
+from memsweep.store.regular import Regular, copy_rest, opened, require_space
+from memsweep.store.sqlite import care_sql, file_header, foreign_sql, guarded, rows_sql, sealing, shape
+from memsweep.store.sqlite.connect import immediate, one, plain_errors
+from memsweep.store.sqlite.content import Content, digest_of_rows
+from memsweep.store.sqlite.guarded import NotSound
+from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.shape import Thing
+
+MOST_BYTES = 256 << 30
+_COPIES = 2  # the file as it came, and the file that is made of it
+_STEM = "restore"
+
+
+class Taken(NamedTuple):
+    """What was taken in: the seal of the backup, and a digest of its rows alone."""
+
+    seal: Seal
+    rows: str
+
+
+def take_in(source: Path, target: Path, named: Path) -> Taken:
+    """Fill an empty file of our own with the rows of a backup; it has the version that the backup has.
+
+    `named` is what the file will be called, for errors to say.
+    """
+    try:
+        with opened(source, MOST_BYTES) as file:
+            head = file.read(file_header.SIZE)
+            if wrong := file_header.problem(head, file.size):
+                raise NotSound(wrong)
+            require_space(target.parent, _COPIES * file.size, source)
+            with scratch(target.parent, _STEM) as copy:
+                _copy(file, copy, named, head)
+                with guarded.reading(copy) as there:
+                    content, version = Content(there, copy), file_header.version(head)
+                    values = _compared(content, source, version)
+                    with plain_errors(named), sealing.private(target) as db:
+                        _make(db, version, content, values)
+                    return Taken(sealing.seal_of(values), content.rows_digest)
+    except NotSound as error:
+        raise StoreCorrupt(
+            f"{source} is damaged or is not a backup of memsweep ({error!s:.160}); nothing was changed.",
+            hint="Use another file that `memsweep backup` wrote.",
+        ) from error
+
+
+def _copy(file: Regular, copy: Path, named: Path, head: bytes) -> None:
+    copy_rest(file, copy, named, head)
+    if copy.stat().st_size != file.size:
+        raise NotSound("it became shorter while it was read")
+
+
+def _compared(content: Content, source: Path, version: int) -> dict[str, Any]:
+    """The seal of a file whose schema is one of ours."""
+    values = content.sealed()
+    newest = len(WORKSPACE_MIGRATIONS)
+    if values["format"] > sealing.FORMAT or max(values["schema"], version) > newest:
+        raise StoreTooNew(
+            f"{source} was written by a newer memsweep ({values['version']!r:.40}, schema"
+            f" {max(values['schema'], version)}; this one knows {newest}); nothing was changed.",
+            hint="Upgrade memsweep.",
+        )
+    if version != values["schema"] or not version:
+        raise NotSound(f"its schema is of version {version}, its seal says {values['schema']}")
+    content.compare(version)
+    return values
+
+
+def _make(db: apsw.Connection, version: int, content: Content, values: dict[str, Any]) -> None:
+    """The rows in a schema of our own, all of them or nothing."""
+    with immediate(db):
+        for migration in WORKSPACE_MIGRATIONS[:version]:
+            db.execute(migration)
+        indexes = [thing for thing in shape.things(db) if thing.kind == "index" and thing.definition]
+        for thing in indexes:  # made when all rows are there, which is quicker
+            db.execute(rows_sql.drop_index(thing.name))
+        try:
+            promised = content.digest({name: value for name, value in values.items() if name != "digest"}, into=db)
+            _finish(db, indexes, content)
+        except apsw.ConstraintError as error:
+            raise NotSound(str(error)) from error
+        if promised != values["digest"]:
+            raise NotSound("its content is not what was backed up")
+        if digest_of_rows(db, content.tables) != content.rows_digest:
+            raise StoreError("the rows did not arrive as they were read; nothing was changed.", hint="Try again.")
+        if one(db, care_sql.COUNT_LIVE) != values["memories"]:
+            raise NotSound("it has another number of memories than its seal says")
+        db.pragma("user_version", version)
+
+
+def _finish(db: apsw.Connection, indexes: Iterable[Thing], content: Content) -> None:
+    for name, last in content.sequences:
+        db.execute(foreign_sql.SET_SEQUENCE, (name, last))
+        db.execute(foreign_sql.ADD_SEQUENCE, (name, last))
+    for thing in indexes:
+        is_optional = thing.key in foreign_sql.MAY_BE_MISSING  # rows that are there twice are the doctor's
+        with contextlib.suppress(*([apsw.ConstraintError] if is_optional else [])):
+            db.execute(thing.definition or "")
+    for statement in rows_sql.REBUILD_WORDS:
+        db.execute(statement)
