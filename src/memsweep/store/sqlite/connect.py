@@ -89,14 +89,28 @@ def inode(path: Path) -> int | None:
 def make_folder(folder: Path) -> None:
     """A folder that only its owner can read, and so for those above it that were missing."""
     try:
-        for part in reversed([part for part in folder.parents if not part.exists()]):
+        for part in reversed([part for part in (folder, *folder.parents) if not part.exists()]):
             part.mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+            _sync_names(part.parent)
     except OSError as error:
         raise errors.StoreReadOnly(
             f"the data folder {folder} cannot be made ({error.strerror}).",
             hint="Set MEMSWEEP_HOME to a folder that you can write.",
         ) from None
+
+
+def _sync_names(folder: Path) -> None:
+    """Onto the disk, so that a power cut leaves the names that are in the folder now."""
+    if os.name != "posix":
+        return
+    try:
+        file = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # not ours to look into, so not ours to sync
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def make_file(path: Path) -> None:
@@ -149,6 +163,13 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
         _migrate(db, path, migrations, fill)
+        # SQLite syncs the name of a log only for the connection that made it, which may be one that just reads.
+        _sync_names(path.parent)
+    except OSError as error:
+        db.close()
+        raise errors.StoreError(
+            f"the folder {path.parent} cannot be synced ({error.strerror}).", hint="Check the disk."
+        ) from None
     except BaseException:
         db.close()
         raise
