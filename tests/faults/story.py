@@ -119,6 +119,7 @@ def _work(root: Path, log: Path, seed: bytes, pipe: Connection) -> None:
     except BaseException:  # noqa: BLE001  # the last stop of this process
         traceback.print_exc(file=sys.stderr)
     finally:
+        lab.close_sandbox()
         os._exit(status)
 
 
