@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-from memsweep.errors import Conflict, MemsweepError, NotFound
+from memsweep.errors import MemsweepError
 from memsweep.store.sqlite import connect
 from tests.faults import examining, lab, steps
 from tests.faults.examining import State
@@ -27,7 +27,7 @@ NAME = "disk_errors"
 ERRORS = 60
 _MOST_STEPS_IN = 100_000
 # What a refusal says when the work was done all the same.
-_SAYS_DONE = ("is freed", "was done", "were done", "is done", "has been", "was saved", "already", "are deleted", "was deleted")
+_SAYS_DONE = ("is freed, but", "is deleted for good, but", "was compacted, but", "it is not certain")
 AWAITED: tuple[str, ...] = ()
 
 
@@ -77,7 +77,7 @@ class _Trial:
             return
         self._outcome.count("errors")
         self._outcome.count("refusals" if said != "done" else "unharmed")
-        found = [*self._untrue(said), *self._aftermath()]
+        found = [*self._untrue(said), *self._aftermath(said)]
         where = f"{self._step.name}: {self._kind}, {'lasting' if self._lasts else 'once'}, {self._injector.what} (at {at})"
         self._outcome.violations += [f"{where}: {each}; the answer was: {said[:300]}" for each in found]
 
@@ -113,22 +113,21 @@ class _Trial:
             what = "it was done" if now == self._after else "half of it was done"
             yield f"refused, but {what}: {examining.difference(self._before, now)}"
 
-    def _aftermath(self) -> Iterator[str]:
-        found, mended = examining.faults_of(self._place / "home", self._place / "out")
+    def _aftermath(self, said: str) -> Iterator[str]:
+        undone = said != "done" and examining.state_of(self._place / "home") == self._before
+        backups = self._place / "out" if "backup" in self._step.name else None
+        found, mended = examining.faults_of(self._place / "home", backups)
         self._outcome.count("mended", mended)
         yield from found
-        again = self._again()
-        if again:
+        if undone and (again := self._again()):
             yield f"done again without errors: {again}"
 
     def _again(self) -> str:
-        """The step once more on a healthy disk; empty if it works, or if it was done already."""
+        """The step once more on a healthy disk; empty if it works."""
         with lab.pinned(random.Random(2), lab.Clock(lab.START + timedelta(minutes=20))):
             with lab.opened(self._place / "home") as app:
                 try:
                     self._step.act(steps.Scene(app, self._place, steps.template()[1], 7))
-                except (Conflict, NotFound):
-                    return ""
                 except MemsweepError as error:
                     return str(error)
         return ""

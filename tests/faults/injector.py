@@ -110,8 +110,9 @@ class _Vfs(Structure):
     ]
 
 
-_OPEN = CFUNCTYPE(c_int, c_void_p, c_char_p, c_void_p, c_int, POINTER(c_int))
-_DELETE = CFUNCTYPE(c_int, c_void_p, c_char_p, c_int)
+# Names are passed as addresses: SQLite keeps them, and what follows them in memory, for as long as a file is open.
+_OPEN = CFUNCTYPE(c_int, c_void_p, c_void_p, c_void_p, c_int, POINTER(c_int))
+_DELETE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int)
 _READ = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int64)
 _WRITE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_int, c_int64)
 _TRUNCATE = CFUNCTYPE(c_int, c_void_p, c_int64)
@@ -135,8 +136,8 @@ class _Layer:
         self._kept += [opener := _OPEN(self._opened), deleter := _DELETE(self._deleted)]
         vfs.open, vfs.delete = (cast(function, c_void_p).value for function in (opener, deleter))
 
-    def _opened(self, vfs: int, name: bytes | None, file: int, flags: int, out: Any) -> int:
-        path = (name or b"").decode()
+    def _opened(self, vfs: int, name: int | None, file: int, flags: int, out: Any) -> int:
+        path = ctypes.string_at(name).decode() if name else ""
         if name and self._injector.refuses("open", path):
             _File.from_address(file).methods = POINTER(_Methods)()
             return self._injector.code("open")
@@ -147,8 +148,8 @@ class _Layer:
             opened.methods = ctypes.pointer(self._table(ctypes.addressof(opened.methods.contents)))
         return answer
 
-    def _deleted(self, vfs: int, name: bytes, sync_folder: int) -> int:
-        if self._injector.refuses("delete", name.decode()):
+    def _deleted(self, vfs: int, name: int, sync_folder: int) -> int:
+        if self._injector.refuses("delete", ctypes.string_at(name).decode()):
             return self._injector.code("delete")
         return int(self._delete(vfs, name, sync_folder))
 
@@ -261,7 +262,8 @@ def injecting() -> Iterator[Injector]:
 def _wrapped(injector: Injector, call: str, function: Any) -> Any:
     def wrapped(path: Any, *arguments: Any, **named: Any) -> Any:
         if injector.at:
-            injector.check(call, path)
+            only_reads = call == "open" and not arguments[0] & (os.O_CREAT | os.O_TRUNC)
+            injector.check("read" if only_reads else call, path)
         return function(path, *arguments, **named)
 
     return wrapped

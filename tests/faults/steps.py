@@ -15,6 +15,7 @@ from pathlib import Path
 
 from memsweep.app import App
 from memsweep.background import Background
+from memsweep.errors import StoreError
 from memsweep.gc.collect import CLEAR_PHRASE
 from tests.faults import lab
 
@@ -85,6 +86,15 @@ def _relate_many(scene: Scene) -> object:
     return scene.app.memory().relate_many({"entities": things, "relations": facts})
 
 
+def _schedule(scene: Scene) -> object:
+    """A run of the schedule says in its record what it could not do."""
+    record = Background(scene.app).run()
+    stopped = [item["stopped"] for item in (record or {}).get("outcomes", []) if item["stopped"]]
+    if stopped:
+        raise StoreError(stopped[0])
+    return record
+
+
 def _context_add(scene: Scene) -> object:
     segments = [{"text": f"turn {scene.number}.{number} of a talk", "type": "message"} for number in range(3)]
     return scene.app.memory().window("talk").add(segments)
@@ -116,7 +126,7 @@ STEPS: tuple[Step, ...] = (
     Step("context delete", _clear_window),
     Step("compact", lambda scene: scene.app.memory().compact()),
     Step("doctor", lambda scene: scene.app.memory().doctor(repair=True)),
-    Step("schedule", lambda scene: Background(scene.app).run(), atomic=False),
+    Step("schedule", _schedule, atomic=False),
     Step("backup", lambda scene: scene.app.memory().backup(scene.place / "out" / f"new{scene.number}.backup")),
     Step("replace backup", lambda scene: scene.app.memory().backup(scene.backup, force=True)),
     Step("workspace create", lambda scene: scene.app.create_workspace(f"w{scene.number}", "made"), of_home=True),

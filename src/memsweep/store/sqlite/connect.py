@@ -61,6 +61,12 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 f"{path} is damaged or is not a memsweep file ({error}); it was left as it is.",
                 hint="Restore it from a backup, or move it away to begin anew.",
             )
+        case apsw.IOError() if error.extendedresult in _NOT_SYNCED:
+            # All of the transaction is in the log; whoever opens the file next may find it there.
+            return errors.StoreError(
+                f"the disk refused to sync {path} ({error}); it is not certain whether the change was kept.",
+                hint="Check the disk, and look before doing it again.",
+            )
         case apsw.IOError():
             # A limit on the size of files looks like this too.
             return errors.StoreFull(
@@ -68,6 +74,9 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 hint="Check the free space and the limits.",
             )
     return errors.StoreError(f"{path}: {error}")
+
+
+_NOT_SYNCED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
 
 
 def exists(path: Path) -> bool:
