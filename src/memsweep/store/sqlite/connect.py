@@ -61,6 +61,12 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 f"{path} is damaged or is not a memsweep file ({error}); it was left as it is.",
                 hint="Restore it from a backup, or move it away to begin anew.",
             )
+        case apsw.IOError() if error.extendedresult in _NOT_SYNCED:
+            # All of the transaction is in the log; whoever opens the file next may find it there.
+            return errors.StoreError(
+                f"the disk refused to sync {path} ({error}); it is not certain whether the change was kept.",
+                hint="Check the disk, and look before doing it again.",
+            )
         case apsw.IOError():
             # A limit on the size of files looks like this too.
             return errors.StoreFull(
@@ -68,6 +74,9 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 hint="Check the free space and the limits.",
             )
     return errors.StoreError(f"{path}: {error}")
+
+
+_NOT_SYNCED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
 
 
 def exists(path: Path) -> bool:
@@ -89,14 +98,28 @@ def inode(path: Path) -> int | None:
 def make_folder(folder: Path) -> None:
     """A folder that only its owner can read, and so for those above it that were missing."""
     try:
-        for part in reversed([part for part in folder.parents if not part.exists()]):
+        for part in reversed([part for part in (folder, *folder.parents) if not part.exists()]):
             part.mkdir(mode=0o700, exist_ok=True)
-        folder.mkdir(mode=0o700, exist_ok=True)
+            _sync_names(part.parent)
     except OSError as error:
         raise errors.StoreReadOnly(
             f"the data folder {folder} cannot be made ({error.strerror}).",
             hint="Set MEMSWEEP_HOME to a folder that you can write.",
         ) from None
+
+
+def _sync_names(folder: Path) -> None:
+    """Onto the disk, so that a power cut leaves the names that are in the folder now."""
+    if os.name != "posix":
+        return
+    try:
+        file = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return  # not ours to look into, so not ours to sync
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def make_file(path: Path) -> None:
@@ -149,6 +172,13 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
         _migrate(db, path, migrations, fill)
+        # SQLite syncs the name of a log only for the connection that made it, which may be one that just reads.
+        _sync_names(path.parent)
+    except OSError as error:
+        db.close()
+        raise errors.StoreError(
+            f"the folder {path.parent} cannot be synced ({error.strerror}).", hint="Check the disk."
+        ) from None
     except BaseException:
         db.close()
         raise
