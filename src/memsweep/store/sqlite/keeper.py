@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import StoreCorrupt
+from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.store.course import Course
@@ -78,7 +78,7 @@ class SqliteKeeper:
                 db.execute(care_sql.optimise_words(table))
             db.execute("pragma temp_store=file")  # the copy that VACUUM makes may be larger than the memory
             db.execute("vacuum")
-            finished = _gave_back(db)
+            finished = self._gave_back(db)
             if (model := read_model(db)) is not None:
                 with contextlib.suppress(ValueError):  # vectors that do not fit together are the doctor's
                     self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
@@ -93,6 +93,20 @@ class SqliteKeeper:
                 f"{self._path} is damaged ({error.__cause__}); no backup was made.", hint="Run `memsweep doctor`."
             ) from error
 
+    def _gave_back(self, db: apsw.Connection) -> bool:
+        """Move what was written into the file itself and cut both to size; not while somebody reads the old state."""
+        db.set_busy_timeout(_PATIENCE_MILLISECONDS)
+        try:
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        except (apsw.IOError, apsw.FullError) as error:  # the compaction itself is done
+            raise StoreError(
+                f"{self._path} was compacted, but the space could not be given back yet ({error}).",
+                hint="Compact again when the disk works.",
+            ) from error
+        return True
+
     @contextlib.contextmanager
     def _new_connection(self) -> Iterator[apsw.Connection]:
         with plain_errors(self._path), contextlib.closing(connect(self._path, WORKSPACE_MIGRATIONS)) as db:
@@ -104,13 +118,3 @@ class SqliteKeeper:
             with contextlib.suppress(OSError):
                 sizes += self._path.with_name(self._path.name + end).stat().st_size
         return sizes + self._vectors.size_bytes()
-
-
-def _gave_back(db: apsw.Connection) -> bool:
-    """Move what was written into the file itself and cut both to size; not while somebody reads the old state."""
-    db.set_busy_timeout(_PATIENCE_MILLISECONDS)
-    try:
-        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.BusyError:
-        return False
-    return True

@@ -79,13 +79,17 @@ class VectorIndex:
             return parts[0].ids, parts[0].cosines(wanted)
         return np.concatenate([part.ids for part in parts]), np.concatenate([part.cosines(wanted) for part in parts])
 
-    def forget(self) -> None:
-        """Drop what is mapped and delete the files; the next search makes them again."""
+    def forget(self) -> list[Path]:
+        """Drop what is held and delete the files, which the next search makes again; those that cannot be deleted."""
         with self._lock:
             self._reset(None)
+        kept = []
         for path in self._files():
-            with contextlib.suppress(OSError):
-                path.unlink()
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:
+                kept.append(path)
+        return kept
 
     def size_bytes(self) -> int:
         sizes = 0
