@@ -41,7 +41,7 @@ class FalkorHomeKeeper:
         lost = [f"{name} ({graph})" for name, graph in self._lost()]
         return [*finding("file_missing", missing), *finding("workspace_lost", lost)]
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         """Give a lost graph its name again, if nobody has it."""
         for name, graph in self._lost() if cure == "adopt" else ():
             store = Graph(self._engine.link, graph)
@@ -50,6 +50,7 @@ class FalkorHomeKeeper:
             if self._engine.enter(workspace, store):
                 with store.writing() as tx:
                     audit(tx, now, actor, "repair", cure, {each.invariant: each.count for each in found}, "")
+        return []
 
     def _lost(self) -> list[tuple[str, str]]:
         """Graphs with something in them that no entry leads to. One without may just be being made."""

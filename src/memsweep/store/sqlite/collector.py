@@ -17,7 +17,7 @@ from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check, Decide
-from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
+from memsweep.store.sqlite import aside, gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
@@ -193,7 +193,7 @@ class SqliteCollector:
 
         The transaction has ended by now, so an error must say first what was `done`.
         """
-        kept = self._vectors.forget()
+        kept = [*self._vectors.forget(), *aside.remove_all(self._pool.path)]
         try:
             with self._pool.connection() as db:
                 db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
@@ -209,7 +209,7 @@ class SqliteCollector:
             ) from error
         if kept:
             raise StoreError(
-                f"{done}, but {kept[0]} still has its vectors and cannot be removed.",
+                f"{done}, but {kept[0]} may still have something of it and cannot be removed.",
                 hint="Remove that file, or run `memsweep compact` when the folder can be written.",
             )
 

@@ -21,6 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from memsweep import errors
+from memsweep.store.sqlite import mark
 from memsweep.store.sqlite.script import spread_script
 
 Fill = Callable[[apsw.Connection], None]
@@ -148,6 +149,7 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
         if db.pragma("journal_mode") != "wal":
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
+        mark.notice(db, path)  # before anything is written, which would be over the damaged log
         _migrate(db, path, migrations, fill)
     except BaseException:
         db.close()
@@ -254,6 +256,7 @@ class Lease:
             try:
                 if self._keeps and error is None:
                     db.execute("commit")
+                    self._pool.marker.note(db)
             finally:
                 if db.in_transaction:  # on some errors SQLite has rolled back by itself
                     db.execute("rollback")
@@ -271,6 +274,7 @@ class Pool:
         self.path = path
         self._migrations, self._fill = migrations, fill
         self._idle: deque[apsw.Connection] = deque()  # which threads may share
+        self.marker = mark.Marker(path)
         _pools.add(self)
 
     def take(self) -> apsw.Connection:
@@ -299,11 +303,13 @@ class Pool:
         Closing is safe, for nothing is under way on an idle connection.
         """
         inherited, self._idle = list(self._idle), deque()
+        self.marker = mark.Marker(self.path)  # the lock of the old one may be held by a thread that is not here
         for db in inherited:
             with suppress(apsw.Error):
                 db.close()
 
     def close(self) -> None:
+        self.marker.close()
         with plain_errors(self.path), suppress(IndexError):
             while True:
                 self._idle.pop().close()

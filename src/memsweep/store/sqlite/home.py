@@ -14,7 +14,7 @@ import apsw
 
 from memsweep.model.care import Finding, Restored
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, mending, sql
+from memsweep.store.sqlite import care_sql, mark, mending, sql
 from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
@@ -63,6 +63,8 @@ class SqliteHomeKeeper:
             return []
         entries = self._entries()
         found: dict[str, list[str]] = {}
+        if lost := mark.losses(self._registry().path):
+            found["registry_writes_lost"] = [loss.said for loss in lost]
         for entry in entries:
             if wrong := _what_is_wrong(entry, self._folder / entry.file):
                 found.setdefault(wrong, []).append(f"{entry.name} ({entry.file})")
@@ -73,19 +75,22 @@ class SqliteHomeKeeper:
                 found.setdefault("workspace_lost", []).append(f"{facts.name} ({file.name})")
         return [each for invariant, places in found.items() for each in finding(invariant, places)]
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
+        if cure == "registry_losses":
+            return mark.acknowledge(self._registry().path)
         entries = self._entries()
         if cure == "adopt":
             for file, facts in self._strangers(entries):
                 if facts and facts.is_lost:
                     self._adopt(file, facts, found, actor, now)
-            return
+            return []
         for entry in entries:
             path = self._folder / entry.file
             if _what_is_wrong(entry, path) == "file_disagrees":
                 with _writing(path) as db:
                     db.executemany(sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
                     mending.note(db, cure, found, actor, now)
+        return []
 
     def install(
         self,
@@ -156,6 +161,7 @@ def _look(path: Path) -> _Facts | None:
             return None
         with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
+            mark.notice(db, path)  # closing it may empty a damaged log
             name, description, created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in keys)
             memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
             if name is not None:

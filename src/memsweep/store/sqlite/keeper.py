@@ -14,7 +14,7 @@ from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, copying, health, mending
+from memsweep.store.sqlite import care_sql, copying, health, mark, mending
 from memsweep.store.sqlite.connect import Pool, connect, plain_errors
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -35,11 +35,13 @@ class SqliteKeeper:
     def examine(self) -> list[Finding]:
         try:
             with self._new_connection() as db:
-                return health.examine(db, self._vectors)
+                found = health.examine(db, self._vectors)
+                lost = health.finding("writes_lost", [loss.said for loss in mark.losses(self._path)])
+                return [*lost, *found]
         except StoreCorrupt as error:
             return [Finding("file_damaged", 1, (str(error.__cause__ or error.message),))]
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         try:
             with self._pool.writing() as db:
                 mending.mend(db, cure, found, actor, now)
@@ -47,6 +49,7 @@ class SqliteKeeper:
             raise StoreCorrupt(f"{self._path} holds text that cannot be read ({error.reason}).") from error
         if cure in _CHANGES_VECTORS:
             self._vectors.forget()
+        return mark.acknowledge(self._path) if cure == "losses" else []
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:

@@ -219,7 +219,7 @@ def _write(path: Path, parts: list[_Part]) -> None:
     """Whole or not at all: synced before it gets its name, so that a power cut cannot leave a hollow file."""
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.draft")
     count, width = sum(len(part.ids) for part in parts), parts[0].rows.shape[1]
-    pieces = [*(part.ids.tobytes() for part in parts), *(part.rows.data for part in parts)]
+    pieces: list[bytes] = [*(part.ids.tobytes() for part in parts), *(part.rows.tobytes() for part in parts)]
     checksum = 0
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
