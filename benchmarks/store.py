@@ -204,8 +204,6 @@ def readers(home: Path, questions: Sequence[str]) -> list[Figure]:
         Figure("resident memory of a second one", beside["Rss"], "MB"),
         Figure("second one: private", beside["Private_Clean"] + beside["Private_Dirty"], "MB"),
         Figure("second one: shared", beside["Shared_Clean"] + beside["Shared_Dirty"], "MB"),
-        Figure("second one: vector matrix, resident", beside["vec Rss"], "MB"),
-        Figure("second one: vector matrix, private", beside["vec Private_Clean"] + beside["vec Private_Dirty"], "MB"),
     ]
 
 
@@ -224,18 +222,13 @@ class _Reader:
             self.process.stdout.readline()
 
     def memory(self) -> Mapping[str, float]:
-        """Megabytes by kind, of the whole process and (`vec …`) of the mapped vector file; zeros without /proc."""
+        """Megabytes by kind; zeros without /proc."""
         sums: defaultdict[str, float] = defaultdict(float)
         smaps = Path(f"/proc/{self.process.pid}/smaps")
-        of_vectors = False
         for line in smaps.read_text().splitlines() if smaps.exists() else ():
             name, _, rest = line.partition(":")
-            if "-" in name.partition(" ")[0]:  # the head of a mapping: its addresses, … and its file
-                of_vectors = line.endswith(".vec")
-            elif name in _KINDS:
-                megabytes = int(rest.split()[0]) * 1024 / MEGA
-                sums[name] += megabytes
-                sums[f"vec {name}"] += megabytes if of_vectors else 0
+            if name in _KINDS:
+                sums[name] += int(rest.split()[0]) * 1024 / MEGA
         return sums
 
 

@@ -47,6 +47,7 @@ def test_a_doctor_says_that_all_is_well(run: Run, stale: Path) -> None:
         "healthy": True,
         "findings": [],
         "notes": [],
+        "lost": [],
         "message": "Healthy: every invariant holds.",
     }
 

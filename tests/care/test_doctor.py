@@ -67,7 +67,7 @@ DAMAGES = {
         "drop view live_memory; create view live_memory as select * from memory", {"structure_changed"}
     ),
     "a missing full text": Damage("drop table chunk_fts", {"structure_changed"}),
-    "a missing table": Damage("drop table audit", {"table_changed"}, {"table_changed"}),
+    "a missing table": Damage("drop table audit", {"table_changed", "writes_lost"}, {"table_changed", "writes_lost"}),
     "a column too many": Damage("alter table thread add column mood", {"table_changed"}, {"table_changed"}),
     "a strange table": Damage("create table stranger (x)", {"foreign_structure"}, {"foreign_structure"}),
     "a strange trigger": Damage(
@@ -252,6 +252,7 @@ def test_a_whole_store_is_healthy(filled: Path, app: App) -> None:
 
 # What of a damage can be in a graph: an edge has its ends, tags are found where they are said, and the rest is files.
 NO_GRAPH_HAS = {
+    "writes_lost",
     "structure_changed",
     "table_changed",
     "foreign_structure",

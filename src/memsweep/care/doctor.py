@@ -32,15 +32,18 @@ def doctor(tools: Caring, *, repair: bool) -> Checkup:
     found = _examine(tools)
     seen = _by_invariant(found)
     notes: dict[str, None] = {}
+    lost: dict[str, None] = {}
     for _ in range(_ROUNDS if repair else 0):
         before = found
         for cure in CURES:
-            notes |= dict.fromkeys(_cure(tools, cure, [finding for finding in found if cure_of(finding) == cure]))
+            kept_from, not_saved = _cure(tools, cure, [finding for finding in found if cure_of(finding) == cure])
+            notes |= dict.fromkeys(kept_from)
+            lost |= dict.fromkeys(not_saved)
         found = _examine(tools)
         seen |= {name: finding for name, finding in _by_invariant(found).items() if name not in seen}
         if not found or found == before:
             break
-    return Checkup(tools.workspace_id, _told(seen.values(), found), tuple(notes))
+    return Checkup(tools.workspace_id, _told(seen.values(), found), tuple(notes), tuple(lost))
 
 
 def _examine(tools: Caring) -> list[Finding]:
@@ -55,20 +58,19 @@ def _examine(tools: Caring) -> list[Finding]:
     return [*found, *store.keeper.examine()]
 
 
-def _cure(tools: Caring, cure: str, found: Sequence[Finding]) -> list[str]:
-    """Mend one kind of finding, in one transaction; what kept it from being done."""
+def _cure(tools: Caring, cure: str, found: Sequence[Finding]) -> tuple[list[str], list[str]]:
+    """Mend one kind of finding, in one transaction; what kept it from being done, and what could not be saved."""
     if not found:
-        return []
+        return [], []
     try:
         if cure in HOME_CURES:
-            tools.home.repair(cure, found, actor=tools.actor, now=tools.clock())
-        elif cure == "embed":
-            _embed(tools, found)
-        else:
-            tools.store().keeper.repair(cure, found, actor=tools.actor, now=tools.clock())
+            return [], tools.home.repair(cure, found, actor=tools.actor, now=tools.clock())
+        if cure != "embed":
+            return [], tools.store().keeper.repair(cure, found, actor=tools.actor, now=tools.clock())
+        _embed(tools, found)
     except MemsweepError as error:
-        return [str(error)]
-    return []
+        return [str(error)], []
+    return [], []
 
 
 def _embed(tools: Caring, found: Sequence[Finding]) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from memsweep.model.care import Finding
 
 # In this order: what one cure brings to light, a later one can still mend.
-HOME_CURES = ("marks", "adopt")
+HOME_CURES = ("marks", "adopt", "registry_losses")
 CURES = (
     *HOME_CURES,
+    "losses",
     "twins",
     "structure",
     "indexes",
@@ -59,7 +60,17 @@ INVARIANTS = {
     "stranger": Invariant(
         "file among the workspaces is none", "files among the workspaces are none", next_step="Move it elsewhere."
     ),
+    "registry_writes_lost": Invariant(
+        "loss in the log of the registry is not acknowledged yet",
+        "losses in the log of the registry are not acknowledged yet",
+        "registry_losses",
+    ),
     # the file
+    "writes_lost": Invariant(
+        "loss in the log of the workspace is not acknowledged yet",
+        "losses in the log of the workspace are not acknowledged yet",
+        "losses",
+    ),
     "file_damaged": Invariant("place in the file is damaged", "places in the file are damaged", next_step=_FROM_BACKUP),
     "page_lost": Invariant(
         "page of the file is used by nothing",

@@ -75,6 +75,8 @@ def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
         console.print(harmless(f"{mark}{item['sentence']}"), markup=False)
         if item["next_step"]:
             console.print(f"  next: {item['next_step']}", markup=False)
+    for loss in answer["lost"]:
+        console.print(harmless(f"not saved: {loss}"), markup=False)
     for note in answer["notes"]:
         console.print(harmless(f"not repaired: {note}"), markup=False)
     console.print(answer["message"], markup=False)

@@ -63,7 +63,9 @@ def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
     def words(console: Console) -> None:
         for name, value in answer.items():
-            shown = f"{value:,}" if isinstance(value, int) else str(value)
+            shown = (
+                f"{value:,}" if isinstance(value, int) else " ".join(value) if isinstance(value, list) else str(value)
+            )
             show_pair(console, f"{name.replace('_', ' '):16}", shown)
 
     show(answer, as_json, words)

@@ -18,11 +18,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """What a doctor found, and what kept a repair from being made."""
+    """What a doctor found, what kept a repair from being made, and what a repair could not save."""
 
     workspace_id: str
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
     @property
     def left(self) -> tuple[Finding, ...]:

@@ -160,3 +160,4 @@ class Stats:
     model: EmbeddingModel | None
     oldest: datetime | None
     newest: datetime | None
+    warnings: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ class CheckupAnswer(TypedDict):
     healthy: bool
     findings: list[dict[str, Any]]
     notes: list[str]
+    lost: list[str]
     message: str
 
 
@@ -65,6 +66,7 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
             for finding in result.findings
         ],
         "notes": list(result.notes),
+        "lost": list(result.lost),
         "message": _verdict(len(result.findings), len(result.left)),
     }
 

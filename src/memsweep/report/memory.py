@@ -72,6 +72,7 @@ class StatsAnswer(TypedDict):
     oldest: str | None
     newest: str | None
     schedule: NotRequired[dict[str, Any]]
+    warnings: NotRequired[list[str]]
 
 
 class WorkspaceAnswer(TypedDict):
@@ -156,6 +157,8 @@ def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnsw
         "oldest": iso(result.oldest) if result.oldest else None,
         "newest": iso(result.newest) if result.newest else None,
     }
+    if result.warnings:
+        answer["warnings"] = list(result.warnings)
     return {**answer, "schedule": dict(schedule)} if schedule else answer
 
 

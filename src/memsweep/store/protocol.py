@@ -279,8 +279,8 @@ class Keeper(Protocol):
     def examine(self) -> list[Finding]:
         """Every invariant that does not hold."""
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
-        """Mend one kind of finding in one transaction, and note it in the audit log."""
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
+        """Mend one kind of finding in one transaction, and note it in the audit log; what could not be saved."""
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         """Chunks without a vector, or with one of another dimension."""
@@ -307,7 +307,7 @@ class HomeKeeper(Protocol):
 
     def examine(self) -> list[Finding]: ...
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None: ...
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]: ...
 
     def install(
         self,

@@ -1,10 +1,15 @@
-"""The matrix file that processes share."""
+"""The file beside the database that holds its vectors as one matrix."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+import secrets
 import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -66,7 +71,7 @@ def test_many_memories_are_searched_through_a_file(memory: Memory, home: Path, t
     assert by_meaning(memory, texts) == texts
     (file,) = files(home)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert file.stat().st_size == memory.stats().vector_bytes == 32 + MANY * (8 + 256)
+    assert file.stat().st_size == memory.stats().vector_bytes == 40 + MANY * (8 + 256)
     assert drafts(home) == []
 
 
@@ -82,7 +87,7 @@ def test_the_file_is_replaced_as_the_workspace_grows_and_old_ones_go(
     assert len(seen) == 2
 
 
-def test_another_process_maps_the_same_file(make: Callable[..., App], home: Path, texts: list[str]) -> None:
+def test_another_process_reads_the_same_file(make: Callable[..., App], home: Path, texts: list[str]) -> None:
     first, second = make().memory(), make().memory()
     fill(first, texts[:50])
     assert by_meaning(first, texts[:5]) == texts[:5]
@@ -98,12 +103,14 @@ def test_another_process_maps_the_same_file(make: Callable[..., App], home: Path
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda whole: b"",
     "five bytes": lambda whole: whole[:5],
-    "header only": lambda whole: whole[:32],
+    "header only": lambda whole: whole[:40],
     "truncated": lambda whole: whole[:-1],
     "too long": lambda whole: whole + b"x",
     "wrong magic": lambda whole: b"X" + whole[1:],
     "wrong width": lambda whole: whole[:16] + (128).to_bytes(8, "little") + whole[24:],
     "wrong count": lambda whole: whole[:24] + (2**60).to_bytes(8, "little") + whole[32:],
+    "a flipped bit": lambda whole: whole[:3000] + bytes([whole[3000] ^ 1]) + whole[3001:],
+    "the form of old": lambda whole: b"memsweep vectors" + whole[16:32] + whole[40:],
     "garbage": lambda whole: os.urandom(len(whole)),
 }
 
@@ -173,7 +180,10 @@ def test_who_has_the_old_generation_mapped_moves_on(make: Callable[..., App], ho
     assert by_meaning(first, texts) == texts
 
 
-def test_processes_share_one_copy_of_the_matrix(nursery: Nursery, home: Path, memory: Memory, texts: list[str]) -> None:
+def test_processes_share_one_file_and_none_of_them_maps_it(
+    nursery: Nursery, home: Path, memory: Memory, texts: list[str]
+) -> None:
+    """Who maps a file dies when it is cut."""
     fill(memory, texts)
     call = ["search", {"query": texts[7]}]
     children = []
@@ -186,9 +196,89 @@ def test_processes_share_one_copy_of_the_matrix(nursery: Nursery, home: Path, me
     for child in children:
         maps = Path(f"/proc/{child.pid}/maps")
         if maps.exists():
-            assert any(str(file) in line and " r--s " in line for line in maps.read_text().splitlines())
+            assert not any(line.endswith(".vec") for line in maps.read_text().splitlines())
         child.go()
         child.rest()
+
+
+# Asks for every text by its vector alone, over and over, each time with what it has in memory and each third time anew.
+SEARCHER = """
+import sys
+from memsweep import open_memory
+from memsweep.store.sqlite import vectors
+from tests.store.sqlite.test_vectors import WORDS, by_meaning
+
+vectors._TAIL_MIN = 20
+texts = [f"number {number} speaks of {word}" for number, word in enumerate(WORDS)]
+memory = open_memory(home=sys.argv[1])
+for turn in range(int(sys.argv[2])):
+    if turn % 3 == 2:
+        memory.close()
+        memory = open_memory(home=sys.argv[1])
+    print(by_meaning(memory, texts) == texts, flush=True)
+"""
+HARMS: list[Callable[[Path], object]] = [
+    lambda file: os.truncate(file, 0),
+    lambda file: os.truncate(file, 5000),
+    lambda file: file.write_bytes(os.urandom(file.stat().st_size)),
+    lambda file: file.write_bytes(b""),
+    lambda file: file.unlink(),
+    lambda file: flip_a_bit(file),
+]
+
+
+def flip_a_bit(file: Path) -> None:
+    whole = bytearray(file.read_bytes())
+    if whole:
+        whole[secrets.randbelow(len(whole))] ^= 1 << secrets.randbelow(8)
+    file.write_bytes(whole)
+
+
+def test_a_search_survives_whatever_happens_to_the_file(home: Path, memory: Memory, texts: list[str]) -> None:
+    fill(memory, texts)
+    by_meaning(memory, texts[:1])
+    command = [sys.executable, "-c", SEARCHER, str(home), "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as child:
+        assert child.stdout
+        answers = []
+        for harm, answer in zip(itertools.cycle(HARMS), child.stdout, strict=False):
+            answers.append(answer.strip())
+            for file in files(home):
+                with contextlib.suppress(OSError):  # the child has replaced it
+                    harm(file)
+    assert child.returncode == 0
+    assert answers == ["True"] * 60
+
+
+def test_no_flipped_bit_of_the_file_changes_an_answer(make: Callable[..., App], home: Path, texts: list[str]) -> None:
+    app = make()
+    fill(app.memory(), texts)
+    by_meaning(app.memory(), texts[:1])
+    app.close()
+    (file,) = files(home)
+    whole = file.read_bytes()
+    for spot in range(0, len(whole), 97):
+        file.write_bytes(whole[:spot] + bytes([whole[spot] ^ 0x40]) + whole[spot + 1 :])
+        index = vectors.VectorIndex(looking.file_of(home).with_suffix(""))
+        with looking.open_file(looking.file_of(home)) as db:
+            keys, rows = zip(*db.execute("select chunk, data from vector order by chunk"), strict=True)
+            found, cosines = index.similarities(db, rows[3])
+            assert found.tolist() == list(keys)
+            assert cosines.argmax() == 3
+            assert cosines[3] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("width", [b"x'0102'", b"zeroblob(300)", b"x''"])
+def test_a_vector_of_another_width_does_not_hide_the_others(
+    make: Callable[..., App], home: Path, texts: list[str], width: bytes
+) -> None:
+    app = make()
+    fill(app.memory(), texts)
+    app.close()
+    with looking.open_file(looking.file_of(home)) as db:
+        db.execute(f"update vector set data = {width.decode()} where chunk = 5")
+    found = by_meaning(make().memory(), texts)
+    assert [text for text, other in zip(texts, found, strict=True) if text != other] == [texts[4]]
 
 
 def test_a_crash_while_the_file_is_written_leaves_no_half_file(

@@ -50,7 +50,7 @@ class FalkorHomeKeeper:
         """Workspaces whose graph is not there."""
         return [(name, graph) for name, graph in self._engine.graphs().items() if not self._engine.has_graph(graph)]
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         """Give a lost graph its name again, if nobody has it."""
         for name, graph in self._lost() if cure == "adopt" else ():
             store = Graph(self._engine.link, graph)
@@ -59,6 +59,7 @@ class FalkorHomeKeeper:
             if self._engine.enter(workspace, store):
                 with store.writing() as tx:
                     audit(tx, now, actor, "repair", cure, {each.invariant: each.count for each in found}, "")
+        return []
 
     def _lost(self) -> list[tuple[str, str]]:
         """Graphs with something in them that no entry leads to. One without may just be being made."""

@@ -58,7 +58,7 @@ class FalkorKeeper:
             found += health.finding("vector_file_differs", [f"the vector set of {self._graph.name}"])
         return found
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         """Apply one cure. What is no part of the graph itself is made again from it."""
         if cure in _OF_VECTORS:
             self._vectors.forget(self._graph.meta()["generation"])
@@ -70,6 +70,7 @@ class FalkorKeeper:
             elif cure not in {"structure", "vector_files"}:
                 mending.mend(tx, cure, actor, now)
             _note(tx, cure, found, actor, now)
+        return []
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         model = writing.model_of(self._graph.meta())

@@ -269,6 +269,7 @@ CURES: dict[str, tuple[str, ...]] = {
         f"update memory set stale = 1, version = version + 1 where {_IS_CODE_WITHOUT_FILE}",
     ),
     "plans": (),
+    "losses": (),
     "vectors": (DANGLING["vector_without_chunk"].drop,),
     "words": (),
     "vector_files": (),
@@ -296,6 +297,10 @@ FIT_VECTOR = """
 STRUCTURE = """
     select type, name, tbl_name, sql from sqlite_schema
     where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
+
+# the mark beside a file: AUTOINCREMENT never goes back, and nearly every transaction makes a row of such a table
+ROWS_EVER = "select cast(total(seq) as integer) from sqlite_sequence"
+HAS_COUNTERS = "select exists (select 1 from sqlite_schema where name = 'sqlite_sequence')"
 
 # copies
 MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"

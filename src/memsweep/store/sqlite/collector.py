@@ -11,14 +11,14 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import Conflict, NotFound, StoreBusy
+from memsweep.errors import Conflict, NotFound, StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check, Decide, Recheck
-from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
+from memsweep.store.sqlite import aside, gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
@@ -131,7 +131,7 @@ class SqliteCollector:
                 db.execute(trash_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
                 self._purge(db, now, actor, now, receipt_id)
         if tombstone is not None:
-            self._wipe()
+            self._wipe("the memory is deleted for good")
         return receipt
 
     def _apply(
@@ -185,7 +185,9 @@ class SqliteCollector:
         """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
         with self._pool.writing() as db:
             purged = self._purge(db, before, actor, now)
-        self._wipe()  # even if there was nothing to free: an earlier purge may have been cut short here
+        self._wipe(
+            "the trash is freed"
+        )  # even if there was nothing to free: an earlier purge may have been cut short here
         return purged
 
     def _purge(
@@ -198,17 +200,30 @@ class SqliteCollector:
             tuple(receipts), totals.memories, totals.chunks, totals.entities, totals.relations, totals.segments
         )
 
-    def _wipe(self) -> None:
-        """What was freed is zeroed in the pages of the file; the log and the vector files still have it."""
-        self._vectors.forget()
-        with self._pool.connection() as db:
-            try:
+    def _wipe(self, done: str) -> None:
+        """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
+
+        The transaction has ended by now, so an error must say first what was `done`.
+        """
+        kept = [*self._vectors.forget(), *aside.remove_all(self._pool.path)]
+        try:
+            with self._pool.connection() as db:
                 db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            except (apsw.BusyError, apsw.LockedError):
-                raise StoreBusy(
-                    f"the trash is freed, but another process holds on to {self._pool.path}-wal, which still has it.",
-                    hint="Purge again when that process has ended.",
-                ) from None
+        except StoreBusy:
+            raise StoreBusy(
+                f"{done}, but another process holds on to {self._pool.path}-wal, which still has it.",
+                hint="Purge again when that process has ended.",
+            ) from None
+        except StoreError as error:
+            raise type(error)(
+                f"{done}, but {self._pool.path}-wal may still have it ({error.__cause__ or error.message}).",
+                hint="Run `memsweep compact` when the disk works again.",
+            ) from error
+        if kept:
+            raise StoreError(
+                f"{done}, but {kept[0]} may still have something of it and cannot be removed.",
+                hint="Remove that file, or run `memsweep compact` when the folder can be written.",
+            )
 
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
         """Pin or unpin a memory or an entity; which of them it was."""

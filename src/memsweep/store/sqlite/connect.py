@@ -21,6 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from memsweep import errors
+from memsweep.store.sqlite import mark
 from memsweep.store.sqlite.script import spread_script
 
 Fill = Callable[[apsw.Connection], None]
@@ -61,7 +62,7 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 f"{path} is damaged or is not a memsweep file ({error}); it was left as it is.",
                 hint="Restore it from a backup, or move it away to begin anew.",
             )
-        case apsw.IOError() if error.extendedresult in _NOT_SYNCED:
+        case apsw.IOError() if getattr(error, "extendedresult", 0) in _NOT_SYNCED:
             # All of the transaction is in the log; whoever opens the file next may find it there.
             return errors.StoreError(
                 f"the disk refused to sync {path} ({error}); it is not certain whether the change was kept.",
@@ -171,6 +172,7 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
         if db.pragma("journal_mode") != "wal":
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
+        mark.notice(db, path)  # before anything is written, which would be over the damaged log
         _migrate(db, path, migrations, fill)
         # SQLite syncs the name of a log only for the connection that made it, which may be one that just reads.
         _sync_names(path.parent)
@@ -295,6 +297,7 @@ class Lease:
             try:
                 if self._keeps and error is None:
                     db.execute("commit")
+                    self._pool.marker.note(db)
             finally:
                 if db.in_transaction:  # on some errors SQLite has rolled back by itself
                     db.execute("rollback")
@@ -312,6 +315,7 @@ class Pool:
         self.path = path
         self._migrations, self._fill = migrations, fill
         self._idle: deque[apsw.Connection] = deque()  # which threads may share
+        self.marker = mark.Marker(path)
         _pools.add(self)
 
     def take(self) -> apsw.Connection:
@@ -340,11 +344,13 @@ class Pool:
         Closing is safe, for nothing is under way on an idle connection.
         """
         inherited, self._idle = list(self._idle), deque()
+        self.marker = mark.Marker(self.path)  # the lock of the old one may be held by a thread that is not here
         for db in inherited:
             with suppress(apsw.Error):
                 db.close()
 
     def close(self) -> None:
+        self.marker.close()
         with plain_errors(self.path), suppress(IndexError):
             while True:
                 self._idle.pop().close()

@@ -14,7 +14,7 @@ import apsw
 
 from memsweep.model.care import Finding, Restored
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, mending, sql
+from memsweep.store.sqlite import care_sql, mark, mending, sql
 from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
@@ -73,6 +73,8 @@ class SqliteHomeKeeper:
         found: dict[str, list[str]] = {}
         for invariant, place in seen:
             found.setdefault(invariant, []).append(place)
+        if lost := mark.losses(self._registry().path):
+            found["registry_writes_lost"] = [loss.said for loss in lost]
         return [each for invariant, places in found.items() for each in finding(invariant, places)]
 
     def _look_around(self) -> list[tuple[str, str]]:
@@ -88,16 +90,19 @@ class SqliteHomeKeeper:
                 found.append(("workspace_lost", f"{facts.name} ({file.name})"))
         return found
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
+        if cure == "registry_losses":
+            return mark.acknowledge(self._registry().path)
         entries, pending = self._entries()
         if cure == "adopt":
             for file, facts in self._strangers(entries, pending):
                 if facts and facts.is_lost:
                     self._adopt(file, facts, found, actor, now)
-            return
+            return []
         for entry in entries:
             if _what_is_wrong(entry, self._folder / entry.file) == "file_disagrees":
                 self._correct(entry.file, cure, found, actor, now)
+        return []
 
     def _correct(self, file: str, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
         """Let a file say what the registry says of it now, unless somebody is at work on it."""
@@ -188,6 +193,7 @@ def _look(path: Path) -> _Facts | None:
             return None
         with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
+            mark.notice(db, path)  # closing it may empty a damaged log
             name, description, created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in keys)
             memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
             if name is not None:

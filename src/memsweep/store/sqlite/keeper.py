@@ -10,11 +10,11 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import StoreCorrupt
+from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, copying, health, mending
+from memsweep.store.sqlite import care_sql, copying, health, mark, mending
 from memsweep.store.sqlite.connect import Pool, connect, plain_errors
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -35,11 +35,13 @@ class SqliteKeeper:
     def examine(self) -> list[Finding]:
         try:
             with self._new_connection() as db:
-                return health.examine(db, self._vectors)
+                found = health.examine(db, self._vectors)
+                lost = health.finding("writes_lost", [loss.said for loss in mark.losses(self._path)])
+                return [*lost, *found]
         except StoreCorrupt as error:
             return [Finding("file_damaged", 1, (str(error.__cause__ or error.message),))]
 
-    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> None:
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         try:
             with self._pool.writing() as db:
                 mending.mend(db, cure, found, actor, now)
@@ -47,6 +49,7 @@ class SqliteKeeper:
             raise StoreCorrupt(f"{self._path} holds text that cannot be read ({error.reason}).") from error
         if cure in _CHANGES_VECTORS:
             self._vectors.forget()
+        return mark.acknowledge(self._path) if cure == "losses" else []
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:
@@ -78,7 +81,7 @@ class SqliteKeeper:
                 db.execute(care_sql.optimise_words(table))
             db.execute("pragma temp_store=file")  # the copy that VACUUM makes may be larger than the memory
             db.execute("vacuum")
-            finished = _gave_back(db)
+            finished = self._gave_back(db)
             if (model := read_model(db)) is not None:
                 with contextlib.suppress(ValueError):  # vectors that do not fit together are the doctor's
                     self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
@@ -93,6 +96,20 @@ class SqliteKeeper:
                 f"{self._path} is damaged ({error.__cause__}); no backup was made.", hint="Run `memsweep doctor`."
             ) from error
 
+    def _gave_back(self, db: apsw.Connection) -> bool:
+        """Move what was written into the file itself and cut both to size; not while somebody reads the old state."""
+        db.set_busy_timeout(_PATIENCE_MILLISECONDS)
+        try:
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        except apsw.BusyError:
+            return False
+        except (apsw.IOError, apsw.FullError) as error:  # the compaction itself is done
+            raise StoreError(
+                f"{self._path} was compacted, but the space could not be given back yet ({error}).",
+                hint="Compact again when the disk works.",
+            ) from error
+        return True
+
     @contextlib.contextmanager
     def _new_connection(self) -> Iterator[apsw.Connection]:
         with plain_errors(self._path), contextlib.closing(connect(self._path, WORKSPACE_MIGRATIONS)) as db:
@@ -104,13 +121,3 @@ class SqliteKeeper:
             with contextlib.suppress(OSError):
                 sizes += self._path.with_name(self._path.name + end).stat().st_size
         return sizes + self._vectors.size_bytes()
-
-
-def _gave_back(db: apsw.Connection) -> bool:
-    """Move what was written into the file itself and cut both to size; not while somebody reads the old state."""
-    db.set_busy_timeout(_PATIENCE_MILLISECONDS)
-    try:
-        db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.BusyError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, New
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Embed
-from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, words, writing
+from memsweep.store.sqlite import code, mark, reembedding, searching, sql, trash_sql, words, writing
 from memsweep.store.sqlite.atlas import SqliteAtlas
 from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, one, row
@@ -107,6 +107,7 @@ class SqliteStore:
             model=model,
             oldest=None if oldest is None else from_micros(oldest),
             newest=None if newest is None else from_micros(newest),
+            warnings=tuple(f"{loss.said} Run `memsweep doctor`." for loss in mark.losses(self.path)),
         )
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:

@@ -1,18 +1,19 @@
-"""The vectors of a workspace as one matrix, shared between processes.
+"""The vectors of a workspace as one matrix.
 
-The blobs in the database are the truth. A file beside it holds most of them as one matrix that every
-process maps, so that several processes keep one copy; the rest (what came since the file was written)
-is a small private tail. A file is written under a new name and never changed, so a crash leaves either
-a whole file or none, and whoever still maps an older one is not disturbed. It can always be made again.
+The blobs in the database are the truth. A file beside it holds most of them as one matrix, which a process
+reads in one go instead of row by row; the rest (what came since the file was written) is a small tail. A file
+is written under a new name and never changed, so a crash leaves either a whole file or none. It carries a
+checksum: one that was damaged is not used, and can always be made again. It is read and not mapped, for a
+mapped file that somebody cuts kills every process that looks at it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import struct
 import threading
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     Rows = npt.NDArray[np.int8]
     Lengths = npt.NDArray[np.float32]
 
-_HEADER = struct.Struct("<16sQQ")
-_MAGIC = b"memsweep vectors"
+_HEADER = struct.Struct("<16sQQQ")  # what it is, the width of a row, how many rows, the checksum of all that follows
+_MAGIC = b"memsweep vector2"
 _TAIL_MIN = 8192
 _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
 
@@ -79,13 +80,17 @@ class VectorIndex:
             return parts[0].ids, parts[0].cosines(wanted)
         return np.concatenate([part.ids for part in parts]), np.concatenate([part.cosines(wanted) for part in parts])
 
-    def forget(self) -> None:
-        """Drop what is mapped and delete the files; the next search makes them again."""
+    def forget(self) -> list[Path]:
+        """Drop what is held and delete the files, which the next search makes again; those that cannot be deleted."""
         with self._lock:
             self._reset(None)
+        kept = []
         for path in self._files():
-            with contextlib.suppress(OSError):
-                path.unlink()
+            try:
+                path.unlink(missing_ok=True)
+            except OSError:
+                kept.append(path)
+        return kept
 
     def size_bytes(self) -> int:
         sizes = 0
@@ -112,24 +117,25 @@ class VectorIndex:
             if generation != self._generation:
                 self._reset(generation)
             if self._file is None:
-                self._map_newest_file(db, dimension, newest or 0)
+                self._read_newest_file(db, dimension, newest or 0)
             if newest and newest > self._last:
-                self._tail += db.execute(sql.VECTORS_AFTER, (self._last,))
-                self._last, self._tail_part = self._tail[-1][0], None
-                if len(self._tail) > max(_TAIL_MIN, self._mapped() // _TAIL_SHARE):
+                rows: list[Any] = db.execute(sql.VECTORS_AFTER, (self._last,)).fetchall()
+                self._tail += ((key, data) for key, data in rows if _fits(data, dimension))
+                self._last, self._tail_part = rows[-1][0], None
+                if len(self._tail) > max(_TAIL_MIN, self._in_file() // _TAIL_SHARE):
                     self._write_file(dimension)
             if self._tail and self._tail_part is None:
                 self._tail_part = _stack(self._tail, dimension)
             return [part for part in (self._file, self._tail_part) if part is not None]
 
-    def _mapped(self) -> int:
+    def _in_file(self) -> int:
         return 0 if self._file is None else len(self._file.ids)
 
-    def _map_newest_file(self, db: apsw.Connection, dimension: int, newest: int) -> None:
+    def _read_newest_file(self, db: apsw.Connection, dimension: int, newest: int) -> None:
         for last in self._lasts(self._generation, newest):
             with contextlib.suppress(OSError, ValueError):
-                part = _map(self._path(last, self._generation), dimension)
-                if one(db, sql.VECTOR, (last,)) not in (None, part.rows[-1].tobytes()):
+                part = _read(self._path(last, self._generation), dimension)
+                if one(db, sql.VECTOR, (int(part.ids[-1]),)) not in (None, part.rows[-1].tobytes()):
                     continue  # an older database was put back, and its keys were given out again
                 self._file = part
                 self._last, self._tail, self._tail_part = last, [], None
@@ -150,7 +156,7 @@ class VectorIndex:
         path = self._path(self._last, self._generation)
         try:
             _write(path, parts)
-            self._file, self._tail, self._tail_part = _map(path, dimension), [], None
+            self._file, self._tail, self._tail_part = _read(path, dimension), [], None
         except (OSError, ValueError):
             return  # no space, or a folder that cannot be written: the private tail serves as well
         for other in (*self._files(), *path.parent.glob(f"{self._stem.name}.*.draft")):
@@ -178,23 +184,29 @@ def _stack(tail: list[tuple[int, bytes]], dimension: int) -> _Part:
     return _Part(ids, rows)
 
 
-def _map(path: Path, dimension: int) -> _Part:
+def _fits(data: object, dimension: int) -> bool:
+    """One that does not is the doctor's; without it the others can still be found."""
+    return isinstance(data, bytes) and len(data) == dimension
+
+
+def _read(path: Path, dimension: int) -> _Part:
     import numpy as np
 
-    with path.open("rb") as file:
-        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    magic, width, count = _HEADER.unpack_from(mapped) if len(mapped) >= _HEADER.size else (b"", 0, 0)
+    whole = path.read_bytes()
+    magic, width, count, checksum = _HEADER.unpack_from(whole) if len(whole) >= _HEADER.size else (b"", 0, 0, 0)
     first_row = _HEADER.size + 8 * count
-    if magic != _MAGIC or width != dimension or len(mapped) != first_row + count * width:
+    if magic != _MAGIC or not count or width != dimension or len(whole) != first_row + count * width:
         raise ValueError(f"{path} is not a vector file of this workspace")
-    ids = np.frombuffer(mapped, np.int64, count, _HEADER.size)
-    return _Part(ids, np.frombuffer(mapped, np.int8, count * width, first_row).reshape(count, width))
+    if zlib.crc32(memoryview(whole)[_HEADER.size :]) != checksum:
+        raise ValueError(f"{path} is damaged")
+    ids = np.frombuffer(whole, np.int64, count, _HEADER.size)
+    return _Part(ids, np.frombuffer(whole, np.int8, count * width, first_row).reshape(count, width))
 
 
 def _agrees(path: Path, dimension: int, blobs: Iterable[Any]) -> bool:
     """Whether a file holds every one of these vectors as it is; it may hold more, of chunks that are gone."""
     try:
-        part = _map(path, dimension)
+        part = _read(path, dimension)
     except FileNotFoundError:
         return True  # another process has replaced it
     except (OSError, ValueError):
@@ -207,13 +219,15 @@ def _write(path: Path, parts: list[_Part]) -> None:
     """Whole or not at all: synced before it gets its name, so that a power cut cannot leave a hollow file."""
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.draft")
     count, width = sum(len(part.ids) for part in parts), parts[0].rows.shape[1]
+    pieces: list[bytes] = [*(part.ids.tobytes() for part in parts), *(part.rows.tobytes() for part in parts)]
+    checksum = 0
+    for piece in pieces:
+        checksum = zlib.crc32(piece, checksum)
     try:
         with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(_HEADER.pack(_MAGIC, width, count))
-            for part in parts:
-                file.write(part.ids.tobytes())
-            for part in parts:
-                file.write(part.rows.data)
+            file.write(_HEADER.pack(_MAGIC, width, count, checksum))
+            for piece in pieces:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)

@@ -1,0 +1,215 @@
+"""A mark beside a database file that says how much was committed, to notice a log that lost some of it.
+
+SQLite ends a log silently at the first frame whose checksum is wrong: what was acknowledged after it is gone,
+and nobody is told. The mark is written after each commit without a sync of its own. It says which log it
+speaks of (the salts in the log's header), how many frames of it were committed, and how many rows were ever
+made. All of that was durable before it was written, so the mark may be behind (a process was killed, two wrote
+at once) and is never ahead: a database that has less than its mark has lost something. See ADR 14.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import shutil
+import struct
+import threading
+import zlib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from memsweep.store.sqlite import aside, care_sql
+
+logger = logging.getLogger("memsweep.store")
+
+_RECORD = struct.Struct("<8s8sqq")
+_MAGIC = b"memswpm1"
+_NO_LOG = bytes(8)
+_SALTS_AT = 16
+
+
+class Mark(NamedTuple):
+    """What a database had: the salts of its log, the committed frames in it, the rows that were ever made."""
+
+    salts: bytes
+    frames: int
+    rows: int
+
+    def has_lost(self, now: Mark) -> bool:
+        """Whether a database that was so far once, and is so far `now`, has lost something."""
+        same_log = self.salts == now.salts != _NO_LOG
+        return now.rows < self.rows or (same_log and now.frames < self.frames)
+
+
+class Marker:
+    """Writes the mark of one database file. The files stay open: opening them took longer than all the rest."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._log = self._mark = -1
+        self._is_counted: bool | None = None
+
+    def note(self, db: apsw.Connection) -> None:
+        """After a commit: how far the database is. It must never fail what is committed already."""
+        with contextlib.suppress(OSError, apsw.Error):
+            self._open()
+            if self._is_counted is None:
+                self._is_counted = _is_counted(db)
+            now = _state(db, self._log, self._is_counted)
+            if now is not None:
+                os.pwrite(self._mark, _record(now), 0)
+
+    def close(self) -> None:
+        handles, self._log, self._mark = (self._log, self._mark), -1, -1
+        for handle in handles:
+            if handle >= 0:
+                os.close(handle)
+
+    __del__ = close
+
+    def _open(self) -> None:
+        """While there is a connection, the log stays the same file."""
+        if self._mark < 0:
+            with self._lock:
+                if self._log < 0:
+                    self._log = _open_log(self._path)
+                self._mark = os.open(_mark_of(self._path), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def notice(db: apsw.Connection, path: Path) -> None:
+    """On a new connection, before it writes: compare the database with its mark; keep the log if it lost something."""
+    mark = read(path)  # before the database is looked at, which others may be writing to
+    if mark is None:
+        return
+    try:
+        now = _state_of(db, path)
+    except apsw.Error:
+        return  # what is wrong with the file will be said by whoever reads it
+    if now is None or not mark.has_lost(now):
+        return
+    kept = _keep_log(path, mark, now)
+    logger.warning("%s", sentence(path.name, mark, now, kept))
+    with contextlib.suppress(OSError):  # this loss has been noticed
+        _mark_of(path).write_bytes(_record(now))
+
+
+def read(path: Path) -> Mark | None:
+    """The mark of a database file; None if there is none, or it is not whole."""
+    try:
+        data = _mark_of(path).read_bytes()
+    except OSError:
+        return None
+    if len(data) != _RECORD.size + 4:
+        return None
+    magic, *values = _RECORD.unpack_from(data)
+    mark = Mark(*values)
+    return mark if magic == _MAGIC and data == _record(mark) else None
+
+
+class Loss(NamedTuple):
+    """A loss that was noticed: the note about it, what it says, and the log that was kept if there was one."""
+
+    note: Path
+    said: str
+    log: Path | None
+
+
+def losses(path: Path) -> list[Loss]:
+    """What was noticed of a database file and has not been acknowledged by a repair."""
+    found = []
+    for file in aside.all_of(path, aside.LOST_LOG, ".json"):
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            log = file.with_suffix(".wal")
+            found.append(Loss(file, str(json.loads(file.read_bytes())["said"]), log if log.exists() else None))
+    return found
+
+
+def acknowledge(path: Path) -> list[str]:
+    """Say what was lost once more; then it counts as known. The logs stay until the next purge."""
+    found = losses(path)
+    for loss in found:
+        loss.note.unlink(missing_ok=True)
+    return [loss.said for loss in found]
+
+
+def sentence(name: str, mark: Mark, now: Mark, log: Path | None) -> str:
+    gone = f"{mark.frames - now.frames:,} pages of its log" if mark.salts == now.salts else "the end of its log"
+    if mark.rows > now.rows:
+        gone = f"{mark.rows - now.rows:,} rows"
+    kept = f"; the damaged log is kept as {log} until the next purge" if log else ""
+    return f"{name} has lost writes that were acknowledged ({gone}){kept}."
+
+
+def _mark_of(path: Path) -> Path:
+    return path.with_name(path.name + "-mark")
+
+
+def _state_of(db: apsw.Connection, path: Path) -> Mark | None:
+    try:
+        log = _open_log(path)
+    except OSError:
+        log = -1
+    try:
+        return _state(db, log, _is_counted(db))
+    finally:
+        if log >= 0:
+            os.close(log)
+
+
+def _state(db: apsw.Connection, log: int, is_counted: bool) -> Mark | None:
+    """How far the database is; None if its log was begun anew in between, or there can be none."""
+    before = _salts(log)
+    frames, _ = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    if before != _salts(log) or frames < 0:
+        return None
+    rows = _value(db, care_sql.ROWS_EVER) if is_counted else 0
+    return Mark(before, frames if before != _NO_LOG else 0, rows)
+
+
+def _is_counted(db: apsw.Connection) -> bool:
+    return bool(_value(db, care_sql.HAS_COUNTERS))
+
+
+def _value(db: apsw.Connection, statement: str) -> Any:
+    found: Any = db.execute(statement).fetchone()
+    return found[0]
+
+
+def _open_log(path: Path) -> int:
+    return os.open(f"{path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _salts(log: int) -> bytes:
+    """Which log it is: SQLite changes the salts whenever it begins at the front again."""
+    found = os.pread(log, len(_NO_LOG), _SALTS_AT) if log >= 0 else b""
+    return found if len(found) == len(_NO_LOG) else _NO_LOG
+
+
+def _record(mark: Mark) -> bytes:
+    """Written in one go, so that whoever reads sees the old one or the new one; the checksum tells if not."""
+    data = _RECORD.pack(_MAGIC, *mark)
+    return data + zlib.crc32(data).to_bytes(4, "little")
+
+
+def _keep_log(path: Path, mark: Mark, now: Mark) -> Path | None:
+    """Copy the damaged log before it is overwritten, and leave a note for the doctor. One for each loss."""
+    which = f"{mark.salts.hex()}-{mark.frames:x}-{mark.rows:x}"
+    log, file = (aside.place(path, aside.LOST_LOG, which, ending) for ending in (".wal", ".json"))
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return log if log.exists() else None
+    kept = None
+    with os.fdopen(handle, "w") as out:
+        with contextlib.suppress(OSError):
+            if os.stat(f"{path}-wal").st_size:
+                log.touch(0o600)
+                shutil.copyfile(f"{path}-wal", log)
+                kept = log
+        json.dump({"said": sentence(path.name, mark, now, kept)}, out)
+    return kept
