@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from memsweep.app import calling_client
 from memsweep.errors import MemsweepError
+from memsweep.model.text import lone_surrogate
 from memsweep.server.schema import compact_input, compact_output
 
 _threads = ThreadPoolExecutor(32, "tool")
@@ -43,6 +44,8 @@ class MemsweepTool(Tool):
         known = self.parameters["properties"]
         if unknown := [name for name in arguments if name not in known]:
             return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
+        if found := lone_surrogate(arguments):
+            return _failure(f"{found.sentence} {found.hint}")
         calling_client.set(_client_name(context))
         try:
             answer = await super().run(arguments, context, convert_result=False)
