@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import threading
 from functools import partial
+from pathlib import Path
 
 import anyio
 import pytest
 
-from memsweep.server.tool import _in_a_thread
+from memsweep.app import App
+from memsweep.server.tool import WRITING, in_a_thread
+from tests.support import looking
+from tests.support.client import raw_server
 from tests.support.waiting import PATIENCE
 
 MANY = 100
@@ -27,7 +32,7 @@ def test_of_cancelled_calls_those_that_have_begun_end_and_the_others_never_begin
     async def hang_up_in_the_middle() -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(MANY):
-                tasks.start_soon(partial(_in_a_thread(slow), number=number))
+                tasks.start_soon(partial(in_a_thread(slow, WRITING), number=number))
             while len(begun) < 32:
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
@@ -48,7 +53,7 @@ def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogC
 
     async def hang_up() -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_in_a_thread(failing))
+            tasks.start_soon(in_a_thread(failing, WRITING))
             while not begun.is_set():
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
@@ -57,3 +62,21 @@ def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogC
     anyio.run(hang_up)
     gc.collect()  # a future says so when it is freed
     assert caplog.messages == []
+
+
+def test_a_search_is_answered_while_forty_adds_wait_for_the_lock(home: Path, app: App) -> None:
+    app.memory().add("the parser was rewritten in spring")
+    app.close()
+    with raw_server(home) as server, looking.open_file(looking.file_of(home)) as held:
+        server.initialize()
+        held.execute("begin immediate")
+        for number in range(40):
+            server.send("tools/call", {"name": "add_memory", "arguments": {"text": f"waiting {number}"}})
+        search = server.send("tools/call", {"name": "search_memory", "arguments": {"query": "parser"}})
+        resource = server.send("resources/read", {"uri": "memsweep://default/trash"})
+        first = [json.loads(server.line()) for _ in range(2)]
+        assert {answer["id"] for answer in first} == {search, resource}  # and none of the adds has given up
+        assert all("result" in answer for answer in first)
+        held.execute("rollback")
+        later = [json.loads(server.line()) for _ in range(40)]
+        assert all(answer["result"]["isError"] is False for answer in later)

@@ -6,7 +6,7 @@ import ast
 import re
 
 _QUOTED = re.compile(r"(?is)([a-z]*)('''|\"\"\"|'|\")(.*)\2\Z")
-_MARKS = re.compile(r"^\s*(?:/\*+!?|\*+/|\*(?!/)|//+!?|#+!?|--+)?\s?|\s*\*+/\s*$")
+_MARK = re.compile(r"\s*+(?:/\*+!?|\*+/|\*(?!/)|//+!?|#+!?|--+)?\s?")
 
 
 def clean_string(literal: str) -> str:
@@ -42,5 +42,11 @@ def dedent(text: str) -> str:
 
 def clean_comment(texts: list[str]) -> str:
     """Comment blocks without their marks, one text."""
-    lines = [_MARKS.sub("", line).rstrip() for text in texts for line in text.split("\n")]
+    lines = [_unmarked(line) for text in texts for line in text.split("\n")]
     return "\n".join(lines).strip()
+
+
+def _unmarked(line: str) -> str:
+    mark = _MARK.match(line)
+    rest = line[mark.end() if mark else 0 :].rstrip()
+    return rest[:-1].rstrip("*").rstrip() if rest.endswith("*/") else rest

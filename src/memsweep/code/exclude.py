@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from memsweep.model.wildcards import ANYTHING, IN_NAME, expression
+
 SECRET_PATTERNS: tuple[str, ...] = (
     ".env*",
     "*.env",
@@ -108,7 +110,7 @@ BINARY_EXTENSIONS: frozenset[str] = frozenset(
     """.split()
 )
 
-_GLOBS = {"**": r"[\s\S]*", "*": "[^/]*", "?": "[^/]"}
+_GLOBS = {"**": ANYTHING, "*": IN_NAME, "?": "[^/]"}
 _SPECIAL = re.compile(r"[*?\[/]")
 _TOKEN = re.compile(r"(?s)\*\*|\[!?[^\]\[\\/]+\]|.")
 
@@ -166,8 +168,9 @@ def _matcher(patterns: tuple[str, ...]) -> _Matcher:
 
 def _regex(pattern: str) -> str:
     """Unlike in fnmatch a star stops at a slash; two do not."""
-    return "".join(_GLOBS.get(token) or _literal(token) for token in _TOKEN.findall(pattern))
+    return expression(_GLOBS.get(token) or _literal(token) for token in _TOKEN.findall(pattern))
 
 
 def _literal(token: str) -> str:
-    return token.replace("[!", "[^", 1) if len(token) > 1 else re.escape(token)
+    # Like a star, a set stops at a slash.
+    return "(?!/)" + token.replace("[!", "[^", 1) if len(token) > 1 else re.escape(token)

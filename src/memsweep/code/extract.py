@@ -7,6 +7,7 @@ Everything is keyed by byte position: a node object is made anew for each look a
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,10 +23,11 @@ SIGNATURE_LIMIT = 400
 INDENT_LIMIT = 400
 _REFERENCES = frozenset({"_call", "_member", "_import", "_base"})
 _RANKS = {"_wrap": 0, "type": 2} | dict.fromkeys(_REFERENCES, 3)
-_TYPE_ARGUMENTS = re.compile(r"<[^()]*?>(?=::)|(?<!operator)(?<!operator<)<[^()]*>$")
+_ARGUMENTS_END = re.compile(r">(?=::)")
+_PARENTHESIS = re.compile(r"[()]")
 _COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*)")
-_OPENING = re.compile(r"\s*(?:=>|[:{;])\s*\Z")
-_RECEIVER = re.compile(r"(\w+)\s*(?:\[[^\]]*\])?\s*\)$")
+_OPENINGS = ("=>", ":", "{", ";")
+_RECEIVER = re.compile(r"(?<!\w)(\w++)\s*+(?:\[[^\[\]]*+\])?+\s*+\)$")
 
 
 # (start, -end, rank, tag, index, node): sorts into document order, outer before inner; the index keeps
@@ -149,9 +151,33 @@ def _declared(node: Node) -> Node:
 def _plain(name: str, rules: Rules) -> str:
     if name.isidentifier():
         return name
-    name = _TYPE_ARGUMENTS.sub("", " ".join(name.split()))
+    name = _without_type_arguments(" ".join(name.split()))
     # `a[0].b = function` names b; the rest is an expression and no name.
     return name.rpartition(".")[2] if rules.separator == "." and any(c in name for c in "[(") else name
+
+
+def _without_type_arguments(name: str) -> str:
+    """`Map<K, V>::get` is `Map::get`, and `Map<K, V>` at the end is `Map`; what has parentheses is left."""
+    ends = [found.start() for found in _ARGUMENTS_END.finditer(name)]
+    parentheses = [found.start() for found in _PARENTHESIS.finditer(name)]
+    kept: list[str] = []
+    at, start = 0, name.find("<")
+    while start >= 0:
+        barrier = _first_behind(parentheses, start, len(name))
+        end = _first_behind(ends, start, len(name))
+        if end > barrier or end == len(name):
+            is_last = barrier == len(name) and name.endswith(">") and start < len(name) - 1
+            end = len(name) - 1 if is_last and not name.endswith(("operator", "operator<"), 0, start) else -1
+        if end >= 0:
+            kept.append(name[at:start])
+            at = end + 1
+        start = name.find("<", max(at, start + 1))
+    return "".join(kept) + name[at:]
+
+
+def _first_behind(places: list[int], start: int, otherwise: int) -> int:
+    index = bisect_right(places, start)
+    return places[index] if index < len(places) else otherwise
 
 
 def _owner(data: bytes, node: Node, rules: Rules) -> str:
@@ -175,7 +201,9 @@ def _signature(data: bytes, node: Node, body: Node | None) -> str:
     head = data[node.start_byte : min(end, node.start_byte + 4 * SIGNATURE_LIMIT)]
     first, *rest = head.decode("utf-8", "replace").split("\n")
     lines = [first] if body is None else [first, *(line for line in rest if not _COMMENT_LINE.match(line))]
-    return _OPENING.sub("", " ".join(" ".join(lines).split()))[:SIGNATURE_LIMIT]
+    signature = " ".join(" ".join(lines).split())
+    opening = next((each for each in _OPENINGS if signature.endswith(each)), "")
+    return signature.removesuffix(opening).rstrip()[:SIGNATURE_LIMIT]
 
 
 def _doc_in_body(data: bytes, body: Node | None) -> str:

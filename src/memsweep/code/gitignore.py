@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from memsweep.model.wildcards import ANYTHING, FOLDERS, IN_NAME, expression
+
 _CLASSES = {
     "alnum": "a-zA-Z0-9",
     "alpha": "a-zA-Z",
@@ -118,15 +120,15 @@ def _regex(pattern: str, first_special: int, by_name: bool) -> str:
                 return _NEVER  # a lone backslash at the end
             case _:
                 parts.append(re.escape(token["escaped"] or token["plain"]))
-    return "".join(parts)
+    return expression(parts)
 
 
 def _stars(pattern: str, token: re.Match[str], opens: bool) -> tuple[str, int]:
     """One star stays in its folder; two between slashes do not."""
     end = token.end()
     if len(token["stars"]) == 1 or not opens or pattern[end : end + 1] not in ("", "/"):
-        return "[^/]*", end
-    return ("(?:.*/)?", end + 1) if pattern[end : end + 1] else (".*", end)
+        return IN_NAME, end
+    return (FOLDERS, end + 1) if pattern[end : end + 1] else (ANYTHING, end)
 
 
 def _set(pattern: str, at: int) -> tuple[str, int]:

@@ -39,7 +39,8 @@ case "$(git rev-parse --show-toplevel 2>/dev/null)" in
 [ -x "$0{kept}" ] || exit 0
 {call}
 """
-_TREES = re.compile(r'^case "\$\(git [^\n]*\n(.*)^esac$', re.DOTALL | re.MULTILINE)
+_TREES = re.compile(r'^case "\$\(git [^\n]*+\n', re.MULTILINE)
+_TREES_END = re.compile(r"^esac$", re.MULTILINE)
 _END = " ;;\n"
 _CALL = f'exec "$0{_KEPT}" "$@"'
 # A hook may ask its own name what it is; a shell can be told it, other interpreters cannot.
@@ -167,8 +168,9 @@ def _trees(hook: Path) -> dict[str, str] | None:
         return None
     if _MARK not in script:
         return None
-    found = _TREES.search(script)
-    entries = found[1].split(_END)[:-1] if found else []
+    first = _TREES.search(script)
+    ends = [found.start() for found in _TREES_END.finditer(script, first.end())] if first else []
+    entries = script[first.end() : ends[-1]].split(_END)[:-1] if first and ends else []
     roots = [shlex.split(entry)[0].removesuffix(")") for entry in entries]
     return {root: entry.removeprefix(_before(root)) for root, entry in zip(roots, entries, strict=True)}
 

@@ -61,7 +61,7 @@ _BY_FILE_NAME = {name: row.name for row in LANGUAGES for name in row.file_names}
 _BY_INTERPRETER = {name: row.name for row in LANGUAGES for name in row.interpreters}
 _BY_ANY_NAME = {name: row.name for row in LANGUAGES for name in (row.name, *row.aliases)}
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?env\s+(?:-\S+\s+|\w+=\S*\s+)*(?:\S*/)?(\S+)|#!\s*(?:\S*/)?(\S+)")
-_VERSION = re.compile(r"[\d.]+$")
+_VERSION = "0123456789."
 
 
 def language_by_name(path: str) -> str | None:
@@ -81,7 +81,7 @@ def language_by_first_line(line: str) -> str:
     if found is None:
         return TEXT
     program = (found[1] or found[2]).casefold()
-    return _BY_INTERPRETER.get(_VERSION.sub("", program), TEXT)
+    return _BY_INTERPRETER.get(program.rstrip(_VERSION), TEXT)
 
 
 def detect(path: str, text: str) -> str:

@@ -22,7 +22,7 @@ _KINDS: dict[str, RelationKind] = {
 _LINKS = re.compile(r"\.|->|::|\?\.")
 _NAME = re.compile(r"[\w$!?.:\\-]+\Z")
 _TYPE_TAIL = re.compile(r"[<\[({].*", re.DOTALL)
-_IMPORT_TAIL = re.compile(r"(?:::)?\{.*|\s+as\s.*", re.DOTALL)
+_IMPORT_TAIL = re.compile(r"(?:::)?\{.*|(?<!\s)\s++as\s.*", re.DOTALL)
 _NAME_LIMIT = 200
 
 

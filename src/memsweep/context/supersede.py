@@ -133,7 +133,8 @@ def _calls_made_again(segments: Sequence[ContextSegment]) -> Found:
 
 _MARKERS = ("actually", "correction", "scratch that", "i meant", "make that")
 _CORRECTION = re.compile(
-    r"(?:\A|[.!?\n:]\s*)(?:no,? |sorry,? |oh,? |wait,? )*"
+    # White space is looked at once, from where it begins, however many lines are in it.
+    r"(?:\A|[.!?:]\s*+|(?<!\s)[^\S\n]*+\n\s*+)(?:no,? |sorry,? |oh,? |wait,? )*+"
     r"(?:actually,|actually (?:it|that|the|my|we|i)\b|correction\b|scratch that|i meant\b|make that\b)"
 )
 _WORD = re.compile(r"[\w$%-]{4,}")
@@ -167,7 +168,7 @@ _CHANGE = re.compile(
     r"(?: (?:changed|increased|decreased|moved|updated|set|improved|reduced|raised|extended) to)?"
     r"(?: about| around| over)? " + _VALUE
 )
-_SETTING = re.compile(r"^\s*[-*]?\s*([A-Za-z_][\w .-]{1,40}?)\s*[:=]\s*(\S.{0,80}?)\s*$", re.M)
+_SETTING = re.compile(r"^[^\S\n]*+(?:[-*]\s*+)?([A-Za-z_][\w .-]{1,40}?)\s*+[:=]\s*+(\S.{0,80}?)[^\S\n]*+$", re.M)
 
 
 def _changed(segments: Sequence[ContextSegment]) -> Found:

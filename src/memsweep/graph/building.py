@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from memsweep.errors import BadInput
 from memsweep.graph.batch import MAX_ITEMS, label, share
+from memsweep.graph.naming import NameFinder
 from memsweep.model.graph import GraphBatch, Related, RelationDraft
 from memsweep.model.memory import Fact, NamedThing
 from memsweep.model.stating import negated, sentences
@@ -25,7 +26,8 @@ _LONGEST_NAME = 4  # words
 _MOST_WORDS = 4  # of a relation
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 _LONGEST_LINE = 1000  # of a fact in notation
-_ARROW = re.compile(r"-+\[([^\[\]]+)\]-+>|-+ ?(\w+) ?-+>")
+_ARROW = re.compile(r"(?<!-)-++(?:\[([^\[\]]++)\]-++>| ?(\w++) ?-++>)")
+_NOT_WORD = re.compile(r"\W+")
 _TYPED = re.compile(r"([^()]+)\(([^()]+)\)")
 _NOT_IN_NAME = re.compile(r"[\[\]()<>|,]")
 _DROPPED = frozenset(
@@ -156,10 +158,7 @@ class _Reader:
         self._known, self._options = known, options
         self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | told
         real = {each.name for each in found if each.sure or name_key(each.name).split()[0] not in _OPENING}
-        names = sorted(real, key=lambda name: (-len(name), name))
-        folded = sorted({*known, *told}, key=lambda name: (-len(name), name))
-        parts = [re.escape(name) for name in names] + [f"(?i:{re.escape(name)})" for name in folded]
-        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(parts)})(?!\w)") if parts else None
+        self._finder = NameFinder(real, {*known, *told})
         self._things: dict[str, NamedThing] = {}
         self._facts: dict[tuple[str, str, str], RelationDraft] = {}
 
@@ -169,28 +168,26 @@ class _Reader:
         self._relate(ends[0], fact.relation, ends[1], 1.0, mention=False)
 
     def sentence(self, sentence: str) -> None:
-        if self._pattern is None:
-            return
-        spans = list(self._pattern.finditer(sentence))
+        spans = self._finder.spans(sentence)
         for span in spans:
-            if name_key(span.group()) in self._sure:
-                self._thing(span.group())
+            if name_key(span.text) in self._sure:
+                self._thing(span.text)
         if negated(sentence):
             return
         said: tuple[str, str] | None = None  # the subject and the relation, which go on after "and"
         for left, right in pairwise(spans):
-            words = [word.group().casefold() for word in _WORD.finditer(sentence, left.end(), right.start())]
-            if said is not None and _only_joins(sentence[left.end() : right.start()], words):
+            words = [word.group().casefold() for word in _WORD.finditer(sentence, left.end, right.start)]
+            if said is not None and _only_joins(sentence[left.end : right.start], words):
                 subject, relation = said
             else:
-                subject, relation = left.group(), relation_of(words)
+                subject, relation = left.text, relation_of(words)
             if relation:
-                self._relate(self._thing(subject), relation, self._thing(right.group()), self._options.weight)
+                self._relate(self._thing(subject), relation, self._thing(right.text), self._options.weight)
                 said = (subject, relation)
             else:
                 said = None
                 if self._options.related:
-                    ends = (self._thing(left.group()), self._thing(right.group()))
+                    ends = (self._thing(left.text), self._thing(right.text))
                     self._relate(ends[0], "RELATED_TO", ends[1], self._options.weight / 2)
 
     def batch(self) -> GraphBatch:
@@ -221,7 +218,7 @@ def relation_of(words: Sequence[str]) -> str:
     if kept in (["is"], ["was"]):
         return "IS_A" if {"a", "an"} & set(words) else "IS"
     passive = len(kept) > 1 and kept[0] in ("is", "was", "are", "were") and kept[1] not in _NO_VERB
-    return "_".join(re.sub(r"\W+", "_", word) for word in (kept[1:] if passive else kept)).upper()
+    return "_".join(_NOT_WORD.sub("_", word) for word in (kept[1:] if passive else kept)).upper()
 
 
 def _only_joins(between: str, words: Sequence[str]) -> bool:

@@ -12,6 +12,8 @@ _DENIALS = frozenset(
     "not never no neither nor cannot without hardly don't doesn't didn't isn't aren't wasn't weren't won't can't "
     "couldn't shouldn't wouldn't stopped".split()
 )
+_BETWEEN_PARTS = re.compile(r"[\W_]+")
+_BETWEEN_WORDS = re.compile(r"\W+")
 _ENDING = re.compile(r"(ing|ed|es|s|e)$")
 
 
@@ -29,7 +31,7 @@ def stated(text: str, facts: Sequence[tuple[str, str, str]]) -> Iterator[int]:
     said = [name_key(sentence) for sentence in sentences(text) if not negated(sentence)]
     for number, (subject, relation, target) in enumerate(facts):
         ends = name_key(subject), name_key(target)
-        stems = [_stem(word) for word in re.split(r"[\W_]+", name_key(relation)) if word]
+        stems = [_stem(word) for word in _BETWEEN_PARTS.split(name_key(relation)) if word]
         if any(_says(sentence, ends, stems) for sentence in said):
             yield number
 
@@ -37,7 +39,7 @@ def stated(text: str, facts: Sequence[tuple[str, str, str]]) -> Iterator[int]:
 def _says(sentence: str, ends: tuple[str, str], stems: Sequence[str]) -> bool:
     if not all(end in sentence for end in ends):
         return False
-    words = re.split(r"\W+", sentence)
+    words = _BETWEEN_WORDS.split(sentence)
     return all(any(word.startswith(stem) for word in words) for stem in stems)
 
 

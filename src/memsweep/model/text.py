@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from dataclasses import dataclass
 
 from memsweep.errors import BadInput
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
+MAX_ECHO = 160  # how much of a value an error repeats
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CREDENTIALS = re.compile("//[^/@]*@")
 
@@ -21,14 +23,58 @@ def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> 
         raise BadInput(f"{what} is empty.", hint="Give at least one character that is not white space.")
     if "\0" in value:
         raise BadInput(f"{what} contains a NUL character at position {value.index(chr(0))}.", hint="Remove it.")
-    if found := _SURROGATE.search(value):
-        raise BadInput(
-            f"{what} contains a lone surrogate ({found.group()!a}) at position {found.start()}.",
-            hint="It is not valid Unicode; decode the text again or remove it.",
-        )
+    refuse_lone_surrogate(value, what)
     if (size := len(value.encode())) > max_bytes:
         raise BadInput(f"{what} has {size:,} bytes; at most {max_bytes:,} are accepted.", hint="Split it.")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class LoneSurrogate:
+    """Half of a pair, as it is left where a text was cut: no Unicode, and not storable."""
+
+    where: str
+    half: str
+    position: int
+
+    hint = "It is half of a character that was cut, and not valid Unicode; decode the text again or remove it."
+
+    @property
+    def sentence(self) -> str:
+        return f"{clipped(self.where)} contains a lone surrogate ({self.half!a}) at position {self.position}."
+
+
+def lone_surrogate(value: object, where: str = "") -> LoneSurrogate | None:
+    """The first one in a text, or in the keys and values of what came as JSON."""
+    open_ends: list[tuple[str, object]] = [(where, value)]
+    while open_ends:
+        name, each = open_ends.pop()
+        match each:
+            case str():
+                if not each.isascii() and (found := _SURROGATE.search(each)):
+                    return LoneSurrogate(name, found.group(), found.start())
+            case dict():
+                for key, below in reversed(each.items()):
+                    open_ends.append((f"{name}.{key}" if name else str(key), below))
+                    open_ends.append((name, key))
+            case list() | tuple():
+                open_ends += [(f"{name}[{index}]", each[index]) for index in range(len(each) - 1, -1, -1)]
+    return None
+
+
+def refuse_lone_surrogate(value: object, what: str) -> None:
+    if found := lone_surrogate(value, what):
+        raise BadInput(found.sentence, hint=found.hint)
+
+
+def clipped(text: str, room: int = MAX_ECHO) -> str:
+    """The beginning of a text, for a sentence."""
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def shown(value: object, room: int = 80) -> str:
+    """A value as a sentence names it, however long it is."""
+    return clipped(repr(value[:room] if isinstance(value, str) else value), room)
 
 
 def content_hash(text: str) -> bytes:

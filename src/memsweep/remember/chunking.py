@@ -25,6 +25,7 @@ _WORDS = re.compile(r"\s*\S+\s*|\s+")
 _SENTENCE_ENDS = re.compile(r"(?<![.!?。！？])(?:[.!?]++[\"')\]]*+\s++|[。！？]++[\"')\]」』]*+\s*+)")
 _SENTENCE_BEGINS = re.compile(rf"\n+|{_SENTENCE_ENDS.pattern}")
 _WORD_BEGINS = re.compile(r"\s+")
+_BREAK = re.compile("\n")
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -100,7 +101,7 @@ def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int
 
 def line_spans(text: str, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
     """First and last line (from 1) of each piece."""
-    breaks = [found.start() for found in re.finditer("\n", text)]
+    breaks = [found.start() for found in _BREAK.finditer(text)]
     return [
         (bisect_left(breaks, piece.start) + 1, bisect_left(breaks, max(piece.start, piece.end - 1)) + 1)
         for piece in pieces

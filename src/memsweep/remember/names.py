@@ -21,7 +21,9 @@ _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 # The same where all is ASCII, and only those that begin with a capital: more than twice as fast.
 _ASCII_CAPITALISED = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]['.&-])[A-Z][A-Za-z0-9]*(?:['.&-][A-Za-z0-9]+)*")
 _GAP_IN_NAME = re.compile(r"[ \t]+")
-_SENTENCE_END = re.compile(r"(?:^|[.!?:;…\n\]\[>|*#•—–\"“”(])[\s\"'“”‘(*_#>-]*$")
+_SENTENCE_ENDS = frozenset('.!?:;…\n][>|*#•—–"“”(')
+_BETWEEN_SENTENCES = frozenset("'‘_-")
+_LOOK_BACK = 12
 _NEVER = frozenset(
     (
         "i i'm i've i'd i'll ok okay am pm mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday "
@@ -94,4 +96,10 @@ def _named(text: str, run: list[re.Match[str]], *, proof: bool) -> list[tuple[st
 
 
 def _opens_sentence(text: str, start: int) -> bool:
-    return _SENTENCE_END.search(text, max(0, start - 12), start) is not None or start == 0
+    """Whether nothing but marks and spaces is between it and the end of a sentence, or the beginning of the text."""
+    for letter in reversed(text[max(0, start - _LOOK_BACK) : start]):
+        if letter in _SENTENCE_ENDS:
+            return True
+        if letter not in _BETWEEN_SENTENCES and not letter.isspace():
+            return False
+    return start <= _LOOK_BACK

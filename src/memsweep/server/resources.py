@@ -33,10 +33,12 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     @server.resource("memsweep://{workspace_id}/plans/{plan_id}", name="plan", mime_type=_JSON)
     def plan(workspace_id: str, plan_id: str) -> str:
         """A saved plan with its first items."""
-        memory = app.memory(workspace_id)
-        return _told(
-            lambda: report.previewed(memory.plan(plan_id), memory.plan_items(plan_id, limit=_SHOWN), why, None)
-        )
+
+        def shown() -> report.PruneAnswer:
+            memory = app.memory(workspace_id)
+            return report.previewed(memory.plan(plan_id), memory.plan_items(plan_id, limit=_SHOWN), why, None)
+
+        return _told(shown)
 
     @server.resource("memsweep://{workspace_id}/trash", name="trash", mime_type=_JSON)
     def trash(workspace_id: str) -> str:

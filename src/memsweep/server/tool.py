@@ -20,9 +20,12 @@ from pydantic import ValidationError
 
 from memsweep.app import calling_client
 from memsweep.errors import MemsweepError
+from memsweep.model.text import lone_surrogate
 from memsweep.server.schema import compact_input, compact_output
 
-_threads = ThreadPoolExecutor(32, "tool")
+# Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
+READING = ThreadPoolExecutor(32, "reading")
+WRITING = ThreadPoolExecutor(32, "writing")
 logger = logging.getLogger("memsweep.server")
 
 
@@ -33,7 +36,8 @@ class MemsweepTool(Tool):
     def make(cls, function: Callable[..., Any], annotations: ToolAnnotations) -> MemsweepTool:
         tool = cls.from_function(function, annotations=annotations)
         if not tool.is_async:
-            tool.fn, tool.is_async = _in_a_thread(function), True
+            threads = READING if annotations.read_only_hint else WRITING
+            tool.fn, tool.is_async = in_a_thread(function, threads), True
         tool.parameters = compact_input(tool.parameters)
         if tool.fn_metadata.output_schema is not None:
             tool.fn_metadata.output_schema = compact_output(tool.fn_metadata.output_schema)
@@ -43,6 +47,8 @@ class MemsweepTool(Tool):
         known = self.parameters["properties"]
         if unknown := [name for name in arguments if name not in known]:
             return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
+        if found := lone_surrogate(arguments):
+            return _failure(f"{found.sentence} {found.hint}")
         calling_client.set(_client_name(context))
         try:
             answer = await super().run(arguments, context, convert_result=False)
@@ -63,7 +69,7 @@ class MemsweepTool(Tool):
         return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
 
 
-def _in_a_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
+def in_a_thread(function: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:
     """The event loop goes on while it waits for a lock or the disk. The SDK's way takes more rounds of the loop."""
 
     def answered(**arguments: Any) -> Any:
@@ -73,7 +79,7 @@ def _in_a_thread(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
             raise RuntimeError("a generator ended too early") from error
 
     async def call(**arguments: Any) -> Any:
-        job = _threads.submit(copy_context().run, partial(answered, **arguments))
+        job = threads.submit(copy_context().run, partial(answered, **arguments))
         try:
             return await asyncio.wrap_future(job)
         except asyncio.CancelledError:

@@ -14,12 +14,15 @@ from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
 from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
 
-_LABEL = r"`(?:[^`]|``)*`"
+_LABEL = r"`(?:[^`]++|``)*+`"
+_FLAT = r"\{(?:[^\"{}]++|\"(?:[^\"\\]++|\\.)*+\")*+\}"
 _NODE = re.compile(rf"CREATE \(:Entity:{_LABEL} (\{{.*\}})\);")
 _EDGE = re.compile(
-    rf"MATCH \(a:Entity (\{{.*?\}})\), \(b:Entity (\{{.*?\}})\) CREATE \(a\)-\[:{_LABEL} (\{{.*\}})\]->\(b\);"
+    rf"MATCH \(a:Entity ({_FLAT})\), \(b:Entity ({_FLAT})\) CREATE \(a\)-\[:{_LABEL} (\{{.*\}})\]->\(b\);"
 )
-_NAME = re.compile(r"(\w+): ")
+_NAME = re.compile(r"(\w++): ")
+_NOT_IN_LABEL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]")
+_BREAK = re.compile("[\x85\u2028\u2029]")
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -65,7 +68,7 @@ def _edge(row: RelationRow) -> str:
 
 def _label(name: str) -> str:
     """A label says the same as the property of that name; what a label cannot say is left to the property."""
-    return "`" + re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\\]", " ", name).replace("`", "``") + "`"
+    return "`" + _NOT_IN_LABEL.sub(" ", name).replace("`", "``") + "`"
 
 
 def _properties(record: Record) -> str:
@@ -74,7 +77,7 @@ def _properties(record: Record) -> str:
 
 def _value(value: Any) -> str:
     written = json.dumps(value, ensure_ascii=False)
-    return re.sub("[\x85\u2028\u2029]", lambda found: _BREAKS[found.group()], written)
+    return _BREAK.sub(lambda found: _BREAKS[found.group()], written)
 
 
 def _map(text: str, number: int) -> Record:

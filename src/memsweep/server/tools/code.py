@@ -21,11 +21,16 @@ Languages = Annotated[list[str] | None, Field(description="only these; others st
 AllowEmpty = Annotated[bool, Field(description="the folder is really gone or empty")]
 
 
+_RUNS = 8  # runs at a time; others wait here, and not in the threads that answer quick questions
+
+
 class _Cancelled(Exception):
     """The client does not want the answer any more."""
 
 
 def code_tools(app: App) -> list[ToolRow]:
+    places = anyio.CapacityLimiter(_RUNS)
+
     async def index_codebase(
         repo_path: str,
         context: Context,
@@ -49,7 +54,8 @@ def code_tools(app: App) -> list[ToolRow]:
             progress=_reporter(context, cancelled),
         )
         try:
-            return report.indexed(await anyio.to_thread.run_sync(run, abandon_on_cancel=True))
+            done = await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=places)
+            return report.indexed(done)
         finally:
             cancelled.set()  # a thread that was left behind stops at its next batch
 

@@ -11,7 +11,11 @@ from typing import Any
 
 from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
+from memsweep.model.wildcards import ANYTHING, expression, letter_set
 
+_PARAMETER = re.compile(r"\$(\w+)")
+_WILDCARD = re.compile(r"(\*|\?|\[\^?+\]?+[^]]*+(?:\]|\Z))")
+_CLOSED = re.compile(r"\[\^?+\]?+[^]]*+\]")
 _SPREAD = re.compile(r"\{\*([a-z.]+)\}")
 
 # the workspace and its transactions
@@ -42,7 +46,7 @@ def together(queries: Sequence[str]) -> str:
     """
     calls = []
     for n, query in enumerate(queries):
-        body, _, tail = re.sub(r"\$(\w+)", rf"$\1_{n}", query).rpartition("RETURN ")
+        body, _, tail = _PARAMETER.sub(rf"$\1_{n}", query).rpartition("RETURN ")
         columns, _, order = tail.partition(" ORDER BY ")
         ordered = f"WITH * ORDER BY {order} " if order else ""
         calls.append(f"CALL {{ {body.strip()} {ordered}RETURN collect([{columns}]) AS rows{n} }}")
@@ -181,14 +185,18 @@ def path_matches(place: str, wanted: str) -> bool:
 
 def _glob(pattern: str) -> re.Pattern[str]:
     """`*` and `?` match everything, folders too; brackets hold letters to choose from."""
-    parts = re.split(r"(\*|\?|\[\^?\]?[^]]*\])", pattern)
-    signs = {"*": ".*", "?": "."}
+    signs = {"*": ANYTHING, "?": r"[\s\S]"}
     return re.compile(
-        "".join(
-            signs.get(part) or (part if part.startswith("[") and len(part) > 2 else re.escape(part)) for part in parts
-        ),
-        re.DOTALL,
+        expression(
+            signs.get(part) or (_letters(part) if part.startswith("[") else re.escape(part))
+            for part in _WILDCARD.split(pattern)
+        )
     )
+
+
+def _letters(part: str) -> str:
+    """A bracket that is never closed matches nothing, as in SQLite."""
+    return letter_set(part[1:-1]) if _CLOSED.fullmatch(part) else "(?!)"
 
 
 def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, dict[str, Any]]:

@@ -9,7 +9,8 @@ from memsweep.store.falkor import care_cypher
 from memsweep.store.falkor.schema import MIGRATIONS
 from memsweep.store.falkor.transaction import Graph
 
-_INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\(.*?:(?P<label>\w+).*\)) ON \((?P<names>.*)\)")
+_INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\([^:]*+:(?P<label>\w++).*\)) ON \((?P<names>.*)\)")
+_PROPERTY = re.compile(r"\w\.(\w+)")
 _FULL_TEXT = re.compile(r"createNodeIndex\({label: '(?P<label>\w+)'.*{field: '(?P<name>\w+)'")
 
 
@@ -40,7 +41,7 @@ def _wanted() -> dict[tuple[str, str], str]:
     made: dict[tuple[str, str], str] = {}
     for statement in (each for step in MIGRATIONS for each in step):
         if found := _INDEX.match(statement):
-            for name in re.findall(r"\w\.(\w+)", found["names"]):
+            for name in _PROPERTY.findall(found["names"]):
                 letter = found["names"][0]
                 made[found["label"], name] = f"CREATE INDEX FOR {found['pattern']} ON ({letter}.{name})"
         elif found := _FULL_TEXT.search(statement):
