@@ -109,7 +109,7 @@ def _rows_of_file(file: Any) -> dict[str, list[Row]]:
 
 def _plot(chance: Random) -> Plot:
     """Few things and many facts between them, so that merges find facts that are there twice."""
-    notes, things = chance.randint(1, 5), chance.randint(3, 6)
+    notes, things = chance.randint(1, 4), chance.randint(3, 6)
     return Plot(
         notes=tuple(
             Note(
@@ -144,7 +144,7 @@ def _plot(chance: Random) -> Plot:
         ),
         mentions=tuple(
             (chance.randrange(notes), chance.randrange(2), chance.randrange(things))
-            for _ in range(chance.randint(0, 8))
+            for _ in range(chance.randint(0, 12))
         ),
     )
 
@@ -205,6 +205,7 @@ class History:
     ends: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Of every relation, as it was made."""
     split: set[str] = field(default_factory=set)
+    kept: str = ""
     hours: int = 0
     number: int = 0
     now: Seen = field(init=False)
@@ -234,7 +235,7 @@ class History:
         for _ in range(self.chance.randint(2, 4)):
             live = sorted(key for key, row in self.now.tables["entity"].items() if row["trash"] is None)
             if len(live) > 1:
-                into, *gone = self.chance.sample(live, self.chance.choice([2, 2, min(3, len(live))]))
+                into, *gone = self._to_merge(live)
                 done.append((self.merge_at(self.number, gone, into), self.number, gone, into))
         for receipt in self.chance.sample([each[0] for each in done], self.chance.randint(1, len(done))):
             before = self.now
@@ -309,8 +310,16 @@ class History:
         live = sorted(key for key, row in self.now.tables["entity"].items() if row["trash"] is None)
         if len(live) < 2:
             raise Conflict("there are too few entities.")
-        into, *gone = self.chance.sample(live, self.chance.choice([2, 2, 2, min(3, len(live))]))
+        into, *gone = self._to_merge(live)
         return facts.merge(self._graphing(), gone, into, None).receipt_id + f" {gone} into {into}"
+
+    def _to_merge(self, live: list[str]) -> list[str]:
+        """What others are merged into, and those; often what others were merged into before."""
+        into, *gone = self.chance.sample(live, self.chance.choice([2, 2, 2, min(3, len(live))]))
+        if self.kept in live and self.chance.random() < 0.5:
+            gone, into = [each for each in (into, *gone) if each != self.kept], self.kept
+        self.kept = into
+        return [into, *gone]
 
     def _planned_merge(self) -> str:
         live = [self._any("entity") for _ in range(2)]
@@ -519,7 +528,8 @@ _RETURNING = (
     "merge", "merge", "merge", "planned_merge", "prune", "prune", "delete", "clear", "undo", "undo", "recover", "decay",
 )  # fmt: skip
 _WRITING = (
-    *_RETURNING, "merge", "relate", "relate", "add", "unmerge", "pin", "purge", "delete_forever",
+    *_RETURNING, "merge", "merge", "relate", "relate", "add", "unmerge", "pin", "purge", "delete_forever",
+    "delete_forever",
 )  # fmt: skip
 
 if __name__ == "__main__":
