@@ -162,8 +162,10 @@ def _claims(copy: Path, size: int) -> None:
 
 
 def _table_loop(copy: Path) -> None:
-    root = forging.root_of(copy, "vector")
-    assert copy.read_bytes()[root] == 5  # it has pages below it
+    raw = copy.read_bytes()
+    tables = looking.query(copy, "select name from sqlite_schema where type = 'table' and rootpage > 1")
+    roots = [forging.root_of(copy, table) for table in tables]
+    root = next(root for root in roots if raw[root] == 5)  # it has pages below it
     patch(copy, root + 8, (root // 4096 + 1).to_bytes(4, "big"))
 
 

@@ -69,7 +69,7 @@ def test_the_whole_graph_is_described(graph: Run) -> None:
 def test_a_text_is_read_from_the_line_or_from_standard_input(graph: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     look = graph("graph", "build", "Ada -[KNOWS]-> Mary", "--dry-run")
     assert look.out == "Ada KNOWS Mary\n2 entities, 1 facts; nothing was written.\n"
-    monkeypatch.setattr(sys, "stdin", io.StringIO("Ada -[KNOWS]-> Mary"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Ada -[KNOWS]-> Mary")))
     done = graph("graph", "build", "-", "--type", "Mary=Person")
     assert done.out.endswith("1 entities and 1 facts made, 0 strengthened.\n")
     assert "Mary" in graph("graph", "entities", "--type", "Person").out

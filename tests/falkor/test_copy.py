@@ -11,6 +11,9 @@ from memsweep.app import App, make_app
 from memsweep.errors import AlreadyExists, BadInput, StoreCorrupt
 from memsweep.settings import load_settings
 from memsweep.store.sqlite import portable
+from tests.care import stores
+from tests.care.conftest import template as template
+from tests.care.test_hostile_backups import HEADER, ROWS, SCHEMA
 from tests.falkor.twins import comparable
 from tests.support import falkor, looking
 from tests.support.engines import Home
@@ -94,5 +97,42 @@ def test_a_damaged_backup_is_not_restored_into_falkor(app: App, server: str, tmp
         with pytest.raises(StoreCorrupt, match="is damaged"):
             there.restore(tmp_path / "backup", "default")
         assert there.workspaces() == []
+    finally:
+        there.close()
+
+
+FORGED = ("a trigger on insert", "a table less", "another default", "an endless view in place of a table",
+          "text that is none", "a negative id", "an endless confidence", "a vector of a byte", "two billion pages",
+          "a path for a generation", "a table that leads to itself")  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_backup_leaves_nothing_on_the_server(server: str, template: Path, tmp_path: Path, case: str) -> None:
+    stores.copy_of(template, tmp_path / "filled")
+    filled = stores.open_app(tmp_path / "filled")
+    filled.memory().backup(tmp_path / "copy.backup")
+    filled.close()
+    (SCHEMA | HEADER | ROWS)[case](tmp_path / "copy.backup")
+    there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
+    try:
+        with pytest.raises(StoreCorrupt, match=r"copy\.backup is damaged or is not a backup.*nothing was changed"):
+            there.restore(tmp_path / "copy.backup")
+        assert there.workspaces() == []
+        assert there.engine.all_graphs() == []  # type: ignore[attr-defined]
+    finally:
+        there.close()
+
+
+def test_a_key_of_what_was_purged_is_not_given_out_again_on_falkor(app: App, server: str, tmp_path: Path) -> None:
+    fill(app, tmp_path)
+    app.memory().purge(0, confirm=True)
+    with looking.open_file(looking.file_of(tmp_path / "here")) as db:
+        db.execute("update sqlite_sequence set seq = 5000 where name = 'memory'")
+    app.copy_workspace("default", "", server)
+    there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
+    try:
+        there.memory().add("one more")
+        with looking.into(there.memory()) as db:
+            assert db.execute("select max(id) > 5000 from memory").fetchone() == (1,)
     finally:
         there.close()

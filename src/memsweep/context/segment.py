@@ -83,7 +83,10 @@ def _moment(value: object, name: str) -> datetime:
             raise BadInput(f"{name} is not an ISO time: {value!r}.") from None
     if not isinstance(value, datetime):
         raise BadInput(f"{name} must be a time.")
-    return require_aware(value, name).astimezone(UTC)
+    try:
+        return require_aware(value, name).astimezone(UTC)
+    except OverflowError:
+        raise BadInput(f"{name} is outside the years 1 to 9999 in UTC: {value.isoformat()}.") from None
 
 
 def read_texts(value: object, name: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ import apsw
 from memsweep.model.care import Finding, Restored
 from memsweep.store.course import Course
 from memsweep.store.sqlite import care_sql, mark, mending, sql
-from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, one, plain_errors
+from memsweep.store.sqlite.connect import Pool, connect, exists, guard, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
 from memsweep.store.sqlite.intents import Intents
@@ -193,6 +193,7 @@ def _look(path: Path) -> _Facts | None:
             return None
         with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
+            guard(db)
             mark.notice(db, path)  # closing it may empty a damaged log
             name, description, created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in keys)
             memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
