@@ -87,8 +87,7 @@ def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int
     room = max(1, size - overlap)
     bounds = [0]
     filled, limit = 0, size
-    for start, end in _atoms(text, 0, ends, room, 0):
-        tokens = bisect_right(ends, end) - bisect_right(ends, start)
+    for start, tokens in _atoms(text, 0, ends, room, 0):
         if filled and filled + tokens > limit:
             bounds.append(start)
             filled, limit = 0, room
@@ -109,17 +108,19 @@ def line_spans(text: str, pieces: Sequence[Piece]) -> list[tuple[int, int]]:
 
 
 def _atoms(text: str, start: int, ends: Sequence[int], limit: int, level: int) -> Iterator[tuple[int, int]]:
-    """What is not cut: the coarsest parts that fit into the limit."""
+    """Where each part begins that is not cut, the coarsest that fit into the limit, and how many tokens it has."""
     if level == len(_SPLITTERS):
         yield from _runs_of_tokens(start, start + len(text), ends, limit)
         return
+    first = bisect_right(ends, start)
     for part in _SPLITTERS[level](text):
         end = start + len(part)
-        if bisect_right(ends, end) - bisect_right(ends, start) <= limit:
-            yield start, end
+        last = bisect_right(ends, end, first)
+        if last - first <= limit:
+            yield start, last - first
         else:
             yield from _atoms(part, start, ends, limit, level + 1)
-        start = end
+        start, first = end, last
 
 
 def _runs_of_tokens(start: int, stop: int, ends: Sequence[int], limit: int) -> Iterator[tuple[int, int]]:
@@ -131,7 +132,7 @@ def _runs_of_tokens(start: int, stop: int, ends: Sequence[int], limit: int) -> I
         else:
             too_far = bisect_left(ends, ends[first + limit])
             end = ends[max(first, too_far - 1)]
-        yield start, end
+        yield start, bisect_right(ends, end) - first
         start = end
 
 
