@@ -27,10 +27,7 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
     """Write the state that the source's read transaction sees into an empty file, and seal it."""
     memories = one(source, care_sql.COUNT_LIVE)  # the transaction begins with its first read
     with private(target) as db:
-        with db.backup("main", source, "main") as backup:
-            while not backup.done:
-                backup.step(_PAGES_A_STEP)
-        db.pragma("journal_mode", "delete")  # one file, nothing beside it
+        copy_pages(source, db)
         db.execute(rows_sql.DROP_MARKS)
         if how := damage(db):
             raise apsw.CorruptError(how)
@@ -47,6 +44,13 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
             db.execute(care_sql.MAKE_SEAL)
             db.executemany(care_sql.SET_SEAL, values.items())
     return _seal(values)
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    with target.backup("main", source, "main") as backup:
+        while not backup.done:
+            backup.step(_PAGES_A_STEP)
+    target.pragma("journal_mode", "delete")  # one file, nothing beside it
 
 
 @contextmanager
