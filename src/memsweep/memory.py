@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import new_id, now
-from memsweep.errors import NotFound, UnknownWorkspace
+from memsweep.damage import damage_explained
+from memsweep.errors import MemsweepError, NotFound, StoreCorrupt, UnknownWorkspace
 from memsweep.model.paging import page_size
 from memsweep.model.window import DEFAULT_PROJECT, WindowRow
 from memsweep.upkeep import GraphUpkeep
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Segments, Store
 
 
+@damage_explained
 class Memory(GraphUpkeep):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
@@ -277,6 +279,15 @@ class Memory(GraphUpkeep):
             clock=now,
         )
         return doctor(tools, repair=repair)
+
+    def explain_damage(self) -> StoreCorrupt | None:
+        """What is damaged in the workspace, as an error; None if nothing is."""
+        try:
+            return self._store.keeper.explain()
+        except StoreCorrupt as error:
+            return error
+        except MemsweepError:
+            return None
 
     def compact(self) -> Compaction:
         """Give back the space that nothing uses any more."""

@@ -78,7 +78,9 @@ class _Trial:
         self._outcome.count("errors")
         self._outcome.count("refusals" if said != "done" else "unharmed")
         found = [*self._untrue(said), *self._aftermath(said)]
-        where = f"{self._step.name}: {self._kind}, {'lasting' if self._lasts else 'once'}, {self._injector.what} (at {at})"
+        where = (
+            f"{self._step.name}: {self._kind}, {'lasting' if self._lasts else 'once'}, {self._injector.what} (at {at})"
+        )
         self._outcome.violations += [f"{where}: {each}; the answer was: {said[:300]}" for each in found]
 
     def _fresh(self) -> Path:
@@ -137,4 +139,3 @@ def _places(chance: random.Random, last: int, errors: int) -> list[int]:
     """Every point if there are few, else a sample of them."""
     every = range(1, last + 1)
     return list(every) if last <= errors else sorted(chance.sample(every, errors))
-

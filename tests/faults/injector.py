@@ -85,7 +85,7 @@ _FREE = {"read", "delete", "unlink", "rmdir"}
 class _Methods(Structure):
     """`sqlite3_io_methods`; the methods of its third version are passed by, as mapping is not used."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("version", c_int),
         *((name, c_void_p) for name in ("close", "read", "write", "truncate", "sync", "size", "lock", "unlock")),
         *((name, c_void_p) for name in ("reserved", "control", "sector", "traits", "shm_map", "shm_lock")),
@@ -94,11 +94,11 @@ class _Methods(Structure):
 
 
 class _File(Structure):
-    _fields_ = [("methods", POINTER(_Methods))]  # noqa: RUF012
+    _fields_ = [("methods", POINTER(_Methods))]
 
 
 class _Vfs(Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("version", c_int),
         ("file_size", c_int),
         ("longest_path", c_int),

@@ -12,7 +12,7 @@ from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
 from memsweep.model.care import Checkup, Finding
 from memsweep.store.protocol import HomeKeeper, Store
 
-_ROUNDS = 3  # mending one thing may bring another to light
+_ROUNDS = 6  # mending one thing may bring another to light
 _BATCH = 256
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from memsweep.model.care import Finding
 
 # In this order: what one cure brings to light, a later one can still mend.
-HOME_CURES = ("marks", "adopt", "registry_losses")
+HOME_CURES = ("registry_losses", "registry_values", "salvage", "marks", "adopt")
 CURES = (
     *HOME_CURES,
     "losses",
     "twins",
     "structure",
     "indexes",
+    "values",
     "trash",
     "edges",
     "tags",
@@ -27,7 +28,6 @@ CURES = (
     "vector_files",
 )
 
-_FROM_BACKUP = "Restore a backup: memsweep restore FILE --replace"
 _LOOK = "Look at it with `memsweep get ID`; a backup may have it as it was."
 
 
@@ -48,9 +48,7 @@ INVARIANTS = {
         "workspaces have no file",
         next_step="Put it back, restore a backup with --replace, or delete the workspace.",
     ),
-    "file_unreadable": Invariant(
-        "workspace file cannot be read", "workspace files cannot be read", next_step=_FROM_BACKUP
-    ),
+    "file_unreadable": Invariant("workspace file cannot be read", "workspace files cannot be read", "salvage"),
     "file_disagrees": Invariant(
         "file does not say of itself what the registry says",
         "files do not say of themselves what the registry says",
@@ -65,13 +63,18 @@ INVARIANTS = {
         "losses in the log of the registry are not acknowledged yet",
         "registry_losses",
     ),
+    "registry_value_damaged": Invariant(
+        "row of the registry has values that cannot be right",
+        "rows of the registry have values that cannot be right",
+        "registry_values",
+    ),
     # the file
     "writes_lost": Invariant(
         "loss in the log of the workspace is not acknowledged yet",
         "losses in the log of the workspace are not acknowledged yet",
         "losses",
     ),
-    "file_damaged": Invariant("place in the file is damaged", "places in the file are damaged", next_step=_FROM_BACKUP),
+    "file_damaged": Invariant("place in the file is damaged", "places in the file are damaged", "salvage"),
     "page_lost": Invariant(
         "page of the file is used by nothing",
         "pages of the file are used by nothing",
@@ -80,10 +83,13 @@ INVARIANTS = {
     "index_damaged": Invariant(
         "entry of an index differs from its table", "entries of an index differ from their table", "indexes"
     ),
+    "value_damaged": Invariant(
+        "row has values that cannot be right", "rows have values that cannot be right", "values"
+    ),
     "table_changed": Invariant(
         "table is missing or is not as it was made",
         "tables are missing or are not as they were made",
-        next_step=_FROM_BACKUP,
+        "salvage",
     ),
     "structure_changed": Invariant(
         "index or view is missing or is not as it was made",
@@ -121,12 +127,6 @@ INVARIANTS = {
         "memory is in a thread that is not there", "memories are in a thread that is not there", "lost"
     ),
     "text_changed": Invariant("text is not what it was", "texts are not what they were", next_step=_LOOK),
-    "metadata_unreadable": Invariant(
-        "memory has metadata that cannot be read", "memories have metadata that cannot be read", next_step=_FROM_BACKUP
-    ),
-    "tags_unreadable": Invariant(
-        "memory has tags that cannot be read", "memories have tags that cannot be read", "tags"
-    ),
     "tags_differ": Invariant(
         "memory is not found by the tags that it has", "memories are not found by the tags that they have", "tags"
     ),

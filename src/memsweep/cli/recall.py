@@ -75,6 +75,8 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    if "damaged" in answer.get("note", ""):
+        console.print(answer["note"], markup=False)
     if not answer["results"]:
         console.print("Nothing found.")
         return

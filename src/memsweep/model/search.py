@@ -92,3 +92,5 @@ class Page:
     hits: tuple[Hit, ...]
     total: int
     next_cursor: str | None
+    damaged: int = 0
+    """How many hits were left out, for they cannot be read."""

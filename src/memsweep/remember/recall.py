@@ -44,6 +44,7 @@ def recall(
         hits=_explained(store, query, found),
         total=len(ranking),
         next_cursor=cursor_at(offset + limit, len(ranking), listing),
+        damaged=store.unreadable([item.key for item in window if item.key not in passages]),
     )
 
 

@@ -117,6 +117,9 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     answer: FoundAnswer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
     if any(_is_shortened(hit, shown) for hit, shown in zip(page.hits, results, strict=True)):
         answer["note"] = _SHORTENED
+    if page.damaged:
+        left_out = "1 hit is damaged and was" if page.damaged == 1 else f"{page.damaged} hits are damaged and were"
+        answer["note"] = f"{left_out} left out: run `memsweep doctor`. {answer.get('note', '')}".strip()
     return answer
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from memsweep.errors import StoreCorrupt
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
@@ -67,7 +68,11 @@ class Store(Protocol):
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         """The keys of the live chunks at these places that pass the filters."""
 
-    def passages(self, keys: Sequence[int]) -> dict[int, Passage]: ...
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        """Those that are live and can be read."""
+
+    def unreadable(self, keys: Sequence[int]) -> int:
+        """How many of these are live and damaged."""
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """For each text, the words of the query that it contains, as the full-text index sees them."""
@@ -281,6 +286,9 @@ class Keeper(Protocol):
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         """Mend one kind of finding in one transaction, and note it in the audit log; what could not be saved."""
+
+    def explain(self) -> StoreCorrupt | None:
+        """What is damaged, if that may be why something failed that should not fail."""
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         """Chunks without a vector, or with one of another dimension."""

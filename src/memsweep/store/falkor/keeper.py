@@ -15,6 +15,7 @@ from pathlib import Path
 
 import apsw
 
+from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.store.course import Course
@@ -71,6 +72,9 @@ class FalkorKeeper:
                 mending.mend(tx, cure, actor, now)
             _note(tx, cure, found, actor, now)
         return []
+
+    def explain(self) -> StoreCorrupt | None:
+        return None
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         model = writing.model_of(self._graph.meta())

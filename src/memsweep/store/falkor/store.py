@@ -122,6 +122,9 @@ class FalkorStore:
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         return searching.passages(self._graph, keys)
 
+    def unreadable(self, keys: Sequence[int]) -> int:
+        return 0
+
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)
 

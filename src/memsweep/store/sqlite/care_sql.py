@@ -115,9 +115,6 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
         left join memory on memory.id = gap.memory""",
     "place_twice": f"select format('stream %d', stream) from ({_CROWDED_STREAMS})",
     "thread_missing": f"select uid from memory where thread is not null and {_no('thread', 'memory.thread')}",
-    "metadata_unreadable": """
-        select uid from memory where case when json_valid(metadata) then json_type(metadata) end is not 'object'""",
-    "tags_unreadable": f"select uid from memory where not ({_TAGS_ARE_A_LIST})",
     "tags_differ": f"""
         select uid from memory where id in (select memory from ({_TAGS_MISSING}))
            or id in (select memory from ({_TAGS_TOO_MANY}))""",
@@ -231,8 +228,6 @@ CURES: dict[str, tuple[str, ...]] = {
                                            join chunk on chunk.id = seen.value) where {_NAMES_NO_CHUNK}""",
     ),
     "tags": (
-        f"""update memory set tags = (select json_group_array(tag) from memory_tag where memory_tag.memory = memory.id)
-            where not ({_TAGS_ARE_A_LIST})""",
         f"insert into memory_tag (tag, memory) select tag, memory from ({_TAGS_MISSING})",
         f"delete from memory_tag where (tag, memory) in (select tag, memory from ({_TAGS_TOO_MANY}))",
     ),
@@ -269,6 +264,7 @@ CURES: dict[str, tuple[str, ...]] = {
         f"update memory set stale = 1, version = version + 1 where {_IS_CODE_WITHOUT_FILE}",
     ),
     "plans": (),
+    "values": (),
     "losses": (),
     "vectors": (DANGLING["vector_without_chunk"].drop,),
     "words": (),
@@ -303,6 +299,7 @@ ROWS_EVER = "select cast(total(seq) as integer) from sqlite_sequence"
 HAS_COUNTERS = "select exists (select 1 from sqlite_schema where name = 'sqlite_sequence')"
 
 # copies
+COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
 MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"
 SET_SEAL = "insert into backup_seal (key, value) values (?, ?)"
 GET_SEAL = "select key, value from backup_seal"

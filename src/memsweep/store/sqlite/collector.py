@@ -20,6 +20,7 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check, Decide, Recheck
 from memsweep.store.sqlite import aside, gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
+from memsweep.store.sqlite.values import expect
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
 
@@ -239,15 +240,12 @@ class SqliteCollector:
         with self._pool.reading() as db:
             about = None if subject is None else findable(subject)
             rows: list[Any] = db.execute(trash_sql.AUDIT, {"subject": about, "limit": limit}).fetchall()
-        return [
-            AuditEvent(from_micros(at), actor, action, item, json.loads(counts), reason)
-            for at, actor, action, item, counts, reason in rows
-        ]
+            return [_event(found) for found in rows]
 
     def tombstones(self) -> list[Tombstone]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(trash_sql.TOMBSTONES).fetchall()
-        return [Tombstone(memory, from_micros(at), reason) for memory, at, reason in rows]
+            return [_tombstone(found) for found in rows]
 
     def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool:
         with self._pool.writing() as db:
@@ -274,8 +272,21 @@ def _audit(
     db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
 
 
+def _event(found: tuple[Any, ...]) -> AuditEvent:
+    at, actor, action, item, counts, reason = found
+    expect(str, actor, action, item, reason)
+    return AuditEvent(from_micros(at), actor, action, item, json.loads(counts), reason)
+
+
+def _tombstone(found: tuple[Any, ...]) -> Tombstone:
+    memory, at, reason = found
+    expect(str, memory, reason)
+    return Tombstone(memory, from_micros(at), reason)
+
+
 def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
     kind, uid, name, receipt, strategy, at, plan, key = item
+    expect(str, uid, name, receipt, strategy)
     reason = one(db, trash_sql.REASON_OF, (plan, kind, key)) or strategy
     return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at))
 

@@ -21,7 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from memsweep import errors
-from memsweep.store.sqlite import mark
+from memsweep.store.sqlite import mark, values
 from memsweep.store.sqlite.script import spread_script
 
 Fill = Callable[[apsw.Connection], None]
@@ -293,6 +293,7 @@ class Lease:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         db = self._db
+        damage = None
         try:
             try:
                 if self._keeps and error is None:
@@ -301,9 +302,13 @@ class Lease:
             finally:
                 if db.in_transaction:  # on some errors SQLite has rolled back by itself
                     db.execute("rollback")
+                if isinstance(error, values.SUSPECTS):
+                    damage = values.explain(db, self._pool.path)
                 self._pool.give_back(db)
         except apsw.Error as failure:
             error = failure
+        if damage is not None:
+            raise damage from error
         if isinstance(error, apsw.Error):
             raise _translate(error, self._pool.path) from error
 

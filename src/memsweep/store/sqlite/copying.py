@@ -26,7 +26,8 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
     memories = one(source, care_sql.COUNT_LIVE)  # the transaction begins with its first read
     schema = len(WORKSPACE_MIGRATIONS)
     with sealing.private(target) as db:
-        _copy_pages(source, db)
+        copy_pages(source, db)
+        _drop_strangers(db)
         workspace = one(db, sql.GET_META, ("workspace",)) or ""
     values = {
         "format": sealing.FORMAT,
@@ -49,12 +50,16 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
     return sealing.seal_of(values)
 
 
-def _copy_pages(source: apsw.Connection, db: apsw.Connection) -> None:
-    """All pages as they are, without what only the original needs."""
-    with db.backup("main", source, "main") as backup:
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """All pages as they are."""
+    with target.backup("main", source, "main") as backup:
         while not backup.done:
             backup.step(_PAGES_A_STEP)
-    db.pragma("journal_mode", "delete")  # one file, nothing beside it
+    target.pragma("journal_mode", "delete")  # one file, nothing beside it
+
+
+def _drop_strangers(db: apsw.Connection) -> None:
+    """What only the original needs."""
     db.execute(rows_sql.DROP_MARKS)
     for thing in shape.strangers(shape.things(db), len(WORKSPACE_MIGRATIONS)):
         db.execute(care_sql.drop_thing(thing.kind, thing.name))  # a restore would refuse them

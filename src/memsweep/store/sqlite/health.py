@@ -14,7 +14,7 @@ import apsw
 
 from memsweep.model.care import Finding
 from memsweep.model.plan import PlanItem, digest_of
-from memsweep.store.sqlite import care_sql, gc_sql
+from memsweep.store.sqlite import care_sql, gc_sql, values
 from memsweep.store.sqlite.connect import immediate, snapshot
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -29,10 +29,11 @@ _DAMAGES = (
     (re.compile("fts5", re.IGNORECASE), "words_damaged"),
     (re.compile("in index|from index|entries in"), "index_damaged"),
     (re.compile("never used"), "page_lost"),
+    (re.compile(r"value in \w+\.\w+$"), ""),  # named with its row by the look at the values
     (re.compile(""), "file_damaged"),
 )
 # With one of these, the other questions have no meaning.
-_FATAL = {"file_damaged", "table_changed"}
+_FATAL = {"file_damaged", "table_changed", "value_damaged"}
 _OF_WORDS = {"chunk_without_words", "words_without_chunk"}
 
 
@@ -54,7 +55,9 @@ def examine(db: apsw.Connection, vectors: VectorIndex) -> list[Finding]:
     written to since for a damaged one.
     """
     with snapshot(db):
-        found = [*_pages(db), *_structure(db)]
+        found = examine_pages(db)
+        if not _FATAL & {each.invariant for each in found}:
+            found += finding("value_damaged", [values.place_of(db, damaged) for damaged in values.find(db)])
         if _FATAL & {each.invariant for each in found}:
             return found
         has_words = not any(each.invariant == "structure_changed" for each in found)
@@ -66,6 +69,11 @@ def examine(db: apsw.Connection, vectors: VectorIndex) -> list[Finding]:
         with immediate(db):
             found += finding("words_differ", _differing_words(db))
     return found
+
+
+def examine_pages(db: apsw.Connection) -> list[Finding]:
+    """What is wrong with the file itself, whatever stands in it."""
+    return [*_pages(db), *_structure(db)]
 
 
 def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
@@ -105,7 +113,7 @@ def _pages(db: apsw.Connection) -> Iterator[Finding]:
     lines = [line for (said,) in db.execute("pragma integrity_check") for line in str(said).splitlines()]
     lines = [line for line in lines if line != "ok" and not line.startswith("***")]
     kinds = [next(name for pattern, name in _DAMAGES if pattern.search(line)) for line in lines]
-    for invariant, count in Counter(kinds).items():
+    for invariant, count in Counter(kind for kind in kinds if kind).items():
         samples = [line for line, kind in zip(lines, kinds, strict=True) if kind == invariant]
         yield Finding(invariant, count, tuple(samples[:SAMPLES]))
 

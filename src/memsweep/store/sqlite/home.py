@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import count
@@ -13,8 +14,9 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.model.care import Finding, Restored
+from memsweep.model.times import to_micros
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, mark, mending, sql
+from memsweep.store.sqlite import care_sql, mark, mending, rescue, sql
 from memsweep.store.sqlite.connect import Pool, connect, exists, guard, immediate, one, plain_errors
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
@@ -65,6 +67,8 @@ class SqliteHomeKeeper:
         """What is wrong at every look: others make, delete and restore workspaces while this one looks at files."""
         if not exists(self._folder):
             return []
+        if damaged := rescue.damaged_rows(self._registry()):
+            return finding("registry_value_damaged", damaged)
         self._intents.finish()
         seen = self._look_around()
         for _ in range(_MORE_LOOKS if seen else 0):
@@ -93,6 +97,11 @@ class SqliteHomeKeeper:
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         if cure == "registry_losses":
             return mark.acknowledge(self._registry().path)
+        if cure == "registry_values":
+            return rescue.mend_registry(self._registry(), self._folder, to_micros(now))
+        if cure == "salvage":
+            note = functools.partial(mending.note, cure=cure, found=found, actor=actor, now=now)
+            return rescue.salvage_files(self._registry(), self._folder, note, to_micros(now))
         entries, pending = self._entries()
         if cure == "adopt":
             for file, facts in self._strangers(entries, pending):
@@ -187,7 +196,6 @@ def _what_is_wrong(entry: _Entry, path: Path) -> str:
 
 def _look(path: Path) -> _Facts | None:
     """Ask a file who it is, without changing it; None if it does not know."""
-    keys = ("workspace", "description", "created_at", "deleted_at")
     with contextlib.suppress(apsw.Error, OSError):
         if path.stat().st_size == 0:
             return None
@@ -195,11 +203,21 @@ def _look(path: Path) -> _Facts | None:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
             guard(db)
             mark.notice(db, path)  # closing it may empty a damaged log
-            name, description, created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in keys)
+            name, description = (_text(db, key) for key in ("workspace", "description"))
+            created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in ("created_at", "deleted_at"))
             memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
-            if name is not None:
-                return _Facts(name, description or "", created_at or 0, deleted_at is not None, memories, sealed)
+            made_at = created_at if isinstance(created_at, int) else 0
+            return _Facts(name or "lost", description, made_at, deleted_at is not None, memories, sealed)
     return None
+
+
+def _text(db: apsw.Connection, key: str) -> str:
+    """What a file says of itself; damaged text is as good as none here."""
+    try:
+        found = one(db, sql.GET_META, (key,))
+    except UnicodeDecodeError:
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def _names_like(name: str) -> Iterator[str]:

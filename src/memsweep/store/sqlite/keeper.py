@@ -13,14 +13,15 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
+from memsweep.model.times import to_micros
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, copying, health, mark, mending
+from memsweep.store.sqlite import care_sql, copying, health, mark, mending, rescue, values
 from memsweep.store.sqlite.connect import Pool, connect, plain_errors
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import claim_model, read_model
 
-_CHANGES_VECTORS = {"vectors", "vector_files"}
+_CHANGES_VECTORS = {"values", "vectors", "vector_files"}
 _PATIENCE_MILLISECONDS = 2000
 
 
@@ -42,14 +43,18 @@ class SqliteKeeper:
             return [Finding("file_damaged", 1, (str(error.__cause__ or error.message),))]
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
-        try:
-            with self._pool.writing() as db:
-                mending.mend(db, cure, found, actor, now)
-        except UnicodeDecodeError as error:
-            raise StoreCorrupt(f"{self._path} holds text that cannot be read ({error.reason}).") from error
+        kept = rescue.put_aside(self._pool, to_micros(now)) if cure == "values" else None
+        with self._pool.writing() as db:
+            lost = mending.mend(db, cure, found, actor, now)
         if cure in _CHANGES_VECTORS:
             self._vectors.forget()
-        return mark.acknowledge(self._path) if cure == "losses" else []
+        if kept is not None:
+            lost.append(f"the file as it was is kept as {kept} until the next purge.")
+        return mark.acknowledge(self._path) if cure == "losses" else lost
+
+    def explain(self) -> StoreCorrupt | None:
+        with self._pool.connection() as db:
+            return values.explain(db, self._path)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:

@@ -9,18 +9,20 @@ import apsw
 
 from memsweep.model.care import Finding
 from memsweep.model.times import to_micros
-from memsweep.store.sqlite import care_sql, health, trash_sql
+from memsweep.store.sqlite import care_sql, health, trash_sql, values
 from memsweep.store.sqlite.writing import to_json
 
 
-def mend(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
-    """Apply one cure: its statements, and what takes more than a statement."""
-    values = {"actor": actor, "now": to_micros(now)}
+def mend(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> list[str]:
+    """Apply one cure: its statements, and what takes more than a statement; what could not be saved."""
+    lost = values.mend(db, to_micros(now)) if cure == "values" else []
+    bound = {"actor": actor, "now": to_micros(now)}
     for statement in care_sql.CURES[cure]:
-        db.execute(statement, values if ":now" in statement else ())
+        db.execute(statement, bound if ":now" in statement else ())
     if cure in _MORE:
         _MORE[cure](db)
     note(db, cure, found, actor, now)
+    return lost
 
 
 def next_generation(db: apsw.Connection) -> None:
@@ -59,6 +61,7 @@ _MORE: dict[str, Callable[[apsw.Connection], None]] = {
     "structure": _structure,
     "words": _words,
     "plans": _plans,
+    "values": next_generation,
     "vectors": next_generation,
     "vector_files": next_generation,
 }

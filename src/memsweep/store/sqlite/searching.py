@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.connect import one
+from memsweep.store.sqlite.values import SUSPECTS, expect
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 
@@ -58,6 +60,22 @@ def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) ->
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
+    try:
+        return _passages(db, keys)
+    except SUSPECTS:  # one of them is damaged, and the others can still be had
+        found: dict[int, Passage] = {}
+        for key in keys:
+            with contextlib.suppress(*SUSPECTS):
+                found |= _passages(db, [key])
+        return found
+
+
+def live_count(db: apsw.Connection, keys: Sequence[int]) -> int:
+    found: int = one(db, sql.LIVE_COUNT, (json.dumps(list(keys)),))
+    return found
+
+
+def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
     return {row[0]: _passage(row) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
 
 
@@ -114,6 +132,8 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 def _passage(row: tuple[Any, ...]) -> Passage:
     key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, *code = row
+    expect(str, chunk, memory, text, source, thread)
+    expect(int, first_line, last_line, stale, pinned)
     return Passage(
         key=key,
         chunk_id=chunk,

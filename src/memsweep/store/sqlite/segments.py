@@ -10,13 +10,14 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import NotFound
+from memsweep.errors import BadInput, NotFound
 from memsweep.model.plan import Draft, Plan, PlanItem
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.sqlite import context_sql, gc_sql, plans, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
+from memsweep.store.sqlite.values import expect
 from memsweep.store.sqlite.words import any_of, words_of
 from memsweep.store.sqlite.writing import to_json
 
@@ -269,8 +270,17 @@ def _values(segment: ContextSegment) -> dict[str, Any]:
 
 
 def _row(found: Any) -> Held:
+    try:
+        return _held(found)
+    except BadInput as error:  # nobody's input: it was accepted once
+        raise ValueError(str(error)) from error
+
+
+def _held(found: Any) -> Held:
     key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
     path, first, last, tags, topic, tokens, role, task, references, text = rest
+    expect(str, uid, kind, generation, path, topic, role, task, text)
+    expect(int, version, place, survived, refcount, first, last, tokens)
     segment = ContextSegment(
         segment_id=uid,
         text=text,

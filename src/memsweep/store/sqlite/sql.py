@@ -111,6 +111,9 @@ COUNTS = """
     select (select count(*) from live_memory), (select count(*) from live_chunk), (select count(*) from live_entity),
            (select count(*) from live_relation), (select count(*) from live_memory where stale),
            (select min(created_at) from live_memory), (select max(created_at) from live_memory)"""
+LIVE_COUNT = """
+    select count(*) from chunk join memory on memory.id = chunk.memory
+    where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""
 PASSAGES = """
     select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
            thread.uid, stale, pinned, code_file.path, code_root.path, language, symbol, symbol_kind,

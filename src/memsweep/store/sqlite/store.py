@@ -13,7 +13,7 @@ from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, New
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Embed
-from memsweep.store.sqlite import code, mark, reembedding, searching, sql, trash_sql, words, writing
+from memsweep.store.sqlite import code, mark, reembedding, searching, sql, trash_sql, values, words, writing
 from memsweep.store.sqlite.atlas import SqliteAtlas
 from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, one, row
@@ -70,24 +70,26 @@ class SqliteStore:
                 return None
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
+            values.expect(str, uid, text, source, thread)
+            values.expect(int, stale, pinned, version)
             things = [NamedThing(name, kind) for name, kind in db.execute(sql.ENTITIES_OF_MEMORY, (key,))]
-        return Memory(
-            id=uid,
-            text=text,
-            tags=tuple(json.loads(tags)),
-            source=source,
-            metadata=json.loads(metadata),
-            thread_id=thread,
-            created_at=from_micros(created),
-            updated_at=from_micros(updated),
-            last_seen_at=from_micros(seen),
-            expires_at=None if expires is None else from_micros(expires),
-            stale=bool(stale),
-            pinned=bool(pinned),
-            version=version,
-            chunk_count=chunk_count,
-            entities=tuple(things),
-        )
+            return Memory(
+                id=uid,
+                text=text,
+                tags=tuple(json.loads(tags)),
+                source=source,
+                metadata=json.loads(metadata),
+                thread_id=thread,
+                created_at=from_micros(created),
+                updated_at=from_micros(updated),
+                last_seen_at=from_micros(seen),
+                expires_at=None if expires is None else from_micros(expires),
+                stale=bool(stale),
+                pinned=bool(pinned),
+                version=version,
+                chunk_count=chunk_count,
+                entities=tuple(things),
+            )
 
     def stats(self) -> Stats:
         with self._pool.reading() as db:
@@ -126,6 +128,12 @@ class SqliteStore:
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
             return searching.passages(db, keys)
+
+    def unreadable(self, keys: Sequence[int]) -> int:
+        if not keys:
+            return 0
+        with self._pool.reading() as db:
+            return searching.live_count(db, keys)
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:

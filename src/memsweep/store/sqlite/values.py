@@ -1,0 +1,250 @@
+"""Values that cannot be right: found in the rows, named, and mended. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from memsweep.errors import StoreCorrupt
+from memsweep.store.sqlite import care_sql, values_sql
+from memsweep.store.sqlite.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
+from memsweep.store.sqlite.forms import BadText, hash_text
+
+SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
+"""What code that reads sound rows does not raise; with damaged ones it may."""
+_NAMED = 3
+_LONGEST_CHUNK = 20_000
+
+
+class Damaged(NamedTuple):
+    """A row with values that cannot be right. Its key is its rowid, or 0 in a table that has none."""
+
+    table: str
+    row: dict[str, Any]
+    columns: list[str]
+    key: int
+
+
+Recover = Callable[[apsw.Connection, Damaged, str], Any]
+
+
+def find(db: apsw.Connection) -> Iterator[Damaged]:
+    """Every damaged row of every table of ours that is in the file."""
+    there: Iterable[Any] = db.execute(values_sql.TABLES).fetchall()
+    known = COLUMNS | REGISTRY_COLUMNS
+    for table in [name for (name,) in there if name in known]:
+        for key, row in _rows(db, table, list(known[table])):
+            if wrong := misfits(table, row):
+                yield Damaged(table, row, wrong, key)
+
+
+def name_of(db: apsw.Connection, damaged: Damaged) -> str:
+    """Whose it is as people know it: the id of the memory if there is one, else its own."""
+    owner = None
+    if damaged.table in values_sql.OWNERS:
+        column, statement = values_sql.OWNERS[damaged.table]
+        owner = _sound(db, statement, (damaged.row[column],))
+    own = damaged.row.get("uid", damaged.row.get("name", damaged.row.get("path")))
+    if "uid" in damaged.columns or not isinstance(own, str):
+        own = None
+    return owner or own or f"row {damaged.key or _number(damaged)} of {damaged.table}"
+
+
+def place_of(db: apsw.Connection, damaged: Damaged) -> str:
+    return f"{name_of(db, damaged)} ({', '.join(f'{damaged.table}.{name}' for name in damaged.columns)})"
+
+
+def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
+    """What is damaged in a file, if that may be why reading it failed."""
+    try:
+        places = [place_of(db, damaged) for damaged in find(db)]
+    except apsw.Error as error:
+        places = [f"a page ({error})"] if isinstance(error, apsw.CorruptError | apsw.NotADBError) else []
+    if not places:
+        return None
+    more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
+    return StoreCorrupt(
+        f"{path} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
+        hint="`memsweep doctor` shows all of it; --repair saves what can be saved.",
+    )
+
+
+def expect(kind: type, *values: object) -> None:
+    """Refuse values of another type than a column has; NULL is judged by whoever uses it."""
+    for value in values:
+        if value is not None and type(value) is not kind:
+            raise TypeError(f"{value!r:.40} is no {kind.__name__}")
+
+
+def mend(db: apsw.Connection, now: int, recover: Recover | None = None) -> list[str]:
+    """Write what is right, or the best that can be made of it, into every damaged row; what could not be saved.
+
+    `recover` knows what stands elsewhere.
+    """
+    for index in values_sql.UNIQUE_NAMES:  # two names may become equal; the doctor unites such twins
+        db.execute(care_sql.drop_thing("index", index))
+    said = []
+    for damaged in list(find(db)):
+        said += _mend_row(db, damaged, now, recover or _recovered)
+    return said
+
+
+def _mend_row(db: apsw.Connection, damaged: Damaged, now: int, recover: Recover) -> list[str]:
+    table, row, wrong, key = damaged
+    name = name_of(db, damaged)
+    known = {column: value for column in wrong if (value := recover(db, damaged, column)) is not None}
+    left = [column for column in wrong if column not in known]
+    values = mended(table, {**row, **known}, left, key, now)
+    condition, address = _address(damaged)
+    if values is None:
+        db.execute(values_sql.drop_row(table, condition), address)
+        return [f"{name}: a row of {table} was dropped, for {_said(row, left)}."]
+    values = {**values, **known}
+    db.execute(values_sql.set_values(table, list(values), condition), (*values.values(), *address))
+    return [f"{name}: {_said(row, [column])}; it is {values[column]!r:.40} now ({table})." for column in left]
+
+
+def _said(row: dict[str, Any], columns: Sequence[str]) -> str:
+    return ", ".join(f"{column} was {shown(row[column])}" for column in columns)
+
+
+def _number(damaged: Damaged) -> str:
+    return " ".join(shown(value) for value in list(damaged.row.values())[:2])
+
+
+def _rows(db: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every row with its key. Text that is no UTF-8 stops the quick way; then all is read as bytes."""
+    seen = 0
+    try:
+        for key, *values in db.execute(values_sql.rows_of(table, columns, has_key=has_rowid(table))):
+            yield key, dict(zip(columns, values, strict=True))
+            seen += 1
+    except UnicodeDecodeError:
+        yield from itertools.islice(exact_rows(db, table, columns), seen, None)
+
+
+def exact_rows(
+    db: apsw.Connection, table: str, columns: list[str], *, order: str = "", key: int | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Rows with text that may be none; all, or the one with a key."""
+    one = key is not None
+    statement = values_sql.exact_rows_of(table, columns, has_key=has_rowid(table), order=order, one=one)
+    for found, *read in db.execute(statement, (key,) if one else ()):
+        yield found, dict(zip(columns, map(_decoded, read[::2], read[1::2]), strict=True))
+
+
+def has_rowid(table: str) -> bool:
+    return table not in _primary_keys()
+
+
+def _decoded(kind: str, raw: Any) -> Any:
+    if kind != "text":
+        return raw
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return BadText(raw)
+
+
+@functools.cache
+def _primary_keys() -> dict[str, list[str]]:
+    """The columns that a row is known by, of each table without rowids."""
+    from memsweep.store.sqlite.health import expected_structure
+
+    db = apsw.Connection(":memory:")
+    found: dict[str, list[str]] = {}
+    for (kind, name), thing in expected_structure().items():
+        if kind == "table" and thing.definition.lower().endswith("without rowid"):
+            db.execute(thing.definition)
+            rows: Iterable[Any] = db.execute(care_sql.COLUMNS, (name,))
+            found[name] = [column for column, _, place in rows if place]
+    return found
+
+
+def _address(damaged: Damaged) -> tuple[str, list[Any]]:
+    """A condition that finds the row and no other, and its values."""
+    keys = _primary_keys().get(damaged.table)
+    if not keys:
+        return "rowid = ?", [damaged.key]
+    values = [damaged.row[key] for key in keys]
+    parts = (f"{key} is cast(? as text)" if isinstance(value, BadText) else f"{key} is ?"
+             for key, value in zip(keys, values, strict=True))  # fmt: skip
+    return " and ".join(parts), [bytes(value) if isinstance(value, BadText) else value for value in values]
+
+
+# What stands elsewhere too, and can be had without loss.
+def _recovered(db: apsw.Connection, damaged: Damaged, column: str) -> Any:
+    recover = _RECOVERIES.get((damaged.table, column))
+    return None if recover is None else recover(db, damaged)
+
+
+def _memory_text(db: apsw.Connection, damaged: Damaged) -> str | None:
+    """From its chunks, if the hash says that they are all of it."""
+    whole = ""
+    for start, part in _all(db, values_sql.PARTS, (damaged.key,)):
+        if not isinstance(start, int) or not isinstance(part, str) or start > len(whole):
+            return None
+        whole = whole[:start] + part
+    return whole if hash_text(whole) == damaged.row["content_hash"] else None
+
+
+def _chunk_text(db: apsw.Connection, damaged: Damaged) -> str | None:
+    """From its memory: the piece that begins there and has its hash."""
+    row = damaged.row
+    whole, start = _sound(db, values_sql.TEXT_OF, (row["memory"],)), row["start"]
+    if not isinstance(whole, str) or not isinstance(start, int) or start < 0:
+        return None
+    pieces = (whole[start:end] for end in range(start + 1, min(len(whole), start + _LONGEST_CHUNK) + 1))
+    return next((piece for piece in pieces if hash_text(piece) == row["hash"]), None)
+
+
+def _chunk_memory(db: apsw.Connection, damaged: Damaged) -> int | None:
+    """The only memory that says this at this place."""
+    row = damaged.row
+    found = _all(db, values_sql.OWNER_OF_TEXT, {"text": row["text"], "start": row["start"], "trash": row["trash"]})
+    return found[0][0] if len(found) == 1 else None
+
+
+def _chunk_position(db: apsw.Connection, damaged: Damaged) -> int | None:
+    found: int | None = _sound(db, values_sql.POSITION_OF, (damaged.row["memory"], damaged.key))
+    return found
+
+
+def _chunk_start(db: apsw.Connection, damaged: Damaged) -> int | None:
+    whole, part = _sound(db, values_sql.TEXT_OF, (damaged.row["memory"],)), damaged.row["text"]
+    found = whole.find(part) if isinstance(whole, str) and isinstance(part, str) else -1
+    return found if found >= 0 else None
+
+
+def _memory_tags(db: apsw.Connection, damaged: Damaged) -> str | None:
+    tags = [tag for (tag,) in _all(db, values_sql.TAGS_OF, (damaged.key,)) if isinstance(tag, str)]
+    return json.dumps(tags, ensure_ascii=False) if tags else None
+
+
+_RECOVERIES: dict[tuple[str, str], Callable[[apsw.Connection, Damaged], Any]] = {
+    ("memory", "text"): _memory_text,
+    ("memory", "tags"): _memory_tags,
+    ("chunk", "text"): _chunk_text,
+    ("chunk", "memory"): _chunk_memory,
+    ("chunk", "position"): _chunk_position,
+    ("chunk", "start"): _chunk_start,
+}
+
+
+def _all(db: apsw.Connection, statement: str, values: Any) -> list[Any]:
+    """The rows of a statement; none if one of them is damaged, too."""
+    try:
+        return db.execute(statement, values).fetchall()
+    except (UnicodeDecodeError, apsw.SQLError):
+        return []
+
+
+def _sound(db: apsw.Connection, statement: str, values: tuple[Any, ...]) -> Any:
+    found = _all(db, statement, values)
+    return found[0][0] if found else None

@@ -1,0 +1,60 @@
+"""Statements that look at every value of a file, and put other ones in the place of those that are damaged. Pure text.
+
+Names of tables and columns are our own; values are always bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+TABLES = "select name from sqlite_schema where type = 'table'"
+UNIQUE_NAMES = ("entity_by_name", "relation_by_ends")
+
+# whose a row is
+_MEMORY = "select uid from memory where id = ?"
+_MEMORY_OF_CHUNK = "select uid from memory where id = (select memory from chunk where id = ?)"
+OWNERS = {
+    "chunk": ("memory", _MEMORY),
+    "memory_tag": ("memory", _MEMORY),
+    "code_file": ("memory", _MEMORY),
+    "relation_source": ("memory", _MEMORY),
+    "vector": ("chunk", _MEMORY_OF_CHUNK),
+    "mention": ("chunk", _MEMORY_OF_CHUNK),
+}
+
+# what a salvaged file must not give out again
+COUNTERS = "select name, seq from sqlite_sequence where typeof(seq) = 'integer'"
+RAISE_COUNTER = "update sqlite_sequence set seq = max(seq, ?) where name = ?"
+HIGHEST = "select seq from sqlite_sequence where name = ?"
+
+# the registry
+LIVE_WORKSPACES = "select name, file from workspace where deleted_at is null order by id"
+SET_FILE = "update workspace set file = ? where file = ?"
+
+# what stands elsewhere, too
+PARTS = "select start, text from chunk where memory = ? order by position, id"
+TEXT_OF = "select text from memory where id = ?"
+OWNER_OF_TEXT = """
+    select id from memory where substr(text, :start + 1, length(:text)) = :text and trash is :trash
+      and (select count(*) from chunk where chunk.memory = memory.id and chunk.start = :start) = 0"""
+POSITION_OF = "select count(*) from chunk where memory = ? and id < ?"
+TAGS_OF = "select tag from memory_tag where memory = ? order by tag"
+
+
+def rows_of(table: str, columns: Sequence[str], *, has_key: bool) -> str:
+    return f"select {'rowid' if has_key else '0'}, {', '.join(columns)} from {table}"
+
+
+def exact_rows_of(table: str, columns: Sequence[str], *, has_key: bool, order: str = "", one: bool = False) -> str:
+    """Of each column its type and its value, text as bytes; in the order of the keys, or a single row by its key."""
+    shown = (f"typeof({name}), iif(typeof({name}) = 'text', cast({name} as blob), {name})" for name in columns)
+    rest = " where rowid = ?" if one else f" order by {'rowid' if has_key else '2'} {order}" if order else ""
+    return f"select {'rowid' if has_key else '0'}, {', '.join(shown)} from {table}{rest}"
+
+
+def drop_row(table: str, condition: str) -> str:
+    return f"delete from {table} where {condition}"
+
+
+def set_values(table: str, columns: Sequence[str], condition: str) -> str:
+    return f"update {table} set {', '.join(f'{name} = ?' for name in columns)} where {condition}"
