@@ -229,7 +229,7 @@ def test_facts_that_a_later_merge_joined_are_told_apart_by_undoing_that_one_firs
     first = memory.merge_entities(["B"], "A").receipt_id
     second = memory.merge_entities(["C"], "A").receipt_id
     between = rows(memory)
-    with pytest.raises(Conflict, match=f"the merge {second} joined facts that this one moved") as refused:
+    with pytest.raises(Conflict, match=f"the merge {second} joined facts that this one changed") as refused:
         memory.undo(first)
     assert refused.value.hint == f"Undo {second} first."
     assert rows(memory) == between

@@ -39,6 +39,11 @@ def joined(kept: Strength, other: Strength, edge_rate: float, now: datetime) -> 
     return Strength(weight, seen, kept.evidence + other.evidence, max(int(kept.handed_in), int(other.handed_in)))
 
 
+def is_made_one(before: tuple[int, int], after: tuple[int, int]) -> bool:
+    """A fact between two that are one now says nothing; one of an entity with itself still does."""
+    return after[0] == after[1] and before[0] != before[1]
+
+
 def _now(strength: Strength, edge_rate: float, now: datetime) -> float:
     assert strength.weight is not None
     return faded(strength.weight, edge_rate, age_days(from_micros(strength.last_seen), now))

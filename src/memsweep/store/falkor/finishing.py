@@ -19,6 +19,7 @@ class Merges:
         self._tx, self._receipts = tx, set(receipts)
         self.targets: dict[int, int] = dict(map(tuple, tx.ask(own.TARGETS)))
         self._final = sorted(self._receipts & self.targets.keys())
+        self._standing = sorted(self.targets.keys() - self._receipts)
         rows = tx.ask(trash_cypher.DYING_RELATIONS, receipts=self._final) if self._final else []
         self.put_away = {key for (key,) in rows}
         """By merges that are purged."""
@@ -32,7 +33,9 @@ class Merges:
         keys = sorted(self.put_away | at_entities)
         if not keys:
             return set()
-        rows, moved = self._tx.ask_all((trash_cypher.HELD_RELATIONS, {"keys": keys}), (own.MOVED_ENDS, {}))
+        rows, moved = self._tx.ask_all(
+            (trash_cypher.HELD_RELATIONS, {"keys": keys}), (own.MOVED_ENDS, {"receipts": self._standing})
+        )
         held = [Held(*row) for row in rows]
         after = after_purge(held, [MovedEnd(*row) for row in moved], self._receipts, entities)
         self._write({each.key: each for each in held}, after.kept, moving)
@@ -57,7 +60,7 @@ class Merges:
         if self._final:
             rows = self._tx.ask(own.SOURCE_STRENGTHS, receipts=self._final)
             self._redirect({key: self.targets[merge] for key, merge, *_ in rows})
-        names = self._tx.ask(own.ALIASES_OF, keys=sorted(entities)) if entities and self.targets else []
+        names = self._tx.ask(own.ALIASES_OF, keys=sorted(entities)) if entities and self._standing else []
         if names:
             self._names_back([(row[0], row[1]) for row in names])
 
@@ -67,16 +70,15 @@ class Merges:
             twin = kept[entity]
             while twin in kept:  # a chain of merges, all of them final
                 twin = kept[twin]
-            rows.append({"entity": entity, "twin": twin})
-        for step in (own.MOVE_TARGETS, own.MOVE_NAMES, own.MOVE_MENTION_MOVES):
+            rows += [{"entity": entity, "twin": twin, "receipt": merge} for merge in self._standing]
+        for step in own.TAKE_OVER:
             self._tx.do(step, rows)
 
     def _names_back(self, names: list[tuple[str, str]]) -> None:
         """The other names of an entity that goes are again those of what a merge that stands took them from."""
         before: dict[tuple[str, str], int] = {}
-        for receipt, entity, said in self._tx.ask(own.MOVED_NAMES):
-            if receipt not in self._receipts:
-                name, kind = json.loads(said)
-                before[name, kind] = entity
+        for _, entity, said in self._tx.ask(own.MOVED_NAMES, receipts=self._standing):
+            name, kind = json.loads(said)
+            before[name, kind] = entity
         rows = [{"name_key": each[0], "type_key": each[1], "entity": before[each]} for each in names if each in before]
         self._tx.do(own.POINT_ALIAS, rows)

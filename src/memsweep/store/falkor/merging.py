@@ -15,7 +15,7 @@ from typing import Any
 from memsweep.errors import BadInput
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Merged
-from memsweep.model.merging import highest, joined
+from memsweep.model.merging import highest, is_made_one, joined
 from memsweep.store.falkor import cypher, gc_cypher
 from memsweep.store.falkor import merging_cypher as own
 from memsweep.store.falkor.moving import Part
@@ -117,10 +117,11 @@ class Merge:
         relation, target = self._part.relations[key], self.target.key
         before = {"subject": relation.subject, "object": relation.object}
         subject, other = (target if end == source else end for end in before.values())
-        twin = self._part.twin(relation, subject, other)
+        is_empty = is_made_one((relation.subject, relation.object), (subject, other))
+        twin = None if is_empty else self._part.twin(relation, subject, other)
         if twin is not None:
             self._join(twin, key)
-        if twin is not None or (relation.trash is None and subject == other):  # a fact between two that are one
+        if twin is not None or (relation.trash is None and is_empty):
             self._part.trash(key, self._receipt)
         for end, was in before.items():
             if was == source:

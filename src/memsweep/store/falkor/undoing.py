@@ -47,9 +47,9 @@ class _Relation:
     invalid_at: int | None
     trash: int
 
-    def contender(self, moves: tuple[MovedEnd, ...]) -> Contender:
+    def contender(self, trash: int, moves: tuple[MovedEnd, ...]) -> Contender:
         is_valid = self.invalid_at is None
-        return Contender(self.key, self.id, self.subject, self.kind, self.object, is_valid, self.trash, moves)
+        return Contender(self.key, self.id, self.subject, self.kind, self.object, is_valid, trash, moves)
 
 
 @dataclass
@@ -228,15 +228,17 @@ class Undo:
         places = {(each.subject, each.kind, each.object) for each in standing.values() if each.invalid_at is None}
         rows = self._tx.ask(trash_cypher.LIVE_RELATIONS, ends=[list(each) for each in sorted(places)]) if places else []
         live = [row for row in rows if row[0] not in self._apart.relations]
-        for each, uid in self._apart.relations.values():
-            if each.is_current and each.place in places:
-                live.append([each.key, uid, *each.place])
+        for moved, uid in self._apart.relations.values():
+            if moved.is_current and moved.place in places:
+                live.append([moved.key, uid, *moved.place])
         moves = self._moves() if standing else {}
         rivals = [
             Contender(key, uid, subject, kind, target, True, None, moves.get(key, ()))
             for key, uid, subject, kind, target in live
         ]
-        rivals += [each.contender(moves.get(each.key, ())) for each in standing.values()]
+        spent = self._spent({each.trash for each in standing.values()} - {self._receipt})
+        for each in standing.values():
+            rivals.append(each.contender(self._receipt if each.trash in spent else each.trash, moves.get(each.key, ())))
         settled = settle(rivals, self._receipt)
         self._put_away = settled.put_away
         self.conflicts += [(each.id, "the same relation exists again") for each in settled.clashing]
@@ -246,12 +248,16 @@ class Undo:
 
     def _moves(self) -> dict[int, tuple[MovedEnd, ...]]:
         """What other merges that stand have done to the ends of relations."""
-        rows = self._tx.ask(merging_cypher.MOVED_ENDS) if self._standing() else []
+        merges = sorted(self._standing())
         moves: dict[int, tuple[MovedEnd, ...]] = defaultdict(tuple)
-        for row in rows:
-            if row[0] != self._receipt:
-                moves[row[2]] += (MovedEnd(*row),)
+        for row in self._tx.ask(merging_cypher.MOVED_ENDS, receipts=merges) if merges else ():
+            moves[row[2]] += (MovedEnd(*row),)
         return moves
+
+    def _spent(self, receipts: set[int]) -> set[int]:
+        """Those that were undone: what they still hold has been waiting for this."""
+        rows = self._tx.ask(merging_cypher.UNDONE, keys=sorted(receipts)) if receipts else []
+        return {key for (key,) in rows}
 
     def _receipt_ids(self, keys: Iterable[int]) -> list[list[Any]]:
         wanted = sorted(set(keys))
@@ -286,9 +292,11 @@ class Undo:
             trash_cypher.MOVE_STATEMENTS,
             trash_cypher.MOVE_SUBJECTS,
             trash_cypher.MOVE_OBJECTS,
-            *merging_cypher.TAKE_OVER,
+            merging_cypher.MOVE_ALIASES,
         ):
             self._tx.do(step, rows)
+        for step in merging_cypher.TAKE_OVER if rows else ():
+            self._tx.do(step, [{**row, "receipt": merge} for merge in sorted(self._standing()) for row in rows])
         self._tx.do(trash_cypher.HAND_IN, sorted(self._told))
 
     def _hand_on(self) -> None:

@@ -83,6 +83,8 @@ class _Taking:
     edge_rate: float
     now: datetime
     part: Part = field(init=False)
+    targets: dict[int, int] = field(init=False)
+    """What each merge that stands has kept."""
     steps: list[list[Any]] = field(init=False)
     """What merges have joined: to which relation, the merge, its move, which other relation, and the strengths."""
     unstated: set[tuple[int, int]] = field(default_factory=set)
@@ -91,7 +93,8 @@ class _Taking:
     def __post_init__(self) -> None:
         keys = sorted({move.a for move in self.moves if move.kind in {"subject", "object", "strength", "source"}})
         rows = self.tx.ask_all(*((query, {"keys": keys}) for query in own.RELATIONS_AT))
-        self.steps = self.tx.ask(own.STRENGTH_STEPS)
+        self.targets = dict(map(tuple, self.tx.ask(own.TARGETS)))
+        self.steps = self.tx.ask(own.STRENGTH_STEPS, receipts=sorted(self.targets))
         self.part = Part(self.tx, [row for each in rows for row in each], living=self.sources)
 
     def _of(self, kind: str) -> list[_Move]:
@@ -100,14 +103,13 @@ class _Taking:
     def refuse_later(self) -> None:
         """What a later merge joined to what this one moved cannot be told apart."""
         moved = {move.a for move in self.moves if move.kind in {"subject", "object"}}
-        standing = {receipt for receipt, _ in self.tx.ask(own.TARGETS)}
-        holders = (self.part.relations[key].trash for key in moved if key in self.part.relations)
+        holders = (each.trash for each in self.part.relations.values())
         later = {step[1] for step in self.steps if step[1] > self.receipt and step[0] in moved}
-        later |= {trash for trash in holders if trash is not None and trash > self.receipt and trash in standing}
+        later |= {trash for trash in holders if trash is not None and trash > self.receipt and trash in self.targets}
         if later:
             ((_, uid),) = self.tx.ask(trash_cypher.RECEIPT_IDS, keys=[max(later)])
             raise Conflict(
-                f"the merge {uid} joined facts that this one moved; they cannot be told apart before that is undone.",
+                f"the merge {uid} joined facts that this one changed; they cannot be told apart before that is undone.",
                 hint=f"Undo {uid} first.",
             )
 
@@ -127,12 +129,13 @@ class _Taking:
 
     def _weaken_target(self) -> list[int]:
         """The entity that was kept is as sure as it would be without this merge; the other merges into it."""
-        rows = self.tx.ask(own.TARGET_STEPS, key=self.target)
-        others = sorted({row[0] for row in rows} - {self.receipt})
+        merges = sorted(merge for merge, target in self.targets.items() if target == self.target)
+        others = [merge for merge in merges if merge != self.receipt]
         thing = things_of(self.tx, [self.target]).get(self.target)
         if thing is None:
             return others
-        given = _given(self.tx, {row[0] for row in rows})
+        rows = self.tx.ask(own.TARGET_STEPS, receipts=merges)
+        given = _given(self.tx, merges)
         steps = []
         for place, (merge, _, source, after, said) in enumerate(rows):
             *before, version = json.loads(said)

@@ -28,6 +28,7 @@ from memsweep.model.merging import (
     Strength,
     given_by,
     highest,
+    is_made_one,
     joined,
     mentions_back,
     statements_back,
@@ -79,12 +80,13 @@ class Merge:
 
     def _take_relation(self, source: int, item: Any) -> None:
         key, subject, target, kind, lives, current = item
-        ends = tuple(self._target if end == source else end for end in (subject, target))
-        twin = one(self._db, sql.TWIN, (ends[0], kind, ends[1], key)) if current else None
+        ends = (self._target if subject == source else subject, self._target if target == source else target)
+        is_empty = is_made_one((subject, target), ends)
+        twin = one(self._db, sql.TWIN, (ends[0], kind, ends[1], key)) if current and not is_empty else None
         if twin is not None:
             join(self._db, self._receipt, twin, key, self._rates.edge, self._now)
             self.joined += 1
-        if twin is not None or (lives and ends[0] == ends[1]):  # a fact between two that are one says nothing
+        if twin is not None or (lives and is_empty):
             self._db.execute(sql.TRASH_RELATION, (self._receipt, key))
         for end, before in (("subject", subject), ("object", target)):
             if before == source:
@@ -178,7 +180,7 @@ def _refuse_buried(db: apsw.Connection, receipt: int, target: int) -> None:
         raise Conflict(f"{holder[0]!r:.60} is not there to be taken apart.", hint=f"Undo {holder[1]} first.")
     if (later := one(db, sql.LATER_MERGE, {"receipt": receipt})) is not None:
         raise Conflict(
-            f"the merge {later} joined facts that this one moved; they cannot be told apart before that is undone.",
+            f"the merge {later} joined facts that this one changed; they cannot be told apart before that is undone.",
             hint=f"Undo {later} first.",
         )
 

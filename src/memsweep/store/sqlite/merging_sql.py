@@ -44,7 +44,7 @@ SOURCES_OF_RECEIPT = "select id, uid, name, name_key, type_key from entity where
 HOLDER = """
     select entity.name, receipt.uid from entity join receipt on receipt.id = entity.trash
     where entity.id = ? and entity.trash <> ?"""
-# A later merge that stands joined a fact that this one moved.
+# A later merge that stands joined a fact to one that this merge moved, or put away one that this merge changed.
 LATER_MERGE = """
     select receipt.uid from receipt join
         (select later.receipt as number from merge_move as mine
@@ -52,7 +52,8 @@ LATER_MERGE = """
          where mine.receipt = :receipt and mine.kind in ('subject', 'object')
          union
          select relation.trash from merge_move as mine join relation on relation.id = mine.a
-         where mine.receipt = :receipt and mine.kind in ('subject', 'object') and relation.trash > mine.receipt
+         where mine.receipt = :receipt and mine.kind in ('subject', 'object', 'strength', 'source')
+           and relation.trash > mine.receipt
            and exists (select 1 from merge_move where merge_move.receipt = relation.trash))
     on receipt.id = number order by number desc limit 1"""
 LIVE_TWIN = "select uid from live_entity where name_key = ? and type_key = ?"

@@ -212,7 +212,7 @@ def _restore_relations(
 ) -> tuple[int, list[tuple[str, str]]]:
     db.execute(trash_sql.PICK_RELATIONS, {"receipt": receipt})
     db.execute(trash_sql.UNPICK_RELATIONS)
-    contenders = _contenders(db)
+    contenders = _contenders(db, receipt)
     settled = settle(contenders, receipt)
     staying = {each.key for each in contenders} - settled.back
     db.executemany(trash_sql.UNPICK_RELATION, [(key,) for key in staying])
@@ -229,8 +229,8 @@ def _restore_relations(
     return restored, conflicts
 
 
-def _contenders(db: apsw.Connection) -> list[Contender]:
-    rows: list[Any] = db.execute(trash_sql.CONTENDERS).fetchall()
+def _contenders(db: apsw.Connection, receipt: int) -> list[Contender]:
+    rows: list[Any] = db.execute(trash_sql.CONTENDERS, {"receipt": receipt}).fetchall()
     moves = merging.moved_ends(db, [key for key, *_ in rows]) if rows else {}
     return [
         Contender(key, uid, subject, kind, target, bool(is_valid), held_by, moves.get(key, ()))

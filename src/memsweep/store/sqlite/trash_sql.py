@@ -117,6 +117,7 @@ UNPICK_RELATIONS = """
            or exists (select 1 from relation_source join memory on memory.id = relation_source.memory
                       where relation_source.relation = relation.id and memory.trash is null))"""
 # Relations that would say the same as another that comes back or lives, with those, and what leads to where it began.
+# What a receipt that was undone still holds has been waiting for this one.
 CONTENDERS = """
     with picked as materialized (
         select relation.* from temp.picked_relation join relation on relation.id = temp.picked_relation.key),
@@ -127,7 +128,10 @@ CONTENDERS = """
         select mine.subject, mine.relation_key, mine.object from valid as mine
         join relation as theirs on theirs.subject = mine.subject and theirs.relation_key = mine.relation_key
           and theirs.object = mine.object and theirs.trash is null and theirs.invalid_at is null)
-    select id, uid, subject, relation_key, object, invalid_at is null, trash from picked
+    select id, uid, subject, relation_key, object, invalid_at is null,
+           case when exists (select 1 from receipt where receipt.id = trash and undone_at is not null)
+                then :receipt else trash end
+    from picked
     where subject = object or (invalid_at is null and (subject, relation_key, object) in contested)
     union
     select relation.id, uid, relation.subject, relation.relation_key, relation.object, true, null from contested
