@@ -1,6 +1,6 @@
 """Disk errors on order: the n-th thing that is done to a disk fails, once or from then on.
 
-SQLite's side is a thin layer over its own `unix` VFS, made with ctypes: the pointers to `xOpen` and `xDelete` of the VFS
+SQLite's side is a thin layer over its own `unix` VFS, made with ctypes: the pointers to its `xOpen` and `xDelete`
 and to the methods of each file are replaced by functions that return SQLite's error codes, as the real ones do when
 the system refuses. (An exception raised in an apsw VFS would not do: apsw raises it even where SQLite has
 handled the error, as in a checkpoint after a commit.) Python's side wraps the functions of `os` and the `write` of
@@ -85,7 +85,7 @@ _FREE = {"read", "delete", "unlink", "rmdir"}
 class _Methods(Structure):
     """`sqlite3_io_methods`; the methods of its third version are passed by, as mapping is not used."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("version", c_int),
         *((name, c_void_p) for name in ("close", "read", "write", "truncate", "sync", "size", "lock", "unlock")),
         *((name, c_void_p) for name in ("reserved", "control", "sector", "traits", "shm_map", "shm_lock")),
@@ -94,11 +94,11 @@ class _Methods(Structure):
 
 
 class _File(Structure):
-    _fields_ = [("methods", POINTER(_Methods))]  # noqa: RUF012
+    _fields_ = [("methods", POINTER(_Methods))]
 
 
 class _Vfs(Structure):
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("version", c_int),
         ("file_size", c_int),
         ("longest_path", c_int),

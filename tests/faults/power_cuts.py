@@ -15,6 +15,7 @@ import random
 import shutil
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from tests.faults import examining, lab, steps
@@ -27,7 +28,7 @@ NAME = "power_cuts"
 IMAGES = 60
 _STYLES = (*STYLES, "shuffled", "torn", "mixed", "mixed")
 # Known, and to be taken out of this list with its cure: what is left of a workspace that was just being made.
-AWAITED = ("the doctor leaves Finding(invariant='stranger'",)
+AWAITED = (r"the doctor leaves Finding\(invariant='stranger'",)
 _MARKS = {"sync", "fsync", "begin", "ack", "refused"}
 
 
@@ -124,7 +125,7 @@ class _Cutting:
         begun: dict[int, tuple[str, int]] = {}
         for number, event in enumerate(self.story.events):
             if event[0] == "begin":
-                begun = {event[2]: (event[1], number), **{k: ("", 0) for k in begun}}  # two at once: not told apart
+                begun = {event[2]: (event[1], number), **dict.fromkeys(begun, ("", 0))}  # two at once: not told apart
             elif event[0] in ("ack", "refused"):
                 name, start = begun.pop(event[2])
                 if name in steps.BY_NAME and steps.BY_NAME[name].atomic and not begun:
@@ -134,7 +135,7 @@ class _Cutting:
         if not states[0]["registry"]:
             return  # the first write makes the workspace before it writes into it
         self.outcome.count("atomic_steps")
-        changes = sum(before != after for before, after in zip(states, states[1:], strict=False))
+        changes = sum(before != after for before, after in pairwise(states))
         if changes > 1:
             self.outcome.violations.append(f"{name} is seen half done: {changes} changes")
 

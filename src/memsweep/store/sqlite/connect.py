@@ -61,7 +61,7 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 f"{path} is damaged or is not a memsweep file ({error}); it was left as it is.",
                 hint="Restore it from a backup, or move it away to begin anew.",
             )
-        case apsw.IOError() if error.extendedresult in _NOT_SYNCED:
+        case apsw.IOError() if getattr(error, "extendedresult", 0) in _NOT_SYNCED:
             # All of the transaction is in the log; whoever opens the file next may find it there.
             return errors.StoreError(
                 f"the disk refused to sync {path} ({error}); it is not certain whether the change was kept.",
