@@ -6,7 +6,7 @@ Rules of the model:
   place arrive in their order: the page cache holds only the later one.
 - A file may have grown although what was written there has not arrived: there are zeros then.
 - A name that was made, moved or removed is safe once its folder was synced. Until then the changes of a folder
-  arrive in their order, but perhaps only the first few of them, as on a journalled file system; folders are independent.
+  arrive in their order, but perhaps only the first few, as on a journalled file system; folders are independent.
 - SQLite syncs the folder itself when it first syncs a log or a journal that it made (`strace` shows it).
 """
 

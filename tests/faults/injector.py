@@ -1,6 +1,6 @@
 """Disk errors on order: the n-th thing that is done to a disk fails, once or from then on.
 
-SQLite's side is a thin layer over its own `unix` VFS, made with ctypes: the pointers to `xOpen` and `xDelete` of the VFS
+SQLite's side is a thin layer over its own `unix` VFS, made with ctypes: the pointers to its `xOpen` and `xDelete`
 and to the methods of each file are replaced by functions that return SQLite's error codes, as the real ones do when
 the system refuses. (An exception raised in an apsw VFS would not do: apsw raises it even where SQLite has
 handled the error, as in a checkpoint after a commit.) Python's side wraps the functions of `os` and the `write` of

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import os
 import pickle
 import random
+import re
 import secrets
 import shutil
 import signal
@@ -30,7 +32,7 @@ from memsweep import clock
 from memsweep.app import App, make_app
 from memsweep.code.sandbox import Sandbox
 from memsweep.embed.local import LocalEmbedder
-from memsweep.settings import load_settings
+from memsweep.settings import Settings, load_settings
 from memsweep.store.sqlite import connect
 
 T = TypeVar("T")
@@ -55,7 +57,7 @@ class Outcome:
 
     def set_aside(self, awaited: tuple[str, ...]) -> None:
         """Count the violations that are known and wait for their cure, instead of listing them."""
-        known = [said for said in self.violations if any(part in said for part in awaited)]
+        known = [said for said in self.violations if any(re.search(part, said, re.DOTALL) for part in awaited)]
         if known:
             self.count("awaited", len(known))
             self.violations = [said for said in self.violations if said not in known]
@@ -72,6 +74,14 @@ def place(name: str = "") -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def lasting_place(name: str) -> Path:
+    """A folder that is removed when this process ends."""
+    keeper = place(name)
+    folder = keeper.__enter__()
+    atexit.register(keeper.__exit__, None, None, None)
+    return folder
 
 
 @cache
@@ -97,8 +107,13 @@ _sandboxes: dict[int, Sandbox] = {}
 atexit.register(close_sandbox)
 
 
-def open_app(home: Path, **settings: str) -> App:
-    app = make_app(load_settings({"MEMSWEEP_HOME": str(home), **settings}))
+@cache
+def _settings() -> Settings:
+    return load_settings({})
+
+
+def open_app(home: Path) -> App:
+    app = make_app(dataclasses.replace(_settings(), home=home))
     app.__dict__["local_model"] = embedder()
     app.__dict__["sandbox"] = sandbox()
     return app
@@ -111,8 +126,8 @@ def close_app(app: App) -> None:
 
 
 @contextlib.contextmanager
-def opened(home: Path, **settings: str) -> Iterator[App]:
-    app = open_app(home, **settings)
+def opened(home: Path) -> Iterator[App]:
+    app = open_app(home)
     try:
         yield app
     finally:

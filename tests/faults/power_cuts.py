@@ -28,7 +28,7 @@ NAME = "power_cuts"
 IMAGES = 60
 _STYLES = (*STYLES, "shuffled", "torn", "mixed", "mixed")
 # Known, and to be taken out of this list with its cure: what is left of a workspace that was just being made.
-AWAITED = ("the doctor leaves Finding(invariant='stranger'",)
+AWAITED = (r"the doctor leaves Finding\(invariant='stranger'",)
 _MARKS = {"sync", "fsync", "begin", "ack", "refused"}
 
 

@@ -39,6 +39,13 @@ CAMPAIGNS = {
     "crowds": Campaign("tests.faults.crowds", 500),
     "falkor_kills": Campaign("tests.faults.falkor_kills", 80),
     "kills": Campaign("tests.faults.kills", 260),
+    "power_cuts": Campaign("tests.faults.power_cuts", 100),
+    "disk_errors": Campaign("tests.faults.disk_errors", 200),
+    "bit_flips": Campaign("tests.faults.bit_flips", 100),
+    "clock_jumps": Campaign("tests.faults.clock_jumps", 100),
+    "merges": Campaign("tests.faults.merges", 4000),
+    "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
+    "backups": Campaign("tests.faults.backups", 100),
 }
 
 

@@ -157,9 +157,7 @@ READS: tuple[Step, ...] = (
 @cache
 def template() -> tuple[Path, Known]:
     """A place with a prepared home, made once a process, and what is in it."""
-    keeper = lab.place("template-")
-    folder = keeper.__enter__()
-    lab.atexit.register(keeper.__exit__, None, None, None)
+    folder = lab.lasting_place("template-")
     (folder / "out").mkdir()
     with lab.pinned(random.Random(0), lab.Clock()), lab.opened(folder / "home") as app:
         return folder, _prepare(app, folder)

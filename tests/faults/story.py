@@ -14,6 +14,7 @@ import signal
 import sys
 import traceback
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from multiprocessing.connection import Connection, Pipe
@@ -40,14 +41,7 @@ class Story:
 
 def tell(chance: random.Random, folder: Path, *, prepared: bool) -> Story:
     """Let two processes work; what they did."""
-    steps.template()
-    root = folder / "place"
-    if prepared:
-        steps.copy_template(root)
-    else:
-        (root / "out").mkdir(parents=True)
-    disk = Disk(root)
-    workers = [_Worker(root, folder / "log", chance.randbytes(8)) for _ in range(2)]
+    disk, workers = _begin(folder, prepared, [chance.randbytes(8) for _ in range(2)])
     for number in range(chance.randrange(3, 7)):
         one, other = chance.sample(workers, 2)
         step = chance.choice(steps.STEPS)
@@ -60,6 +54,28 @@ def tell(chance: random.Random, folder: Path, *, prepared: bool) -> Story:
     for worker in chance.sample(workers, 2):
         worker.end()
     return Story(disk, read_log(folder / "log"))
+
+
+def tell_exactly(folder: Path, acts: Sequence[tuple[int, str]], *, prepared: bool) -> Story:
+    """These steps one after the other, each by the first or the second process; both are left open."""
+    disk, workers = _begin(folder, prepared, [b"first", b"second"])
+    for number, (who, name) in enumerate(acts):
+        workers[who].begin(name, number, 0)
+        workers[who].stopped()
+    told = read_log(folder / "log")
+    for worker in workers:
+        worker.end()
+    return Story(disk, told)
+
+
+def _begin(folder: Path, prepared: bool, seeds: Sequence[bytes]) -> tuple[Disk, list[_Worker]]:
+    steps.template()
+    root = folder / "place"
+    if prepared:
+        steps.copy_template(root)
+    else:
+        (root / "out").mkdir(parents=True)
+    return Disk(root), [_Worker(root, folder / "log", seed) for seed in seeds]
 
 
 def _beside(step: steps.Step) -> tuple[steps.Step, ...]:

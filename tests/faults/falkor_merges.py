@@ -1,0 +1,13 @@
+"""Histories of merges, prunes, undos and purges on FalkorDB, undone in any order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.faults import merge_histories
+
+NAME = "falkor_merges"
+
+
+def run(seed: int) -> dict[str, Any]:
+    return {"histories": 1, "violations": merge_histories.run(seed, "falkor")}
