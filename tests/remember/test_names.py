@@ -63,3 +63,7 @@ def test_a_long_run_of_anything_is_read_without_delay(part: str) -> None:
 def test_plain_letters_make_the_words_that_all_letters_make(text: str) -> None:
     words = [(word.group(), word.start()) for word in _WORD.finditer(text) if word.group()[0].isupper()]
     assert [(word.group(), word.start()) for word in _capitalised(text)] == words
+
+
+def test_a_run_of_letters_that_goes_on_and_on_is_no_name() -> None:
+    assert [found.name for found in find_names([f"the key is A{'b' * 300} for Ada"])] == ["Ada"]

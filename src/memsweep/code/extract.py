@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.code.docs import clean_comment, clean_string
-from memsweep.code.symbols import HOLDER_KINDS, Symbol
+from memsweep.code.symbols import HOLDER_KINDS, NAME_LIMIT, Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -150,10 +150,11 @@ def _declared(node: Node) -> Node:
 
 def _plain(name: str, rules: Rules) -> str:
     if name.isidentifier():
-        return name
+        return name[:NAME_LIMIT]
     name = _without_type_arguments(" ".join(name.split()))
     # `a[0].b = function` names b; the rest is an expression and no name.
-    return name.rpartition(".")[2] if rules.separator == "." and any(c in name for c in "[(") else name
+    is_expression = rules.separator == "." and any(c in name for c in "[(")
+    return (name.rpartition(".")[2] if is_expression else name)[:NAME_LIMIT]
 
 
 def _without_type_arguments(name: str) -> str:

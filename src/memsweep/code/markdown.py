@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from memsweep.code.symbols import Parsed, Relation, Symbol
+from memsweep.code.symbols import NAME_LIMIT, Parsed, Relation, Symbol
 
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
@@ -69,7 +69,7 @@ def _headings(lines: list[str]) -> list[_Heading]:
         elif found := _ATX.match(line):
             headings.append(_Heading(row, len(found[1]), _title(line[found.end() :])))
         elif row and (under := _SETEXT.match(line)) and not _NO_SETEXT.match(lines[row - 1]):
-            headings.append(_Heading(row - 1, 1 if under[1][0] == "=" else 2, lines[row - 1].strip()))
+            headings.append(_Heading(row - 1, 1 if under[1][0] == "=" else 2, lines[row - 1].strip()[:NAME_LIMIT]))
     return headings
 
 
@@ -90,7 +90,7 @@ def _title(rest: str) -> str:
     opened = title.rstrip("#")
     if opened != title and (not opened or opened[-1] in " \t"):
         title = opened.rstrip(" \t")
-    return title or "(untitled)"
+    return title[:NAME_LIMIT] or "(untitled)"
 
 
 def _defines(symbols: list[Symbol]) -> tuple[Relation, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from memsweep.code.symbols import HOLDER_KINDS, THIS_FILE, Relation, RelationKind, Symbol
+from memsweep.code.symbols import HOLDER_KINDS, NAME_LIMIT, THIS_FILE, Relation, RelationKind, Symbol
 
 if TYPE_CHECKING:
     from memsweep.code.extract import Reference
@@ -23,7 +23,6 @@ _LINKS = re.compile(r"\.|->|::|\?\.")
 _NAME = re.compile(r"[\w$!?.:\\-]+\Z")
 _TYPE_TAIL = re.compile(r"[<\[({].*", re.DOTALL)
 _IMPORT_TAIL = re.compile(r"(?:::)?\{.*|(?<!\s)\s++as\s.*", re.DOTALL)
-_NAME_LIMIT = 200
 
 
 def relations(data: bytes, symbols: list[Symbol], references: Iterable[Reference], rules: Rules) -> list[Relation]:
@@ -98,13 +97,13 @@ class _Resolver:
 
 
 def _import_name(text: str) -> str:
-    return _IMPORT_TAIL.sub("", text.strip()).strip("\"'<>` \n;")[:_NAME_LIMIT]
+    return _IMPORT_TAIL.sub("", text.strip()).strip("\"'<>` \n;")[:NAME_LIMIT]
 
 
 def _called_name(text: str) -> tuple[str, bool]:
     """`a.b.c` as written, or only the last name of `a().b`, whose beginning is a value and no name."""
-    if _NAME.match(text) and len(text) <= _NAME_LIMIT:
+    if _NAME.match(text) and len(text) <= NAME_LIMIT:
         return text, True
     links = _LINKS.split(text.rstrip())
     name = _TYPE_TAIL.sub("", links[-1]).strip()
-    return (name if _NAME.match(name) and len(name) <= _NAME_LIMIT else ""), len(links) == 1
+    return (name if _NAME.match(name) and len(name) <= NAME_LIMIT else ""), len(links) == 1

@@ -15,6 +15,8 @@ CLASS_KINDS = frozenset({"class", "interface", "struct", "union", "enum", "trait
 HOLDER_KINDS = CLASS_KINDS | {"impl"}
 """Kinds whose functions are methods."""
 
+NAME_LIMIT = 200  # a longer name is repeated in every piece of its definition
+
 
 @dataclass(frozen=True, slots=True)
 class Symbol:

@@ -15,6 +15,7 @@ from memsweep.model.text import name_key
 
 MAX_NAMES = 200
 _MAX_WORDS = 4
+_MAX_LENGTH = 200  # as of names that are given; what is longer is no name but data
 
 _FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
@@ -92,7 +93,7 @@ def _named(text: str, run: list[re.Match[str]], *, proof: bool) -> list[tuple[st
     if not run:
         return []
     name = text[run[0].start() : run[-1].end()].removesuffix("'s").removesuffix("’s")
-    return [(name, proof)] if len(name) > 1 else []
+    return [(name, proof)] if 1 < len(name) <= _MAX_LENGTH else []
 
 
 def _opens_sentence(text: str, start: int) -> bool:
