@@ -18,7 +18,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from memsweep.errors import MemsweepError
-from memsweep.store.sqlite import connect
+from memsweep.store.sqlite import connect, vectors
 from tests.faults import examining, lab, steps
 from tests.faults.examining import State
 from tests.faults.injector import Injector, injecting
@@ -59,6 +59,7 @@ def _run(seed: int, errors: int) -> lab.Outcome:
     kind = ("full", "broken")[seed // len(everything) % 2]
     lasts = bool(seed // len(everything) // 2 % 2)
     connect.BUSY_SECONDS = 0.05
+    vectors._TAIL_MIN = 3  # so that a search writes a vector file
     with lab.place("error-") as folder, injecting() as injector:
         return _Trial(step, kind, lasts, folder / "place", injector).go(chance, errors)
 

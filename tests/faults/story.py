@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
 from memsweep.errors import MemsweepError
-from memsweep.store.sqlite import connect
+from memsweep.store.sqlite import connect, vectors
 from tests.faults import lab, steps
 from tests.faults.disk import Disk
 from tests.faults.recorder import Event, Recorder, read_log, recording
@@ -44,7 +44,7 @@ def tell(chance: random.Random, folder: Path, *, prepared: bool) -> Story:
     disk, workers = _begin(folder, prepared, [chance.randbytes(8) for _ in range(2)])
     for number in range(chance.randrange(3, 7)):
         one, other = chance.sample(workers, 2)
-        step = chance.choice(steps.STEPS)
+        step = chance.choice((*steps.STEPS, _READS["search"]))
         stop = chance.randrange(1, _LONGEST_WAY_IN) if chance.random() < 0.5 else 0
         one.begin(step.name, 2 * number, stop)
         if one.stopped():
@@ -128,6 +128,7 @@ def _work(root: Path, log: Path, seed: bytes, pipe: Connection) -> None:
     try:
         signal.alarm(_LONGEST_LIFE_SECONDS)
         connect.BUSY_SECONDS = _PATIENCE_SECONDS
+        vectors._TAIL_MIN = 3  # so that a search writes a vector file
         chance = random.Random(seed)
         with lab.pinned(chance, lab.Clock(lab.START + timedelta(minutes=10))):
             _do_as_told(root, log, pipe)

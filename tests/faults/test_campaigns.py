@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults import soak
-from tests.support import falkor
+from tests.support import commands, falkor
 
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 FEW = {
@@ -53,3 +53,36 @@ def _totals(name: str, seeds: str, record: Path) -> dict[str, int]:
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return soak.totals(soak.read_record(record).values())
+
+
+# Stores that break their promises, and what must be noticed.
+BROKEN = {
+    "no sync": ("power_cuts", "connect._PRAGMAS = connect._PRAGMAS.replace('full', 'off')", "a state that never was"),
+    "no sync of names": ("power_cuts", "connect._sync_names = lambda folder: None", "a state that never was"),
+    "no sentence": ("disk_errors", "connect._translate = lambda error, path: OSError(str(error))", "not a sentence of"),
+    "success for nothing": ("disk_errors", "Lease = connect.Lease; Lease.__exit__ = forgets(Lease)", "but not all is"),
+}
+PROGRAM = """
+import apsw, json, sys
+from memsweep.store.sqlite import connect
+from tests.faults import {campaign}
+
+def forgets(lease, kept=connect.Lease.__exit__):
+    def leave(self, *error):
+        try:
+            kept(self, *error)
+        except connect.errors.StoreError:
+            return True
+    return leave
+
+{change}
+found = (said for seed in range(20) for said in {campaign}.run(seed, 20)["violations"] if {said!r} in said)
+print(json.dumps(next(found, "")))
+"""
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_store_that_breaks_its_promises_is_noticed(name: str) -> None:
+    campaign, change, said = BROKEN[name]
+    program = PROGRAM.format(campaign=campaign, change=change, said=said)
+    assert said in commands.run([sys.executable, "-c", program], home=None).json
