@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from memsweep.errors import StoreCorrupt
 
-SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, StopIteration)
 """What no operation raises on sound rows; anything else is an error of its own."""
 C = TypeVar("C")
 

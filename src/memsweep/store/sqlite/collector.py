@@ -20,7 +20,7 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check, Decide, Recheck
 from memsweep.store.sqlite import aside, gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.values import expect
+from memsweep.store.sqlite.values import expect, expect_or_null, mapping
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
 
@@ -275,7 +275,7 @@ def _audit(
 def _event(found: tuple[Any, ...]) -> AuditEvent:
     at, actor, action, item, counts, reason = found
     expect(str, actor, action, item, reason)
-    return AuditEvent(from_micros(at), actor, action, item, json.loads(counts), reason)
+    return AuditEvent(from_micros(at), actor, action, item, mapping(counts), reason)
 
 
 def _tombstone(found: tuple[Any, ...]) -> Tombstone:
@@ -286,7 +286,8 @@ def _tombstone(found: tuple[Any, ...]) -> Tombstone:
 
 def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
     kind, uid, name, receipt, strategy, at, plan, key = item
-    expect(str, uid, name, receipt, strategy)
+    expect(str, uid, receipt, strategy)
+    expect_or_null(str, name)
     reason = one(db, trash_sql.REASON_OF, (plan, kind, key)) or strategy
     return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at))
 

@@ -304,7 +304,10 @@ class Lease:
                     db.execute("rollback")
                 if isinstance(error, values.SUSPECTS):
                     damage = values.explain(db, self._pool.path)
-                self._pool.give_back(db)
+                if damage is None:
+                    self._pool.give_back(db)
+                else:  # the error still holds the cursor that stumbled, and with it a read transaction
+                    db.close(True)
         except apsw.Error as failure:
             error = failure
         if damage is not None:

@@ -13,13 +13,14 @@ import threading
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from memsweep.errors import AlreadyExists, MemsweepError, NotFound, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import intents, sql
+from memsweep.store.sqlite import intents, sql, values
 from memsweep.store.sqlite.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.sqlite.home import SqliteHomeKeeper
 from memsweep.store.sqlite.intents import Intents
@@ -43,7 +44,10 @@ class SqliteEngine:
         if not self._has_registry():
             return []
         with self._registry.reading() as db:
-            return [Workspace(name, text, from_micros(at)) for name, text, at in db.execute(sql.LIST_WORKSPACES)]
+            rows: list[Any] = db.execute(sql.LIST_WORKSPACES).fetchall()
+            for name, text, _ in rows:
+                values.expect(str, name, text)
+            return [Workspace(name, text, from_micros(at)) for name, text, at in rows]
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         if self._find(workspace_id) is not None:
@@ -166,8 +170,13 @@ class SqliteEngine:
         if not self._has_registry():
             return None
         with self._registry.connection() as db:
-            found: str | None = one(db, sql.FIND_WORKSPACE, (workspace_id,))
-            return found
+            found = one(db, sql.FIND_WORKSPACE, (workspace_id,))
+            if isinstance(found, str):
+                return found
+            # A damaged row may be the one; another workspace in its place would hide it.
+            if (damage := values.explain(db, self._registry_file)) is not None:
+                raise damage
+            return None
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
         known = ", ".join(repr(workspace.id) for workspace in self.workspaces()) or "none yet"
@@ -191,8 +200,8 @@ class SqliteEngine:
         files have one name (a crash while it was made), the fuller one gets it.
         """
         found = [facts for file in sorted(self._folder.glob("*.db")) if (facts := _facts(file))]
-        for _, *values in sorted(found, key=lambda facts: -facts[0]):
-            registry.execute(sql.ADOPT_WORKSPACE, values)
+        for _, *entry in sorted(found, key=lambda facts: -facts[0]):
+            registry.execute(sql.ADOPT_WORKSPACE, entry)
 
 
 def _facts(file: Path) -> tuple[int, str, str, str, int] | None:

@@ -203,21 +203,25 @@ def _look(path: Path) -> _Facts | None:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
             guard(db)
             mark.notice(db, path)  # closing it may empty a damaged log
-            name, description = (_text(db, key) for key in ("workspace", "description"))
-            created_at, deleted_at = (one(db, sql.GET_META, (key,)) for key in ("created_at", "deleted_at"))
             memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
-            made_at = created_at if isinstance(created_at, int) else 0
-            return _Facts(name or "lost", description, made_at, deleted_at is not None, memories, sealed)
+            return _Facts(
+                name=_said(db, "workspace", str, "lost"),
+                description=_said(db, "description", str, ""),
+                created_at=_said(db, "created_at", int, 0),
+                deleted=_said(db, "deleted_at", int, None) is not None,
+                memories=memories,
+                sealed=sealed,
+            )
     return None
 
 
-def _text(db: apsw.Connection, key: str) -> str:
-    """What a file says of itself; damaged text is as good as none here."""
+def _said(db: apsw.Connection, key: str, kind: type, otherwise: Any) -> Any:
+    """What a file says of itself; what is damaged is as good as nothing here."""
     try:
         found = one(db, sql.GET_META, (key,))
     except UnicodeDecodeError:
-        return ""
-    return found if isinstance(found, str) else ""
+        return otherwise
+    return found if type(found) is kind else otherwise
 
 
 def _names_like(name: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.connect import one
-from memsweep.store.sqlite.values import SUSPECTS, expect
+from memsweep.store.sqlite.values import SUSPECTS, expect, expect_or_null, texts
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 
@@ -132,7 +132,8 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 def _passage(row: tuple[Any, ...]) -> Passage:
     key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, *code = row
-    expect(str, chunk, memory, text, source, thread)
+    expect(str, chunk, memory, text, source)
+    expect_or_null(str, thread, *code[:5])
     expect(int, first_line, last_line, stale, pinned)
     return Passage(
         key=key,
@@ -142,7 +143,7 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         first_line=first_line,
         last_line=last_line,
         source=source,
-        tags=tuple(json.loads(tags)),
+        tags=texts(tags),
         created_at=from_micros(created_at),
         thread_id=thread,
         stale=bool(stale),

@@ -17,7 +17,7 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.sqlite import context_sql, gc_sql, plans, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.values import expect
+from memsweep.store.sqlite.values import expect, expect_or_null, mapping, texts
 from memsweep.store.sqlite.words import any_of, words_of
 from memsweep.store.sqlite.writing import to_json
 
@@ -66,7 +66,7 @@ class SqliteWindow:
         self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found
         self._places, self._turns = clocks
         self.state = WindowState(
-            tokens, segments, stashed, changes, full_from, counted_by, json.loads(config), json.loads(focus)
+            tokens, segments, stashed, changes, full_from, counted_by, mapping(config), mapping(focus)
         )
 
     def save(self) -> None:
@@ -279,8 +279,10 @@ def _row(found: Any) -> Held:
 def _held(found: Any) -> Held:
     key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
     path, first, last, tags, topic, tokens, role, task, references, text = rest
-    expect(str, uid, kind, generation, path, topic, role, task, text)
-    expect(int, version, place, survived, refcount, first, last, tokens)
+    expect(str, uid, kind, generation, text)
+    expect(int, version, place, survived, refcount, tokens)
+    expect_or_null(str, path, topic, role, task)
+    expect_or_null(int, first, last)
     segment = ContextSegment(
         segment_id=uid,
         text=text,
@@ -293,11 +295,11 @@ def _held(found: Any) -> Held:
         refcount=refcount,
         file_path=path,
         line_range=None if first is None else (first, last),
-        tags=tuple(json.loads(tags)),
+        tags=texts(tags),
         topic_id=topic,
         tokens=tokens,
         role=role,
         task_id=task,
-        references=tuple(json.loads(references)),
+        references=texts(references),
     )
     return Held(key, version, place, bool(stashed), segment)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -70,15 +69,16 @@ class SqliteStore:
                 return None
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
-            values.expect(str, uid, text, source, thread)
+            values.expect(str, uid, text, source)
+            values.expect_or_null(str, thread)
             values.expect(int, stale, pinned, version)
             things = [NamedThing(name, kind) for name, kind in db.execute(sql.ENTITIES_OF_MEMORY, (key,))]
             return Memory(
                 id=uid,
                 text=text,
-                tags=tuple(json.loads(tags)),
+                tags=values.texts(tags),
                 source=source,
-                metadata=json.loads(metadata),
+                metadata=values.mapping(metadata),
                 thread_id=thread,
                 created_at=from_micros(created),
                 updated_at=from_micros(updated),
