@@ -16,9 +16,9 @@ C = TypeVar("C")
 
 
 def damage_explained(cls: type[C]) -> type[C]:
-    """Every public method of a class with `explain_damage` says what is damaged rather than what it stumbled over."""
+    """Every public method of a class with `_explain_damage` says what is damaged rather than what it stumbled over."""
     for name, method in inspect.getmembers(cls, inspect.isfunction):
-        if not name.startswith("_") and name != "explain_damage":
+        if not name.startswith("_") and name != "close":
             setattr(cls, name, _explained(method))
     return cls
 
@@ -29,7 +29,7 @@ def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *args, **kwargs)
         except SUSPECTS as error:
-            found: StoreCorrupt | None = self.explain_damage()
+            found: StoreCorrupt | None = self._explain_damage()
             if found is None:
                 raise
             raise found from error

@@ -280,7 +280,7 @@ class Memory(GraphUpkeep):
         )
         return doctor(tools, repair=repair)
 
-    def explain_damage(self) -> StoreCorrupt | None:
+    def _explain_damage(self) -> StoreCorrupt | None:
         """What is damaged in the workspace, as an error; None if nothing is."""
         try:
             return self._store.keeper.explain()
@@ -305,7 +305,7 @@ class Memory(GraphUpkeep):
         from memsweep.context.service import ContextWindow, sweeping
 
         tools = sweeping(self._app.settings, self._segments, self._app.actor, now, new_id)
-        return ContextWindow(tools, project_id)
+        return ContextWindow(tools, project_id, self._explain_damage)
 
     def windows(self) -> list[WindowRow]:
         """The context windows of this workspace that hold anything, by name."""

@@ -134,7 +134,7 @@ def test_one_damaged_memory_does_not_hide_the_others_from_a_search(filled: Path,
     page = app.memory().search("turn with Grace Hopper", limit=50)
     assert page.damaged == 1
     assert {hit.passage.text for hit in page.hits} >= {f"turn {number} with Grace Hopper" for number in (0, 2, 3)}
-    assert f"{bad} (chunk.text)" in str(app.memory().explain_damage())
+    assert f"{bad} (chunk.text)" in str(app.memory()._explain_damage())
 
 
 def test_an_error_of_our_own_is_not_blamed_on_the_store(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytest
 
+from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.memory import Memory
 from memsweep.store.falkor import cypher, structure
 from memsweep.store.falkor.transaction import Graph
@@ -58,9 +61,75 @@ def test_an_index_that_is_gone_is_made_again(memory: Memory, drop: str) -> None:
     assert findings(memory) == set()
 
 
-@pytest.mark.parametrize("damage", ["created_at = NULL", "content_hash = 'zz'", "id = NULL"])
-def test_a_node_that_cannot_be_what_it_is_is_said(memory: Memory, damage: str) -> None:
-    memory.add("The heron stands in the river.")
-    graph = graph_of(memory)
-    graph.link.change(graph.name, f"MATCH (m:Memory) SET m.{damage}")
-    assert findings(memory) == {"file_damaged"}
+DAMAGES = {
+    "no time": "MATCH (m:Memory {ref: $bad}) SET m.created_at = NULL",
+    "a time out of time": f"MATCH (m:Memory {{ref: $bad}}) SET m.created_at = {2**62}",
+    "a time that is text": "MATCH (m:Memory {ref: $bad}) SET m.updated_at = 'oops'",
+    "no hash": "MATCH (m:Memory {ref: $bad}) SET m.content_hash = 'zz'",
+    "no id": "MATCH (m:Memory {ref: $bad}) SET m.id = NULL",
+    "no tags": "MATCH (m:Memory {ref: $bad}) SET m.tags = NULL",
+    "tags that are text": "MATCH (m:Memory {ref: $bad}) SET m.tags = 'oops'",
+    "tags that are numbers": "MATCH (m:Memory {ref: $bad}) SET m.tags = [1, 2]",
+    "metadata that is no JSON": "MATCH (m:Memory {ref: $bad}) SET m.metadata = '{'",
+    "metadata that is a list": "MATCH (m:Memory {ref: $bad}) SET m.metadata = '[]'",
+    "a version below one": "MATCH (m:Memory {ref: $bad}) SET m.version = 0",
+    "no text": "MATCH (m:Memory {ref: $bad}) SET m.text = 5",
+    "a piece without text": "MATCH (:Memory {ref: $bad})-[:HAS_CHUNK]->(c) SET c.text = NULL",
+    "no vector": "MATCH (:Memory {ref: $bad})-[:HAS_CHUNK]->(c) MATCH (e:Embedding {ref: c.ref}) SET e.data = '!'",
+    "a name that is none": "MATCH (e:Entity) SET e.created_at = 'oops', e.confidence = 7",
+    "a fact without weight": "MATCH ()-[r:RELATED_TO]->() SET r.weight = 'heavy', r.last_seen = 'oops'",
+    "an event at no time": "MATCH (e:AuditEvent) SET e.at = 'oops', e.counts = '{'",
+    "a segment of no kind": "MATCH (s:Segment) SET s.type = 'song', s.tags = 5",
+    "a window without counts": "MATCH (p:Project) SET p.tokens = 'many', p.config = '['",
+}
+
+
+@pytest.fixture
+def filled(memory: Memory) -> Memory:
+    memory.add("The heron stands in the river.", tags=["bird"], metadata={"n": 1})
+    memory.add("Ada knows Grace, says the other one.", tags=["people"], entities=["Ada", "Grace"])
+    memory.relate("Ada", "knows", "Grace")
+    memory.pin(memory.search("Ada").hits[0].passage.memory_id)
+    memory.window("w").add([{"segment_id": "s1", "text": "a talk", "type": "message"}])
+    return memory
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_a_damaged_property_is_a_sentence_named_and_mended(filled: Memory, case: str) -> None:
+    graph = graph_of(filled)
+    good, bad = (filled.search(query).hits[0].passage.memory_id for query in ("Ada knows Grace", "heron river"))
+    before = filled.get(good)
+    ((ref,),) = graph.ask("MATCH (m:Memory {id: $id}) RETURN m.ref", id=bad)
+    graph.link.change(graph.name, DAMAGES[case].replace("$bad", f"'{ref}'"))
+    for door in doors(filled, [good, bad]):
+        try:
+            door()
+        except StoreCorrupt as error:
+            assert "doctor" in str(error)  # noqa: PT017
+        except MemsweepError:
+            pass
+    if "Entity" not in DAMAGES[case]:
+        assert filled.get(good).text == before.text
+    if "Embedding" in DAMAGES[case]:
+        assert findings(filled) & {"value_damaged", "vector_misfit", "chunk_without_vector"}
+    else:
+        assert "value_damaged" in findings(filled)
+    repaired = filled.doctor(repair=True)
+    assert (repaired.left, repaired.notes) == ((), ())
+    assert findings(filled) == set()
+    after = filled.get(good)
+    assert (after.text, after.tags, after.metadata, after.created_at) == (
+        (before.text, before.tags, before.metadata, before.created_at)
+    )
+    assert filled.search("Ada knows").hits
+
+
+def doors(memory: Memory, ids: list[str]) -> Iterator[Callable[[], object]]:
+    for own in ids:
+        yield functools.partial(memory.get, own)
+        yield functools.partial(memory.explain, own)
+    for query in ("Ada heron", ""):
+        yield functools.partial(memory.search, query)
+    yield from (memory.stats, memory.audit, memory.trash, memory.entities, memory.dump_graph, memory.graph_status)
+    yield functools.partial(memory.plan_prune, "all")
+    yield from (memory.window("w").segments, memory.window("w").analyze, memory.windows)

@@ -21,7 +21,7 @@ File = Annotated[Path, Argument(metavar="FILE")]
 
 
 def doctor(
-    repair: Annotated[bool, Option("--repair", help="Mend what can be mended without losing content.")] = False,
+    repair: Annotated[bool, Option("--repair", help="Mend what can be mended; say what could not be saved.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:

@@ -16,7 +16,8 @@ from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import read_transcript
-from memsweep.errors import AlreadyExists, BadInput, Conflict, Unconfirmed
+from memsweep.damage import damage_explained
+from memsweep.errors import AlreadyExists, BadInput, Conflict, StoreCorrupt, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Added, Analyzed, Change, Configured, Held, StashFound, Swept, WindowState, WorkingSet
@@ -64,13 +65,17 @@ def sweeping(
     )
 
 
+@damage_explained
 class ContextWindow:
     """One context window of a workspace. Any number of processes may use it at the same time."""
 
-    def __init__(self, tools: Sweeping, project_id: str) -> None:
+    def __init__(
+        self, tools: Sweeping, project_id: str, explain_damage: Callable[[], StoreCorrupt | None] = lambda: None
+    ) -> None:
         self.project_id = check_name(project_id, "project id")
         self._tools = tools
         self._engine = GCEngine(weights_with(tools.weights))
+        self._explain_damage = explain_damage
 
     def add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool = False) -> Added:
         """Take segments in; ids are made where none is given. One that is here already is refused, or skipped."""

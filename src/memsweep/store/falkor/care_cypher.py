@@ -69,6 +69,10 @@ def change_node(label: str, becomes: str, names: Iterable[str]) -> str:
     return f"{_found(label, names)}{relabel} SET n += row.set"
 
 
+def change_edge(kind: str) -> str:
+    return f"MATCH ()-[r:{kind} {{ref: toString(row.key)}}]->() SET r += row.set"
+
+
 def drop_node(label: str, names: Iterable[str]) -> str:
     return f"{_found(label, names)} DETACH DELETE n"
 

@@ -52,6 +52,8 @@ class FalkorHomeKeeper:
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         """Give a lost graph its name again, if nobody has it."""
+        if cure == "salvage":
+            raise StoreCorrupt("a graph that cannot be read cannot be mended.", hint="Restore a backup with --replace.")
         for name, graph in self._lost() if cure == "adopt" else ():
             store = Graph(self._engine.link, graph)
             meta = store.meta()

@@ -18,8 +18,9 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
+from memsweep.model.times import to_micros
 from memsweep.store.course import Course
-from memsweep.store.falkor import care_cypher, mending, saving, structure, writing
+from memsweep.store.falkor import care_cypher, mending, saving, structure, values, writing
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
@@ -29,7 +30,7 @@ from memsweep.store.sqlite.connect import plain_errors, snapshot
 from memsweep.store.sqlite.vectors import VectorIndex
 
 _LABELS = ("Chunk", "TrashedChunk")
-_OF_VECTORS = {"vectors", "vector_files"}
+_OF_VECTORS = {"values", "vectors", "vector_files"}
 _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 """What the file that is made for looking may have, and the graph has not."""
 
@@ -43,6 +44,8 @@ class FalkorKeeper:
         self._vectors = vectors
 
     def examine(self) -> list[Finding]:
+        if damaged := [each.place for each in values.find(self._graph)]:
+            return health.finding("value_damaged", damaged)
         try:
             with self._as_file() as (db, folder):
                 found = health.examine(db, VectorIndex(folder / "none"))
@@ -66,15 +69,16 @@ class FalkorKeeper:
         if cure == "structure":
             structure.make(self._graph)
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
+            lost = values.mend(tx, to_micros(now)) if cure == "values" else []
             if cure == "words":
                 mending.mend_words(tx)
-            elif cure not in {"structure", "vector_files"}:
+            elif cure not in {"structure", "vector_files", "values"}:
                 mending.mend(tx, cure, actor, now)
             _note(tx, cure, found, actor, now)
-        return []
+        return lost
 
     def explain(self) -> StoreCorrupt | None:
-        return None
+        return values.explain(self._graph)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         model = writing.model_of(self._graph.meta())

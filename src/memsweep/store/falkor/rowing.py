@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any
 
@@ -18,7 +18,7 @@ Rows = dict[str, list[Row]]
 
 _FILE = ("language", "stamp", "digest", "read_at_ns", "lines", "functions", "classes", "encoding", "failure")
 _FILE_PLACE = ("root", "path", "scope", "verified_at")
-_FLAGS = {"stale", "pinned", "handed_in"}
+FLAGS = {"stale", "pinned", "handed_in"}
 # The properties of a node that are columns under the same name.
 PLAIN: dict[str, tuple[str, ...]] = {
     "memory": ("text", "source", "metadata", "thread", "created_at", "updated_at", "last_seen_at", "expires_at",
@@ -60,7 +60,7 @@ def to_row(table: str, node: Mapping[str, Any]) -> Row:
     if table not in _WITHOUT_ID:
         row["id"] = node["key"]
         if table != "audit":
-            row["uid"] = node["id"]
+            row["uid"] = node.get("id")
     return row
 
 
@@ -76,10 +76,11 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
 def memory_rows(node: Mapping[str, Any], roots: Mapping[str, int]) -> tuple[Row, list[Row], list[Row]]:
     """The row of a memory, of its tags, and of its file if it has one."""
     row = to_row("memory", node) | {
-        "tags": to_json(node["tags"]),
-        "content_hash": bytes.fromhex(node["content_hash"]),
+        "tags": to_json(node.get("tags")),
+        "content_hash": _bytes(node.get("content_hash"), bytes.fromhex),
     }
-    tags = [{"tag": tag, "memory": node["key"]} for tag in dict.fromkeys(node["tags"])]
+    listed = node.get("tags")
+    tags = [{"tag": tag, "memory": node["key"]} for tag in dict.fromkeys(listed if isinstance(listed, list) else ())]
     if "path" not in node:
         return row, tags, []
     file = {name: node.get(name) for name in (*_FILE, *_FILE_PLACE)}
@@ -95,7 +96,7 @@ def memory_node(row: Mapping[str, Any], file: Mapping[str, Any] | None, roots: M
 
 
 def chunk_row(node: Mapping[str, Any]) -> Row:
-    return to_row("chunk", node) | {"hash": bytes.fromhex(node["hash"])}
+    return to_row("chunk", node) | {"hash": _bytes(node.get("hash"), bytes.fromhex)}
 
 
 def chunk_node(row: Mapping[str, Any], terms: str) -> Row:
@@ -103,7 +104,7 @@ def chunk_node(row: Mapping[str, Any], terms: str) -> Row:
 
 
 def vector_row(node: Mapping[str, Any]) -> Row:
-    return {"chunk": node["key"], "data": base64.b64decode(node["data"])}
+    return {"chunk": node["key"], "data": _bytes(node.get("data"), base64.b64decode)}
 
 
 def vector_node(row: Mapping[str, Any]) -> Row:
@@ -112,8 +113,9 @@ def vector_node(row: Mapping[str, Any]) -> Row:
 
 def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     """The row of a segment, and what it refers to."""
-    row = to_row("segment", node) | {"tags": to_json(node["tags"]), "refs": to_json(node["refs"])}
-    targets = dict.fromkeys(node["refs"])
+    row = to_row("segment", node) | {"tags": to_json(node.get("tags")), "refs": to_json(node.get("refs"))}
+    refs = node.get("refs")
+    targets = dict.fromkeys(refs if isinstance(refs, list) else ())
     return row, [{"project": node["project"], "target": target, "source": node["key"]} for target in targets]
 
 
@@ -141,9 +143,17 @@ def segment_links(node: Mapping[str, Any]) -> list[Row]:
     return [{"target": name_in(node["project"], target), "source": source} for target in dict.fromkeys(node["refs"])]
 
 
+def _bytes(value: Any, decode: Callable[[str], bytes]) -> Any:
+    """What is damaged stays as it is, for the doctor to find."""
+    try:
+        return decode(value)
+    except (ValueError, TypeError):
+        return value
+
+
 def _column(name: str, value: Any) -> Any:
-    return int(value) if name in _FLAGS and value is not None else value
+    return int(value) if name in FLAGS and isinstance(value, bool) else value
 
 
 def _property(name: str, value: Any) -> Any:
-    return bool(value) if name in _FLAGS and value is not None else value
+    return bool(value) if name in FLAGS and value is not None else value

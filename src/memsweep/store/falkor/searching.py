@@ -14,6 +14,7 @@ from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
+from memsweep.store.stored import expect
 
 Where = tuple[str, dict[str, Any]]
 Places = dict[int, Place]
@@ -57,7 +58,20 @@ def at_places(graph: Graph, places: Iterable[Place], filters: Filters) -> dict[P
 
 
 def passages(graph: Graph, keys: Sequence[int]) -> dict[int, Passage]:
-    return {row[0]: _passage(*row) for row in graph.ask(cypher.PASSAGES, keys=list(keys))}
+    found = {row[0]: _read_passage(row) for row in graph.ask(cypher.PASSAGES, keys=list(keys))}
+    return {key: passage for key, passage in found.items() if passage is not None}
+
+
+def unreadable(graph: Graph, keys: Sequence[int]) -> int:
+    return sum(_read_passage(row) is None for row in graph.ask(cypher.PASSAGES, keys=list(keys)))
+
+
+def _read_passage(row: Row) -> Passage | None:
+    """None if it is damaged: the others can still be had."""
+    try:
+        return _passage(*row)
+    except (TypeError, ValueError, ArithmeticError):
+        return None
 
 
 def _first_look(
@@ -147,6 +161,7 @@ def _passage(
     pinned: bool,
     *code: Any,
 ) -> Passage:
+    expect(str, chunk, memory, text, source, *tags)
     return Passage(
         key=key,
         chunk_id=chunk,

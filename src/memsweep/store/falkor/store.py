@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -22,6 +21,7 @@ from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.protocol import Embed
+from memsweep.store.stored import expect, mapping
 
 
 class FalkorStore:
@@ -62,12 +62,13 @@ class FalkorStore:
             return None
         _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found[0]
         created, updated, seen, expires = times
+        expect(str, uid, text, source, *tags)
         return Memory(
             id=uid,
             text=text,
             tags=tuple(tags),
             source=source,
-            metadata=json.loads(metadata),
+            metadata=mapping(metadata),
             thread_id=thread,
             created_at=from_micros(created),
             updated_at=from_micros(updated),
@@ -123,7 +124,7 @@ class FalkorStore:
         return searching.passages(self._graph, keys)
 
     def unreadable(self, keys: Sequence[int]) -> int:
-        return 0
+        return searching.unreadable(self._graph, keys) if keys else 0
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)

@@ -166,11 +166,19 @@ def _similar(name: str, query: bytes, count: int, size: int) -> Command:
     return ("VSIM", name, "FP32", floats, "COUNT", count, *_effort(size, count))
 
 
+def _bytes_of(data: object) -> bytes:
+    """What is no vector is as wide as none, and so compared with nothing."""
+    try:
+        return a2b_base64(data)  # type: ignore[arg-type]
+    except (ValueError, TypeError):
+        return b""
+
+
 def cosines(query: bytes, rows: Iterable[Sequence[Any]]) -> dict[int, float]:
     """The cosine of the query with each vector, by key; nothing has an angle with a vector of no length."""
     import numpy as np
 
-    pairs = [(key, a2b_base64(data)) for key, data in rows]
+    pairs = [(key, _bytes_of(data)) for key, data in rows]
     pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
     if not pairs:
         return {}

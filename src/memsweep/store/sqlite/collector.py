@@ -20,9 +20,9 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Check, Decide, Recheck
 from memsweep.store.sqlite import aside, gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.values import expect, expect_or_null, mapping
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import to_json
+from memsweep.store.stored import expect, expect_or_null, mapping
 
 _STEPS_BETWEEN_LOOKS = 100_000
 

@@ -26,6 +26,7 @@ from memsweep.store.sqlite.home import SqliteHomeKeeper
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.store import SqliteStore
+from memsweep.store.stored import expect
 
 
 class SqliteEngine:
@@ -46,7 +47,7 @@ class SqliteEngine:
         with self._registry.reading() as db:
             rows: list[Any] = db.execute(sql.LIST_WORKSPACES).fetchall()
             for name, text, _ in rows:
-                values.expect(str, name, text)
+                expect(str, name, text)
             return [Workspace(name, text, from_micros(at)) for name, text, at in rows]
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:

@@ -14,9 +14,10 @@ from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.connect import one
-from memsweep.store.sqlite.values import SUSPECTS, expect, expect_or_null, texts
+from memsweep.store.sqlite.values import SUSPECTS
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
+from memsweep.store.stored import expect, expect_or_null, texts
 
 if TYPE_CHECKING:
     import numpy as np

@@ -17,9 +17,9 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.sqlite import context_sql, gc_sql, plans, trash_sql
 from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.values import expect, expect_or_null, mapping, texts
 from memsweep.store.sqlite.words import any_of, words_of
 from memsweep.store.sqlite.writing import to_json
+from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 _MAX_QUERY_WORDS = 32
 

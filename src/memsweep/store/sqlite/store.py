@@ -12,7 +12,7 @@ from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, New
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.protocol import Embed
-from memsweep.store.sqlite import code, mark, reembedding, searching, sql, trash_sql, values, words, writing
+from memsweep.store.sqlite import code, mark, reembedding, searching, sql, trash_sql, words, writing
 from memsweep.store.sqlite.atlas import SqliteAtlas
 from memsweep.store.sqlite.collector import SqliteCollector, buried
 from memsweep.store.sqlite.connect import Pool, one, row
@@ -21,6 +21,7 @@ from memsweep.store.sqlite.keeper import SqliteKeeper
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.segments import SqliteSegments
 from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 
 class SqliteStore:
@@ -69,16 +70,16 @@ class SqliteStore:
                 return None
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
-            values.expect(str, uid, text, source)
-            values.expect_or_null(str, thread)
-            values.expect(int, stale, pinned, version)
+            expect(str, uid, text, source)
+            expect_or_null(str, thread)
+            expect(int, stale, pinned, version)
             things = [NamedThing(name, kind) for name, kind in db.execute(sql.ENTITIES_OF_MEMORY, (key,))]
             return Memory(
                 id=uid,
                 text=text,
-                tags=values.texts(tags),
+                tags=texts(tags),
                 source=source,
-                metadata=values.mapping(metadata),
+                metadata=mapping(metadata),
                 thread_id=thread,
                 created_at=from_micros(created),
                 updated_at=from_micros(updated),

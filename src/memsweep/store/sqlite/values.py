@@ -75,31 +75,6 @@ def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
     )
 
 
-def expect(kind: type, *found: object) -> None:
-    """Refuse values of another type than their columns have."""
-    for value in found:
-        if type(value) is not kind:
-            raise TypeError(f"{value!r:.40} is no {kind.__name__}")
-
-
-def expect_or_null(kind: type, *found: object) -> None:
-    expect(kind, *(value for value in found if value is not None))
-
-
-def texts(stored: str) -> tuple[str, ...]:
-    """A list of texts as it is kept."""
-    found = json.loads(stored)
-    expect(list, found)
-    expect(str, *found)
-    return tuple(found)
-
-
-def mapping(stored: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(stored)
-    expect(dict, found)
-    return found
-
-
 def mend(db: apsw.Connection, now: int, recover: Recover | None = None) -> list[str]:
     """Write what is right, or the best that can be made of it, into every damaged row; what could not be saved.
 

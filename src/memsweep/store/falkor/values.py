@@ -1,0 +1,122 @@
+"""Properties that cannot be right: found, named, and mended by the rules that workspace files have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from memsweep.errors import StoreCorrupt
+from memsweep.store.falkor import care_cypher, reading
+from memsweep.store.falkor.rowing import FLAGS, Row
+from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.sqlite.columns import mended, misfits, shown
+
+_NAMED = 3
+# Where the rows of a table are; the trash has labels of its own.
+_LABELS = {
+    "memory": ("Memory", "TrashedMemory"),
+    "code_file": ("Memory", "TrashedMemory"),
+    "chunk": ("Chunk", "TrashedChunk"),
+    "vector": ("Embedding",),
+    "entity": ("Entity", "TrashedEntity"),
+    "segment": ("Segment", "TrashedSegment"),
+    "thread": ("Thread",),
+    "project": ("Project",),
+    "plan": ("Plan",),
+    "receipt": ("Receipt",),
+    "audit": ("AuditEvent",),
+}
+_DERIVED = {"memory_tag", "segment_link"}
+"""Rows that a graph keeps as a property of another one."""
+_EDGES = ("RELATED_TO", "WAS_RELATED_TO")
+_KEYS = {"code_file": "memory", "vector": "chunk"}
+_LISTS = {"tags", "refs"}
+_HASHES = {"content_hash", "hash"}
+
+
+class Damaged(NamedTuple):
+    """A row with values that cannot be right, and whose it is as people know it."""
+
+    table: str
+    row: Row
+    columns: list[str]
+    name: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.name} ({', '.join(f'{self.table}.{column}' for column in self.columns)})"
+
+
+def find(asked: Graph | Change) -> Iterator[Damaged]:
+    """Every damaged row of a graph."""
+    names: dict[Any, str] = {}
+    owners: dict[Any, Any] = {}
+    found = []
+    for page in reading.pages(asked):
+        for table, row in page:
+            if table == "memory":
+                names[row["id"]] = str(row["uid"])
+            elif table == "chunk":
+                owners[row["id"]] = row["memory"]
+            if table not in _DERIVED and (wrong := misfits(table, row)):
+                found.append((table, row, wrong))
+    for table, row, wrong in found:
+        memory = {"memory": row.get("id"), "vector": owners.get(row.get("chunk"))}.get(table, row.get("memory"))
+        own = names.get(memory) or row.get("uid") or row.get("name") or f"a row of {table}"
+        yield Damaged(table, row, wrong, str(own))
+
+
+def explain(graph: Graph) -> StoreCorrupt | None:
+    """What is damaged in a graph, if that may be why reading it failed."""
+    places = [damaged.place for damaged in find(graph)]
+    if not places:
+        return None
+    more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
+    return StoreCorrupt(
+        f"the graph {graph.name} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
+        hint="`memsweep doctor` shows all of it; --repair saves what can be saved.",
+    )
+
+
+def mend(tx: Change, now: int) -> list[str]:
+    """Set what is right, or the best that can be made of it, in every damaged node or edge; what could not be saved."""
+    said = []
+    for damaged in find(tx):
+        table, row, wrong, name = damaged
+        key = row.get(_KEYS.get(table, "id"))
+        values = mended(table, row, wrong, key if isinstance(key, int) else 0, now)
+        if not isinstance(key, int) or (table not in _LABELS and table != "relation"):
+            raise StoreCorrupt(f"{damaged.place} cannot be mended in a graph.", hint="Restore a backup with --replace.")
+        was = ", ".join(f"{column} was {shown(row[column])}" for column in wrong)
+        said.append(f"{name}: {was} ({table}); " + ("it was dropped." if values is None else "it was replaced."))
+        _write(tx, table, key, values)
+    return said
+
+
+def _write(tx: Change, table: str, key: int, values: Row | None) -> None:
+    if table == "relation":
+        for kind in _EDGES:
+            if values is None:
+                tx.do(care_cypher.DROP_EDGE[kind], [{"set": {"key": key}}])
+            else:
+                tx.do(care_cypher.change_edge(kind), [{"key": key, "set": _properties(values)}])
+        return
+    at = {"ref": str(key)}
+    for label in _LABELS[table]:
+        if values is None:
+            tx.do(care_cypher.drop_node(label, ("ref",)), [{"at": at}])
+        else:
+            tx.do(care_cypher.change_node(label, label, ("ref",)), [{"at": at, "set": _properties(values)}])
+
+
+def _properties(values: Row) -> Row:
+    return {"id" if name == "uid" else name: _property(name, value) for name, value in values.items()}
+
+
+def _property(name: str, value: Any) -> Any:
+    if name in _LISTS:
+        return json.loads(value)
+    if name in _HASHES:
+        return value.hex()
+    return bool(value) if name in FLAGS else value
