@@ -32,7 +32,7 @@ from tests.support import looking
 SECRET = "quarantined-heliotrope"
 _FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.mkdir"}
 _READS = ("select", "with", "pragma", "begin", "rollback")
-_SIDES = ("", "-wal", "-shm")
+_SIDES = ("", "-wal", "-shm", "-mark")
 
 
 @dataclass(frozen=True)

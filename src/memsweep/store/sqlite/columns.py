@@ -283,6 +283,7 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
         "deleted_at": _MAYBE_TIME,
         "receipt": _MAYBE_TEXT,
     },
+    "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
 }
 
 META: dict[str, Column] = {

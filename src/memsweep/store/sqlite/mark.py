@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.sqlite import aside, care_sql
+from memsweep.store.sqlite import aside, care_sql, wal
 
 logger = logging.getLogger("memsweep.store")
 
@@ -90,12 +90,17 @@ def notice(db: apsw.Connection, path: Path) -> None:
         now = _state_of(db, path)
     except apsw.Error:
         return  # what is wrong with the file will be said by whoever reads it
-    if now is None or not mark.has_lost(now):
+    if now is None or not mark.has_lost(now) or _is_set_back(path, mark, now):
         return
     kept = _keep_log(path, mark, now)
     logger.warning("%s", sentence(path.name, mark, now, kept))
     with contextlib.suppress(OSError):  # this loss has been noticed
         _mark_of(path).write_bytes(_record(now))
+
+
+def _is_set_back(path: Path, mark: Mark, now: Mark) -> bool:
+    """Whether the log is whole, and only to be begun anew: all of it is in the file, but it could not be cut."""
+    return now.frames == 0 and now.rows >= mark.rows and wal.committed_frames(Path(f"{path}-wal")) >= mark.frames
 
 
 def read(path: Path) -> Mark | None:

@@ -277,7 +277,10 @@ FORGET_WORKSPACES = """
 NOTE_INTENT = """
     insert into intent (file, action, owner) values (?, ?, ?)
     on conflict (file) do update set action = excluded.action, owner = excluded.owner"""
-INTENTS = "select file, action, owner from intent"
+# Names of our own making only: a row that is damaged is the doctor's.
+INTENTS = """
+    select file, action, owner from intent
+    where file not glob '*[^0-9a-f.db]*' and owner not glob '*[^0-9a-f]*' and action in ('remove', 'mark')"""
 INTENTS_OF = "select file, action, file in (select file from workspace) from intent where owner = ? order by file"
 MARK_INSTEAD = "update intent set action = 'mark' where file = ?"
 DROP_INTENT = "delete from intent where file = ? and action = ?"

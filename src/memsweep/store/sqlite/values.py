@@ -15,6 +15,7 @@ from memsweep.errors import StoreCorrupt
 from memsweep.store.sqlite import care_sql, values_sql
 from memsweep.store.sqlite.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
 from memsweep.store.sqlite.forms import BadText, hash_text
+from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 
 SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
 """What code that reads sound rows does not raise; with damaged ones it may."""
@@ -148,13 +149,14 @@ def _decoded(kind: str, raw: Any) -> Any:
 @functools.cache
 def _primary_keys() -> dict[str, list[str]]:
     """The columns that a row is known by, of each table without rowids."""
-    from memsweep.store.sqlite.health import expected_structure
+    from memsweep.store.sqlite.health import structure
 
     db = apsw.Connection(":memory:")
+    for migration in (*WORKSPACE_MIGRATIONS, *REGISTRY_MIGRATIONS):
+        db.execute(migration)
     found: dict[str, list[str]] = {}
-    for (kind, name), thing in expected_structure().items():
+    for (kind, name), thing in structure(db).items():
         if kind == "table" and thing.definition.lower().endswith("without rowid"):
-            db.execute(thing.definition)
             rows: Iterable[Any] = db.execute(care_sql.COLUMNS, (name,))
             found[name] = [column for column, _, place in rows if place]
     return found
