@@ -34,6 +34,8 @@ AWAITED = (
     r"^(purge|forever|workspace undelete|workspace purge): .*: refused, but it was done",
     # The record of the schedule and the removal of a purged workspace's files meet the system's errors as they are.
     r"^(schedule|workspace purge): .*: not a sentence of ours; .*raised OSError",
+    # So does the removal of what was made of a workspace, if the disk stays broken.
+    r"^(workspace create|first add): broken, lasting, .*(not a sentence of ours; .*raised OSError|'stranger')",
     # The new file is removed although the registry leads to it already.
     r"^restore over: .*(half of it was done|file_missing|file of workspace 'default' is missing)",
     # A read that is refused for once counts as damage, which is then mended.

@@ -11,6 +11,7 @@ from tests.support import commands
 
 STORIES = {
     "the first memory of a new home": (False, [[0, "add"]]),
+    "the first memory of a home that the schedule had made": (False, [[1, "schedule"], [0, "add"]]),
     "a memory added while somebody else had opened the log": (True, [[0, "stats"], [1, "add"]]),
 }
 PROGRAM = """

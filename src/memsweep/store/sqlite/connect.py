@@ -99,9 +99,9 @@ def inode(path: Path) -> int | None:
 def make_folder(folder: Path) -> None:
     """A folder that only its owner can read, and so for those above it that were missing."""
     try:
-        for part in reversed([part for part in (folder, *folder.parents) if not part.exists()]):
+        for part in reversed([part for part in folder.parents if not part.exists()]):
             part.mkdir(mode=0o700, exist_ok=True)
-            _sync_names(part.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise errors.StoreReadOnly(
             f"the data folder {folder} cannot be made ({error.strerror}).",
@@ -110,17 +110,18 @@ def make_folder(folder: Path) -> None:
 
 
 def _sync_names(folder: Path) -> None:
-    """Onto the disk, so that a power cut leaves the names that are in the folder now."""
+    """Onto the disk, so that a power cut leaves the names that are in the folder now.
+
+    Like SQLite, without a word where that is refused: some file systems cannot sync a folder.
+    """
     if os.name != "posix":
         return
-    try:
+    with suppress(OSError):
         file = os.open(folder, os.O_RDONLY)
-    except PermissionError:
-        return  # not ours to look into, so not ours to sync
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
 
 
 def make_file(path: Path) -> None:
@@ -131,6 +132,8 @@ def make_file(path: Path) -> None:
     try:
         with _making:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        for folder in path.parents:  # any of which may be new, whoever made it
+            _sync_names(folder)
     except FileExistsError:
         return
     except OSError as error:
@@ -176,11 +179,6 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
         _migrate(db, path, migrations, fill)
         # SQLite syncs the name of a log only for the connection that made it, which may be one that just reads.
         _sync_names(path.parent)
-    except OSError as error:
-        db.close()
-        raise errors.StoreError(
-            f"the folder {path.parent} cannot be synced ({error.strerror}).", hint="Check the disk."
-        ) from None
     except BaseException:
         db.close()
         raise
