@@ -202,7 +202,7 @@ def test_a_damaged_registry_is_a_sentence_and_is_mended(template: Path, tmp_path
             assert "doctor" in str(error)  # noqa: PT017
     (found,) = app.memory().doctor().findings
     assert found.invariant == "registry_value_damaged"
-    assert f"workspace.{wrong.place.column}" in found.samples[0]
+    assert f"{wrong.place.table}.{wrong.place.column}" in found.samples[0]
     checkup = app.memory().doctor(repair=True)
     assert checkup.left == ()
     assert any("the registry as it was is kept" in said for said in checkup.lost)

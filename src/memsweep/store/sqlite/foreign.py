@@ -26,7 +26,6 @@ from memsweep.store.sqlite.shape import Thing
 
 MOST_BYTES = 256 << 30
 _COPIES = 2  # the file as it came, and the file that is made of it
-_STEM = "restore"
 
 
 class Taken(NamedTuple):
@@ -47,7 +46,7 @@ def take_in(source: Path, target: Path, named: Path) -> Taken:
             if wrong := file_header.problem(head, file.size):
                 raise NotSound(wrong)
             require_space(target.parent, _COPIES * file.size, source)
-            with scratch(target.parent, _STEM) as copy:
+            with scratch(target.parent, named.name) as copy:
                 _copy(file, copy, named, head)
                 with guarded.reading(copy) as there:
                     content, version = Content(there, copy), file_header.version(head)

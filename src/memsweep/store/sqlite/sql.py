@@ -280,7 +280,8 @@ NOTE_INTENT = """
 # Names of our own making only: a row that is damaged is the doctor's.
 INTENTS = """
     select file, action, owner from intent
-    where file not glob '*[^0-9a-f.db]*' and owner not glob '*[^0-9a-f]*' and action in ('remove', 'mark')"""
+    where typeof(file) = 'text' and typeof(owner) = 'text' and action in ('remove', 'mark')
+      and file not glob '*[^ -~]*' and owner not glob '*[^0-9a-z]*'"""
 INTENTS_OF = "select file, action, file in (select file from workspace) from intent where owner = ? order by file"
 MARK_INSTEAD = "update intent set action = 'mark' where file = ?"
 DROP_INTENT = "delete from intent where file = ? and action = ?"
