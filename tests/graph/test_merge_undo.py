@@ -401,6 +401,21 @@ def test_merges_into_what_a_final_merge_took_lead_to_what_that_kept(world: World
     assert {entity for _, entity in mentions} == {"ent_000000000002", "ent_000000000003"}
 
 
+def test_a_fact_between_two_that_are_one_for_good_does_not_return(world: World) -> None:
+    """The clock went back, so the merge is purged before the clear that holds the fact."""
+    for entity in ("ent_000000000001", "ent_000000000002"):
+        world.tools.store.pin(entity, True, actor="tester", now=NOW)
+    world.hours = 20
+    cleared = collect.clear(world.tools, collect.CLEAR_PHRASE).id
+    world.hours = 10
+    merged = world.merge("B", "A")
+    assert world.purge_up_to(15) == (merged,)
+    world.hours = 30
+    collect.undo(world.tools, cleared)
+    assert world.facts() == {("A", "knows", "C")}
+    assert world.side.store.keeper.examine() == []
+
+
 def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(world: World) -> None:
     draft = RelationDraft("B", "knows", NamedThing("D"), replaces=True)
     graph.relate(world.graphing, GraphBatch((), (draft,)))

@@ -18,6 +18,7 @@ from memsweep.model.merging import (
     Step,
     Strength,
     after_purge,
+    freed_with,
     given_by,
     highest,
     joined,
@@ -138,3 +139,16 @@ def test_a_purge_takes_what_was_put_away_only_with_its_merge(
     ends = [MovedEnd(merge, "subject", 7, was) for merge, was in moves]
     after = after_purge([Held(7, A, C, 10)], ends, receipts, entities)
     assert after == (AfterPurge(freed=frozenset({7})) if left is None else AfterPurge((left,)))
+
+
+@pytest.mark.parametrize(
+    ("moves", "freed"),
+    [
+        pytest.param([(10, "subject", B)], {7}, id="made one by a merge that is final"),
+        pytest.param([(10, "subject", B), (9, "object", C)], set(), id="told apart by undoing another"),
+        pytest.param([(10, "subject", B), (10, "object", B)], set(), id="always of one with itself"),
+    ],
+)
+def test_a_fact_between_two_that_are_one_for_good_goes(moves: list[tuple[int, str, int]], freed: set[int]) -> None:
+    ends = [MovedEnd(merge, end, 7, was) for merge, end, was in moves]
+    assert freed_with([Held(7, A, A, 40)], ends, {10}) == freed

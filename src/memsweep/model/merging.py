@@ -359,6 +359,24 @@ def after_purge(
     return AfterPurge(tuple(kept), frozenset(freed))
 
 
+def freed_with(held: Iterable[Held], moves: Iterable[MovedEnd], receipts: Collection[int]) -> set[int]:
+    """Relations in any trash whose ends are one entity for good, now that the merges of these receipts are final."""
+    by_relation: dict[int, list[MovedEnd]] = defaultdict(list)
+    for move in moves:
+        by_relation[move.relation].append(move)
+    freed: set[int] = set()
+    for each in held:
+        mine = by_relation.get(each.key, [])
+        standing = [move for move in mine if move.receipt not in receipts]
+        if each.subject == each.object and _loop_since(each, mine) and not _loop_since(each, standing):
+            freed.add(each.key)
+    return freed
+
+
+def _loop_since(held: Held, moves: Sequence[MovedEnd]) -> int:
+    return _made_one(Contender(held.key, "", held.subject, "", held.object, True, held.trash, tuple(moves)))
+
+
 def _end_left(held: Held, end: str, moves: Iterable[MovedEnd], entities: Collection[int]) -> int | None:
     """The end that a relation has when these entities are gone; nothing if it cannot be."""
     now: int | None = getattr(held, end)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from memsweep.model.merging import Held, MovedEnd, after_purge
+from memsweep.model.merging import Held, MovedEnd, after_purge, freed_with
 from memsweep.store.falkor import merging_cypher as own
 from memsweep.store.falkor import trash_cypher
 from memsweep.store.falkor.transaction import Change
@@ -23,6 +23,15 @@ class Merges:
         rows = tx.ask(trash_cypher.DYING_RELATIONS, receipts=self._final) if self._final else []
         self.put_away = {key for (key,) in rows}
         """By merges that are purged."""
+
+    def loops(self) -> set[int]:
+        """Facts between those that are one for good, in whichever trash they wait."""
+        if not self._final:
+            return set()
+        moves = [MovedEnd(*row) for row in self._tx.ask(own.MOVED_ENDS, receipts=sorted(self.targets))]
+        keys = sorted({move.relation for move in moves if move.receipt in self._receipts})
+        rows = self._tx.ask(trash_cypher.HELD_RELATIONS, keys=keys) if keys else []
+        return freed_with([Held(*row) for row in rows], moves, self._receipts)
 
     def keep(self, around: Iterable[Sequence[Any]], entities: set[int], moving: set[int]) -> set[int]:
         """Keep what merges that stand put away, though an entity that it leads to is freed; which that is.

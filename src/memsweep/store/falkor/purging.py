@@ -29,7 +29,8 @@ def of_receipts(tx: Change, receipts: list[int]) -> Doomed:
 def free(tx: Change, dying: Doomed, receipts: list[int], *, live: bool = False) -> Totals:
     """Free it, but for what another receipt's memories state or mention; `live` if it is moved only now."""
     merges = Merges(tx, receipts)
-    needed = _needed_relations(tx, dying.relations - merges.put_away, receipts)
+    loops = merges.loops()
+    needed = _needed_relations(tx, dying.relations - merges.put_away - loops, receipts)
     tx.do(trash_cypher.HAND_ON_RELATION, [{"key": key, "trash": trash} for key, trash in sorted(needed.items())])
     around, mentioned = _around(tx, dying, receipts, live=live)
     rows = [row for row in around if row[2] not in merges.targets]
@@ -38,7 +39,7 @@ def free(tx: Change, dying: Doomed, receipts: list[int], *, live: bool = False) 
     entities = dying.entities - holders.keys()
     kept = merges.keep(around, entities, moving=dying.entities if live else set())
     relations = (dying.relations - needed.keys()) | {relation for entity, relation, _ in around if entity in entities}
-    relations -= kept
+    relations = relations - kept | loops
     merges.finish(entities)
     steps = (
         (trash_cypher.FREE_STATEMENTS, relations),

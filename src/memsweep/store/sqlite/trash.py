@@ -17,7 +17,7 @@ import apsw
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.ids import findable
-from memsweep.model.merging import Contender, Held, after_purge, settle
+from memsweep.model.merging import Contender, Held, after_purge, freed_with, settle
 from memsweep.model.plan import Receipt, Totals, Undone
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
@@ -247,6 +247,7 @@ def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None
     for receipt, _, plan in receipts:
         for statement in trash_sql.HAND_ON:
             db.execute(statement, {"receipt": receipt})
+        _free_loops(db, receipt, numbers)
         _keep_put_away(db, receipt, numbers)
         for statement in trash_sql.PURGE_STEPS:
             db.execute(statement, {"receipt": receipt})
@@ -264,6 +265,15 @@ def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None
         generation = one(db, sql.GET_META, ("vector_generation",)) or 0
         db.execute(sql.SET_META, ("vector_generation", generation + 1))
     return [uid for _, uid, _ in receipts], Totals(**freed)
+
+
+def _free_loops(db: apsw.Connection, receipt: int, receipts: Collection[int]) -> None:
+    """A merge that is final leaves no fact between those that are one, in whichever trash it waits."""
+    rows: list[Any] = db.execute(trash_sql.LOOPS, {"receipt": receipt}).fetchall()
+    if rows:
+        moves = chain.from_iterable(merging.moved_ends(db, [key for key, *_ in rows]).values())
+        freed = freed_with([Held(*item) for item in rows], moves, receipts)
+        db.executemany(trash_sql.PUT_AWAY, [(receipt, key) for key in freed])
 
 
 def _keep_put_away(db: apsw.Connection, receipt: int, receipts: Collection[int]) -> None:

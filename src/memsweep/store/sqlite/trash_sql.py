@@ -238,6 +238,10 @@ PUT_AWAY_RELATIONS = f"""
     union
     select relation.id, subject, object, relation.trash from entity
     join relation on entity.id in (relation.subject, relation.object) and {_PUT_AWAY} where entity.trash = :receipt"""
+LOOPS = """
+    select distinct relation.id, subject, object, relation.trash from merge_move
+    join relation on relation.id = merge_move.a and relation.trash is not null and subject = object
+    where merge_move.receipt = :receipt and kind in ('subject', 'object')"""
 KEEP_PUT_AWAY = "update relation set subject = ?, object = ?, trash = ? where id = ?"
 DROP_SOURCES = "delete from relation_source where relation = ?"
 _TARGET = "(select a from merge_move where receipt = :receipt and kind = 'target' limit 1)"
