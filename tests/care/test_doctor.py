@@ -269,7 +269,10 @@ NO_GRAPH_HAS = {
 GRAPH_DAMAGES = {
     case: it.found - NO_GRAPH_HAS
     for case, it in DAMAGES.items()
-    if it.found - NO_GRAPH_HAS and "no text" not in case and case != "a mention in a trash of its own"
+    if it.found - NO_GRAPH_HAS
+    and not case.startswith("tags that are no")  # a graph has a list, damaged in tests/falkor/test_doctor.py
+    and "no text" not in case
+    and case != "a mention in a trash of its own"
 }
 CASES = [
     *((("sqlite", case)) for case in DAMAGES),

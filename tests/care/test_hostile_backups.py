@@ -481,7 +481,7 @@ class _FailingDisk(apsw.VFS):
 
     def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> apsw.VFSFile:
         filename = name.filename() if isinstance(name, apsw.URIFilename) else name or ""
-        kind = _FailingFile if ".restore." in filename and flags[0] & apsw.SQLITE_OPEN_READONLY else apsw.VFSFile
+        kind = _FailingFile if filename.endswith(".draft") and flags[0] & apsw.SQLITE_OPEN_READONLY else apsw.VFSFile
         return kind(self.base, name, flags)
 
 

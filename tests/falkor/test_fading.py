@@ -56,7 +56,7 @@ def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(app: App, k
     memory.relate("Ada", "MET", "Charles")
     plan = collect.plan(replace(later(memory, 5000), plan_hours=1e6), "decayed")
     memory.reinforce("Ada", "MET", "Charles", kind=kind)  # type: ignore[arg-type]
-    receipt = memory.apply_plan(plan.id, confirm=True)
+    receipt = collect.apply(later(memory, 5000), plan.id, confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations, len(receipt.skipped)) == (0, 0, 3)
 
 

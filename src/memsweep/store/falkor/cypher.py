@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memsweep.model import wildcards
 from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
-from memsweep.model.wildcards import ANYTHING, expression, letter_set
+from memsweep.model.wildcards import expression, letter_set
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _WILDCARD = re.compile(r"(\*|\?|\[\^?+\]?+[^]]*+(?:\]|\Z))")
@@ -185,7 +186,7 @@ def path_matches(place: str, wanted: str) -> bool:
 
 def _glob(pattern: str) -> re.Pattern[str]:
     """`*` and `?` match everything, folders too; brackets hold letters to choose from."""
-    signs = {"*": ANYTHING, "?": r"[\s\S]"}
+    signs = {"*": wildcards.ANYTHING, "?": r"[\s\S]"}
     return re.compile(
         expression(
             signs.get(part) or (_letters(part) if part.startswith("[") else re.escape(part))

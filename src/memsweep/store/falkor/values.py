@@ -59,12 +59,17 @@ def find(asked: Graph | Change) -> Iterator[Damaged]:
                 names[row["id"]] = str(row["uid"])
             elif table == "chunk":
                 owners[row["id"]] = row["memory"]
-            if table not in _DERIVED and (wrong := misfits(table, row)):
+            if table not in _DERIVED and (wrong := _wrong(table, row)):
                 found.append((table, row, wrong))
     for table, row, wrong in found:
         memory = {"memory": row.get("id"), "vector": owners.get(row.get("chunk"))}.get(table, row.get("memory"))
         own = names.get(memory) or row.get("uid") or row.get("name") or f"a row of {table}"
         yield Damaged(table, row, wrong, str(own))
+
+
+def _wrong(table: str, row: Row) -> list[str]:
+    """A graph names folders by their paths; one that is missing is another finding."""
+    return [column for column in misfits(table, row) if column != "root"]
 
 
 def explain(graph: Graph) -> StoreCorrupt | None:
