@@ -126,7 +126,7 @@ def _targets(home: Path) -> list[Path]:
 def _kind(file: Path) -> str:
     if file.name.startswith("registry"):
         return "registry log" if file.name.endswith("-wal") else "registry"
-    return {"db": "database", "db-wal": "log", "vec": "vectors"}[file.name.split(".")[-1]]
+    return {"db": "database", "db-wal": "log", "db-mark": "mark", "vec": "vectors"}[file.name.split(".")[-1]]
 
 
 def _flip(data: bytearray, chance: random.Random) -> None:

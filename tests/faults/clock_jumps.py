@@ -16,6 +16,7 @@ from pathlib import Path
 from memsweep.app import App
 from memsweep.background import Background
 from memsweep.errors import MemsweepError
+from memsweep.model.times import CLOCK_TOLERANCE
 from tests.faults import lab
 from tests.support import looking
 
@@ -107,7 +108,7 @@ class _History:
         self.plans[self.app.memory().plan_prune("expired").id] = timedelta(0), timedelta(0)
 
     def _apply(self) -> None:
-        """A plan lasts an hour. That the clock has gone back since it was made is no reason to refuse it.
+        """A plan lasts an hour, and one that was made while the clock was ahead is refused.
 
         While the clock was ahead, the plan may have been swept away as an old one.
         """
@@ -120,9 +121,11 @@ class _History:
             receipt = memory.apply_plan(plan, confirm=True, allow_large=True)
         except MemsweepError as error:
             self.outcome.count("refusals")
-            if ahead < timedelta(minutes=50):
+            if ahead < timedelta(minutes=50) and gone > -CLOCK_TOLERANCE:
                 self.outcome.violations.append(f"a plan is refused {gone} after it was made: {error}")
             return
+        if gone < -CLOCK_TOLERANCE:
+            self.outcome.violations.append(f"a plan is applied {gone} after it was made, when the clock was ahead")
         went = wanted - set(looking.query(looking.file_of(self.home), "select uid from live_memory"))
         self.trash[receipt.id] = went
         self.live -= went

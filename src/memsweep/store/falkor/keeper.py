@@ -48,7 +48,7 @@ class FalkorKeeper:
             return health.finding("value_damaged", damaged)
         try:
             with self._as_file() as (db, folder):
-                found = health.examine(db, VectorIndex(folder / "none"))
+                found = health.examine(db, VectorIndex(folder / "none"), values_are_sound=True)
         except (apsw.ConstraintError, KeyError, TypeError, ValueError) as error:
             return [Finding("file_damaged", 1, (f"{self._graph.name}: {error}",))]
         found = [each for each in found if each.invariant not in _OF_FILES]
