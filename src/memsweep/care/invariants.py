@@ -15,6 +15,7 @@ CURES = (
     "structure",
     "indexes",
     "values",
+    "texts",
     "trash",
     "edges",
     "tags",
@@ -28,12 +29,12 @@ CURES = (
     "vector_files",
 )
 
-_LOOK = "Look at it with `memsweep get ID`; a backup may have it as it was."
+_LOOK = "memsweep doctor --repair; if it stays, look at it with `memsweep get ID`; a backup may have it as it was."
 
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """`one` and `many` follow the number of places; without a cure, `next_step` says what a person can do."""
+    """`one` and `many` follow the number of places; where no cure helps, `next_step` says what a person can do."""
 
     one: str
     many: str
@@ -126,7 +127,7 @@ INVARIANTS = {
     "thread_missing": Invariant(
         "memory is in a thread that is not there", "memories are in a thread that is not there", "lost"
     ),
-    "text_changed": Invariant("text is not what it was", "texts are not what they were", next_step=_LOOK),
+    "text_changed": Invariant("text is not what it was", "texts are not what they were", "texts", next_step=_LOOK),
     "tags_differ": Invariant(
         "memory is not found by the tags that it has", "memories are not found by the tags that they have", "tags"
     ),

@@ -265,6 +265,7 @@ CURES: dict[str, tuple[str, ...]] = {
     ),
     "plans": (),
     "values": (),
+    "texts": (),
     "losses": (),
     "vectors": (DANGLING["vector_without_chunk"].drop,),
     "words": (),

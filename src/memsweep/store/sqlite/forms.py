@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
@@ -20,6 +20,7 @@ Remedy = Callable[[Any, Row], Any]
 """Of the damaged value and the sound ones of its row (with its key as `rowid`, and the moment as `now`)."""
 
 HASH_BYTES = 16
+_LONGEST_PIECE = 20_000
 # The years 1 to 9999, which is what a datetime can be.
 _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
@@ -177,3 +178,20 @@ def hash_of(column: str) -> Remedy:
 
 def hash_text(said: str) -> bytes:
     return blake2b(said.encode(), digest_size=HASH_BYTES).digest()
+
+
+# a text and its pieces
+def assembled(parts: Iterable[tuple[Any, Any]]) -> str | None:
+    """The whole that pieces are of, by where each begins; None if something is missing between them."""
+    whole = ""
+    for start, part in parts:
+        if not isinstance(start, int) or not isinstance(part, str) or not 0 <= start <= len(whole):
+            return None
+        whole = whole[:start] + part
+    return whole
+
+
+def piece_with(whole: str, start: int, digest: bytes) -> str | None:
+    """The piece of a text that begins at a place and has a hash."""
+    pieces = (whole[start:end] for end in range(start + 1, min(len(whole), start + _LONGEST_PIECE) + 1))
+    return next((piece for piece in pieces if hash_text(piece) == digest), None)

@@ -10,6 +10,7 @@ import apsw
 from memsweep.model.care import Finding
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite import care_sql, health, trash_sql, values
+from memsweep.store.sqlite.texts import mend_texts
 from memsweep.store.sqlite.writing import to_json
 
 
@@ -62,6 +63,7 @@ _MORE: dict[str, Callable[[apsw.Connection], None]] = {
     "words": _words,
     "plans": _plans,
     "values": next_generation,
+    "texts": mend_texts,
     "vectors": next_generation,
     "vector_files": next_generation,
 }

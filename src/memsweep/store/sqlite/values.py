@@ -14,13 +14,12 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.store.sqlite import care_sql, values_sql
 from memsweep.store.sqlite.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
-from memsweep.store.sqlite.forms import BadText, hash_text
+from memsweep.store.sqlite.forms import BadText, assembled, hash_text, piece_with
 from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 
 SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
 """What code that reads sound rows does not raise; with damaged ones it may."""
 _NAMED = 3
-_LONGEST_CHUNK = 20_000
 
 
 class Damaged(NamedTuple):
@@ -181,12 +180,8 @@ def _recovered(db: apsw.Connection, damaged: Damaged, column: str) -> Any:
 
 def _memory_text(db: apsw.Connection, damaged: Damaged) -> str | None:
     """From its chunks, if the hash says that they are all of it."""
-    whole = ""
-    for start, part in _all(db, values_sql.PARTS, (damaged.key,)):
-        if not isinstance(start, int) or not isinstance(part, str) or start > len(whole):
-            return None
-        whole = whole[:start] + part
-    return whole if hash_text(whole) == damaged.row["content_hash"] else None
+    whole = assembled(_all(db, values_sql.PARTS, (damaged.key,)))
+    return whole if whole is not None and hash_text(whole) == damaged.row["content_hash"] else None
 
 
 def _chunk_text(db: apsw.Connection, damaged: Damaged) -> str | None:
@@ -195,8 +190,7 @@ def _chunk_text(db: apsw.Connection, damaged: Damaged) -> str | None:
     whole, start = _sound(db, values_sql.TEXT_OF, (row["memory"],)), row["start"]
     if not isinstance(whole, str) or not isinstance(start, int) or start < 0:
         return None
-    pieces = (whole[start:end] for end in range(start + 1, min(len(whole), start + _LONGEST_CHUNK) + 1))
-    return next((piece for piece in pieces if hash_text(piece) == row["hash"]), None)
+    return piece_with(whole, start, row["hash"])
 
 
 def _chunk_memory(db: apsw.Connection, damaged: Damaged) -> int | None:

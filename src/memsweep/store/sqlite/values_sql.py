@@ -32,6 +32,11 @@ LIVE_WORKSPACES = "select name, file from workspace where deleted_at is null ord
 SET_FILE = "update workspace set file = ? where file = ?"
 
 # what stands elsewhere, too
+ALL_TEXTS = "select id, text, content_hash from memory"
+ALL_PIECES = """
+    select chunk.id, chunk.memory, chunk.start, chunk.text, chunk.hash
+    from chunk join memory on memory.id = chunk.memory
+    where source <> 'code_indexer' and not exists (select 1 from code_file where code_file.memory = memory.id)"""
 PARTS = "select start, text from chunk where memory = ? order by position, id"
 TEXT_OF = "select text from memory where id = ?"
 OWNER_OF_TEXT = """
