@@ -43,6 +43,7 @@ _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
 _HIDE = """
     if redis.call('hget', KEYS[1], 'graph') ~= ARGV[1] then return 0 end
     redis.call('hset', KEYS[2], ARGV[1], ARGV[2]) redis.call('del', KEYS[1]) return 1"""
+_IS_LISTED = "return redis.call('HEXISTS', KEYS[1], ARGV[1])"
 _SHOW = """
     if redis.call('exists', KEYS[1]) == 1 then return 0 end
     redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
@@ -150,9 +151,17 @@ class FalkorEngine:
         """Drop the graphs that a process had begun to make or to free when it ended; of one name, or of all."""
         known = self.deleted() if workspace_id is None else self._deleted_of(workspace_id)
         for name, graph, about in known:
-            # Asked of the primary: only that knows for sure whether the maker's time has run out.
-            if "freeing" in about or ("making" in about and not self.link.write("EXISTS", f"{graph}:making")):
+            if "freeing" in about or ("making" in about and self._is_given_up(name, graph)):
                 self.drop_unfinished(name, graph)
+
+    def _is_given_up(self, workspace_id: str, graph: str) -> bool:
+        """Whether the maker's time has run out: only the primary knows for sure.
+
+        Looked at in this order, for who has entered its graph takes it off the list first, and gives up its time then.
+        """
+        if self.link.write("EXISTS", f"{graph}:making"):
+            return False
+        return bool(self.link.write("EVAL", _IS_LISTED, 1, self._deleted_key(workspace_id), graph))
 
     def open(self, workspace_id: str) -> FalkorStore:
         known = self._opened.get(workspace_id)
