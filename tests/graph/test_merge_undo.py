@@ -402,16 +402,15 @@ def test_merges_into_what_a_final_merge_took_lead_to_what_that_kept(world: World
 
 
 def test_a_fact_between_two_that_are_one_for_good_does_not_return(world: World) -> None:
-    """The clock went back, so the merge is purged before the clear that holds the fact."""
-    for entity in ("ent_000000000001", "ent_000000000002"):
-        world.tools.store.pin(entity, True, actor="tester", now=NOW)
+    """The clock went back, so the merge is purged before the prune that holds the fact."""
     world.hours = 20
-    cleared = collect.clear(world.tools, collect.CLEAR_PHRASE).id
+    pruned = world.prune("decayed")
+    assert world.facts() == {("A", "knows", "C")}
     world.hours = 10
     merged = world.merge("B", "A")
     assert world.purge_up_to(15) == (merged,)
     world.hours = 30
-    collect.undo(world.tools, cleared)
+    collect.undo(world.tools, pruned)
     assert world.facts() == {("A", "knows", "C")}
     assert world.side.store.keeper.examine() == []
 
