@@ -21,6 +21,19 @@ MemsweepError                 1  anything below
 
 from __future__ import annotations
 
+import re
+
+MAX_ECHO = 200  # characters of one value that an error repeats
+_MAX_SENTENCE = 600
+_HEAD, _TAIL = 120, 77
+# A value without spaces, or one in quotes.
+_VALUE = re.compile(
+    rf"(?<!\S)\S{{{MAX_ECHO + 1},}}+"
+    r"|(?<![^\s(])'(?:[^'\\]++|\\.)*+'(?!\w)"
+    r'|(?<![^\s(])"(?:[^"\\]++|\\.)*+"(?!\w)',
+    re.DOTALL,
+)
+
 
 class MemsweepError(Exception):
     """Something a user can understand and act on: one sentence, and a hint."""
@@ -29,12 +42,25 @@ class MemsweepError(Exception):
     exit_status = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = brief(message)
+        super().__init__(self.message)
+        self.hint = brief(hint)
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".strip()
+
+
+def brief(sentence: str) -> str:
+    """A sentence that repeats only the two ends of a value that is too long to be read."""
+    if not sentence.isascii():  # half of a surrogate pair cannot be printed
+        sentence = sentence.encode("utf-8", "backslashreplace").decode()
+    if len(sentence) <= MAX_ECHO:
+        return sentence
+    return _ends(_VALUE.sub(lambda found: _ends(found.group(), MAX_ECHO), sentence), _MAX_SENTENCE)
+
+
+def _ends(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:_HEAD]} … {text[-_TAIL:]}"
 
 
 class BadInput(MemsweepError):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.graph.facts import Graphing, Neighbourhood
     from memsweep.model.decay import Rates
-    from memsweep.model.graph import Entity, Reinforced, Related
+    from memsweep.model.graph import Entity, GraphBatch, Reinforced, Related
 
 
 class GraphOperations:
@@ -51,14 +51,15 @@ class GraphOperations:
             replaces=replaces,
             source=source,
         )
-        return facts.relate(self._graphing(write=True), one)
+        return facts.relate(self._graphing(write=_makes_workspace(one)), one)
 
     def relate_many(self, batch: Mapping[str, Any]) -> Related:
         """A batch of entities and relations, all or nothing."""
         from memsweep.graph import facts
         from memsweep.graph.batch import many_relations
 
-        return facts.relate(self._graphing(write=True), many_relations(batch))
+        checked = many_relations(batch)
+        return facts.relate(self._graphing(write=_makes_workspace(checked)), checked)
 
     def reinforce(
         self,
@@ -109,3 +110,8 @@ class GraphOperations:
     def _rates(self) -> Rates:
         """How fast facts fade in this workspace."""
         return self._app.settings.graph.decay()
+
+
+def _makes_workspace(batch: GraphBatch) -> bool:
+    """A memory that a fact comes from is in a workspace that is there."""
+    return not any(relation.source for relation in batch.relations)

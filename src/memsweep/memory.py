@@ -122,7 +122,7 @@ class Memory(GraphUpkeep):
         """Bring the index of a folder of code up to date; only what changed is read and embedded."""
         from memsweep.code.index import Indexing, index_codebase
         from memsweep.code.lock import one_at_a_time
-        from memsweep.code.request import make_scope
+        from memsweep.code.request import make_scope, require_folder
 
         app = self._app
         scope = make_scope(
@@ -132,6 +132,8 @@ class Memory(GraphUpkeep):
             max_file_size=app.settings.code.max_file_size if max_file_size is None else max_file_size,
             include_tests=include_tests,
         )
+        if not allow_empty and not self._exists():  # no workspace is made for what cannot be indexed
+            require_folder(scope.root)
         with one_at_a_time(app.settings.home / "locks", self.workspace_id, scope.root):
             tools = Indexing(
                 store=app.engine.open_or_create(self.workspace_id, now()),
@@ -344,6 +346,12 @@ class Memory(GraphUpkeep):
             apply_seconds=settings.apply_seconds,
             fading=self._fading,
         )
+
+    def _exists(self) -> bool:
+        try:
+            return bool(self._store)
+        except UnknownWorkspace:
+            return False
 
     def _store_to_write(self) -> Store:
         """The first write makes the workspace, but not before there is a model that could embed it."""

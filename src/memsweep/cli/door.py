@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memsweep.app import App, make_app
-from memsweep.errors import BadInput, MemsweepError
+from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.store.regular import decoded
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except _usage_errors() as error:
+        error.message = brief(str(error.message))
         error.show()
         return int(error.exit_code)
     return status if isinstance(status, int) else 0

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from memsweep.code.languages import canonical_languages
 from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE, Scope
 from memsweep.errors import BadInput
+from memsweep.model.text import refuse_lone_surrogate
 
 
 def make_scope(
@@ -23,7 +24,15 @@ def make_scope(
         raise BadInput("The path of the folder to index is empty or not a path.")
     if max_file_size < 1:
         raise BadInput(f"max_file_size must be at least 1 byte, not {max_file_size}.")
+    refuse_lone_surrogate(repo_path, "repo_path")
     root = os.path.realpath(os.path.expanduser(repo_path))
+    refuse_lone_surrogate(root, "repo_path")  # a name that is not UTF-8 cannot be stored
     if ".git" in root.split(os.sep):
         raise BadInput(f"{root} is inside a .git folder, which is never indexed.")
     return Scope(root, canonical_languages(languages or ()), recursive, max_file_size, include_tests)
+
+
+def require_folder(root: str) -> None:
+    """Refuse at once what is no folder, where nothing is known of it yet."""
+    if not os.path.isdir(root):
+        raise BadInput(f"{root} is not a folder." if os.path.lexists(root) else f"The folder {root} does not exist.")

@@ -17,7 +17,7 @@ from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import read_transcript
 from memsweep.damage import damage_explained
-from memsweep.errors import AlreadyExists, BadInput, Conflict, StoreCorrupt, Unconfirmed
+from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, StoreCorrupt, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Added, Analyzed, Change, Configured, Held, StashFound, Swept, WindowState, WorkingSet
@@ -229,6 +229,7 @@ class ContextWindow:
         wanted = (soft_tokens, hard_tokens, changes_per_step, batch, last_n, decision_minutes)
         given = {name: value for name, value in zip(CONFIGURABLE, wanted, strict=True) if value is not None}
         acting = self._acting()
+        policy_of({**self._tools.defaults, **self._config(), **given}, {})  # before a window is made for it
         with self._writing(acting, create=True) as window:
             state = window.state
             state.config = {**state.config, **given}
@@ -337,6 +338,13 @@ class ContextWindow:
 
     def _acting(self) -> Acting:
         return Acting(self._engine, self._tools.actor, self._tools.clock(), self._tools.new_id)
+
+    def _config(self) -> Mapping[str, Any]:
+        try:
+            with self._reading() as window:
+                return window.state.config
+        except NotFound:
+            return {}
 
     def _policy(self, state: WindowState) -> Policy:
         return policy_of({**self._tools.defaults, **state.config}, state.focus)

@@ -30,6 +30,7 @@ from memsweep.model.atlas import (
     Imported,
     Survey,
 )
+from memsweep.model.text import refuse_lone_surrogate
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.regular import read_text
 
@@ -74,6 +75,8 @@ def query(
     if not names or len(names) > MAX_LIMIT:
         raise BadInput(f"entities must name 1 to {MAX_LIMIT} entities, not {len(names)}.")
     share(min_weight, "min_weight")
+    refuse_lone_surrogate(list(names), "entities")
+    refuse_lone_surrogate(list(relation_types or ()), "relation_types")
     graph = tools.graph
     moment = as_of or graph.clock()
     starts = dict.fromkeys(graph.store.find(name) for name in names)

@@ -13,11 +13,13 @@ from memsweep.graph.walk import Walk, holding_at, walk
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
+from memsweep.model.text import refuse_lone_surrogate
 from memsweep.store.graph_protocol import Graph
 
 MAX_DEPTH = 10
 MAX_LIMIT = 500
 _SHOWN_FADED = 20
+_LONGEST_SEARCH = 1000  # more than any name has
 SORTS: dict[str, Callable[[Entity], tuple[float | str, ...]]] = {
     "confidence": lambda entity: (-entity.confidence, entity.name),
     "last_seen": lambda entity: (-entity.last_seen.timestamp(), entity.name),
@@ -63,6 +65,8 @@ def reinforce(
         raise BadInput(f"kind must be confirm or correct, not {kind!r:.40}.")
     if amount is not None:
         share(amount, "amount")
+    given = {"from_entity": from_entity, "to_entity": to_entity, "relation": relation, "reason": reason}
+    refuse_lone_surrogate(given, "")
     return tools.store.reinforce(
         from_entity, relation, to_entity, kind, amount, tools.rates, tools.clock(), tools.actor, reason
     )
@@ -75,6 +79,10 @@ def entities(
     if sort_by not in SORTS:
         raise BadInput(f"sort_by {sort_by!r:.40} is unknown.", hint=f"Use one of: {', '.join(SORTS)}.")
     share(min_confidence, "min_confidence")
+    refuse_lone_surrogate(search, "search")
+    refuse_lone_surrogate(entity_type, "type")
+    if search and len(search) > _LONGEST_SEARCH:
+        raise BadInput(f"search has {len(search):,} characters; at most {_LONGEST_SEARCH:,} are accepted.")
     found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
     kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
     return kept[: within(limit, MAX_LIMIT, "limit")], len(kept)
@@ -92,6 +100,8 @@ def related(
 ) -> Neighbourhood:
     """What is connected to an entity, by facts that hold now (or at a date)."""
     share(min_weight, "min_weight")
+    refuse_lone_surrogate(entity, "entity")
+    refuse_lone_surrogate(list(relation_types or ()), "relation_types")
     now = tools.clock()
     start = tools.store.find(entity)
     found = walk(
@@ -122,12 +132,14 @@ def decay(tools: Graphing, node_threshold: float, edge_threshold: float, store: 
 
 def plan_merge(tools: Graphing, ids: Sequence[str], into: str, lifetime: timedelta) -> Merged:
     """Look before several entities become one."""
+    refuse_lone_surrogate([*ids, into], "an entity")
     return tools.store.plan_merge(
         ids, into, plan_id=tools.new_id("plan"), actor=tools.actor, now=tools.clock(), lifetime=lifetime
     )
 
 
 def merge(tools: Graphing, ids: Sequence[str], into: str, plan_id: str | None) -> Merged:
+    refuse_lone_surrogate([*ids, into, plan_id], "an entity")
     return tools.store.merge(
         ids,
         into,
@@ -142,6 +154,7 @@ def merge(tools: Graphing, ids: Sequence[str], into: str, plan_id: str | None) -
 def split(
     tools: Graphing, entity: str, name: str, kind: str | None, relations: Sequence[str], memories: Sequence[str]
 ) -> Split:
+    refuse_lone_surrogate([entity, *relations, *memories], "an id")
     thing = NamedThing(label(name, "name"), label(kind, "type") if kind else "")
     return tools.store.split(
         entity, thing, relations, memories, new_id=tools.new_id, actor=tools.actor, now=tools.clock()

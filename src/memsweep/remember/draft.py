@@ -10,7 +10,7 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.model.memory import CODE_SOURCE, Draft, Fact, NamedThing
-from memsweep.model.text import check_text
+from memsweep.model.text import check_text, refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
 MAX_LABEL = 200
@@ -87,6 +87,9 @@ def _metadata(value: object) -> Mapping[str, Any]:
     try:
         encoded = json.dumps(dict(value), allow_nan=False, ensure_ascii=False).encode()
         loaded: dict[str, Any] = json.loads(encoded)
+    except UnicodeEncodeError:
+        refuse_lone_surrogate(value, "metadata")
+        raise
     except (TypeError, ValueError, RecursionError) as error:
         raise BadInput(f"metadata cannot be written as JSON ({error}).") from None
     if _NUL_IN_JSON.search(encoded):

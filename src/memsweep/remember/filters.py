@@ -7,8 +7,10 @@ from dataclasses import asdict, fields
 
 from memsweep.errors import BadInput
 from memsweep.model.search import Filters
+from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
+_LONGEST = 4096  # of a path
 _KNOWN = tuple(field.name for field in fields(Filters))
 
 
@@ -47,7 +49,10 @@ def _tags(value: object) -> tuple[str, ...]:
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise BadInput(f"filters.{what} must be text, not {value!r:.80}.")
-    return value.encode("utf-8", "replace").decode().strip()
+    refuse_lone_surrogate(value, f"filters.{what}")
+    if len(value) > _LONGEST:
+        raise BadInput(f"filters.{what} has {len(value):,} characters; at most {_LONGEST:,} are accepted.")
+    return value.strip()
 
 
 def _flag(value: object) -> bool:

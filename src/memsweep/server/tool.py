@@ -19,7 +19,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from memsweep.app import calling_client
-from memsweep.errors import MemsweepError
+from memsweep.errors import MemsweepError, brief
 from memsweep.model.text import lone_surrogate
 from memsweep.server.schema import compact_input, compact_output
 
@@ -99,7 +99,7 @@ def _client_name(context: Context[Any, Any]) -> str:
 
 
 def _failure(sentence: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=f"Error: {sentence}")], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=f"Error: {brief(sentence)}")], is_error=True)
 
 
 def _invalid(error: ValidationError) -> str:

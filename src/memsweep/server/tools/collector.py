@@ -12,7 +12,7 @@ from pydantic import Field
 from memsweep.app import App
 from memsweep.gc.explain import why
 from memsweep.gc.strategies import NAMES
-from memsweep.model.paging import cursor_at, offset_of
+from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.report import collector as report
 from memsweep.server.consent import Consent, can_ask, granted, question
 from memsweep.server.tools import ToolRow
@@ -51,8 +51,9 @@ def collector_tools(app: App) -> list[ToolRow]:
                 return report.applied(memory.apply_plan(plan_id, confirm=confirm, allow_large=allow_large))
             receipt = memory.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
             return report.applied(receipt)
+        page_size(limit)
+        offset = offset_of(cursor, plan_id or "")  # both before a plan is saved; a new one has no cursor yet
         plan = memory.plan_prune(strategy, ttl_days=ttl_days) if plan_id is None else memory.plan(plan_id)
-        offset = offset_of(cursor, plan.id)
         items = memory.plan_items(plan.id, offset=offset, limit=limit)
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 

@@ -1,0 +1,102 @@
+"""Half an emoji, as it is left where a text was cut, is refused in a sentence wherever text comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memsweep.app import App
+from memsweep.errors import MemsweepError
+from memsweep.memory import Memory
+
+HALF = "a\ud83d"
+Call = Callable[[Memory], Any]
+
+
+def _adding(**more: Any) -> Call:
+    return lambda memory: memory.add("a text", **more)
+
+
+def _segment(**more: Any) -> Call:
+    return lambda memory: memory.window("p").add([{"text": "a", "type": "note", **more}])
+
+
+def _filter(**filters: Any) -> Call:
+    return lambda memory: memory.search("a", filters=filters)
+
+
+# what is named, and the call
+CALLS: list[tuple[str, Call]] = [
+    ("text", lambda memory: memory.add(HALF)),
+    ("tag", _adding(tags=[HALF])),
+    ("source", _adding(source=HALF)),
+    ("metadata", _adding(metadata={HALF: 1})),
+    ("metadata.a[0].b", _adding(metadata={"a": [{"b": HALF}]})),
+    ("thread_id", _adding(thread_id=HALF)),
+    ("entit", _adding(entities=[HALF])),
+    ("type", _adding(entities=[{"name": "a", "type": HALF}])),
+    ("relation", _adding(relations=[{"from": HALF, "relation": "R", "to": "b"}])),
+    ("filters.tags", _filter(tags=[HALF])),
+    ("filters.source", _filter(source=HALF)),
+    ("filters.path", _filter(path=HALF)),
+    ("filters.language", _filter(language=HALF)),
+    ("repo_path", lambda memory: memory.index(HALF)),
+    ("from", lambda memory: memory.relate(HALF, "R", "b")),
+    ("relation", lambda memory: memory.relate("a", HALF, "b")),
+    ("from_entity", lambda memory: memory.reinforce(HALF, "R", "b")),
+    ("reason", lambda memory: memory.reinforce("Ada", "KNOWS", "Bob", reason=HALF)),
+    ("search", lambda memory: memory.entities(HALF)),
+    ("type", lambda memory: memory.entities(entity_type=HALF)),
+    ("entity", lambda memory: memory.related(HALF)),
+    ("relation_types[0]", lambda memory: memory.related("Ada", relation_types=[HALF])),
+    ("entities[0]", lambda memory: memory.query_graph(HALF)),
+    ("entity", lambda memory: memory.plan_merge([HALF], "Ada")),
+    ("text", lambda memory: memory.build_graph(HALF)),
+    ("segment", _segment(text=HALF)),
+    ("segment", _segment(tags=[HALF])),
+    ("segment", _segment(file_path=HALF)),
+    ("segment", _segment(references=[HALF])),
+    ("task_id", lambda memory: memory.window("p").analyze(task_id=HALF)),
+]
+
+
+@pytest.mark.parametrize(("named", "call"), CALLS, ids=[f"{number} {name}" for number, (name, _) in enumerate(CALLS)])
+def test_half_an_emoji_is_refused_by_the_name_of_what_has_it(app: App, named: str, call: Call) -> None:
+    memory = app.memory()
+    memory.relate("Ada", "KNOWS", "Bob")
+    memory.window("p").add([{"text": "a", "type": "note"}])
+    with pytest.raises(MemsweepError) as refused:
+        call(memory)
+    said = str(refused.value)
+    assert "lone surrogate" in said
+    assert named in said.partition("contains")[0]
+    said.encode()  # and can be printed
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda memory: memory.get(HALF),
+        lambda memory: memory.delete(HALF, confirm=True),
+        lambda memory: memory.pin(HALF),
+        lambda memory: memory.undo(HALF),
+        lambda memory: memory.plan(HALF),
+        lambda memory: memory.search("a", cursor=HALF),
+        lambda memory: memory.search("a", filters={"date_from": HALF}),
+        lambda memory: memory.window(HALF),
+        lambda memory: memory.backup(HALF),
+        lambda memory: memory.export_graph(f"{HALF}.json"),
+        lambda memory: memory.import_graph(HALF),
+    ],
+)
+def test_an_id_or_a_file_that_nothing_can_have_gets_a_sentence(
+    app: App, call: Call, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    memory = app.memory()
+    memory.relate("Ada", "KNOWS", "Bob")
+    with pytest.raises(MemsweepError) as refused:
+        call(memory)
+    assert "\\ud83d" in str(refused.value)
