@@ -68,7 +68,7 @@ def _open(path: Path) -> BinaryIO:
         file = open(os.open(path, _FLAGS), "rb", buffering=0)  # noqa: SIM115  # the caller closes it
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"there is no file {path}.") from None
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         with plain_refusals(path):
             raise error
     try:
