@@ -16,7 +16,7 @@ from memsweep.gc import collect
 from memsweep.model.segment import ContextSegment
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading, rowing
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor, looking

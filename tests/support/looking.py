@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from memsweep.memory import Memory
-from memsweep.store.sqlite.script import spread_script
+from memsweep.store.file.script import spread_script
 
 
 def files_of(home: Path) -> list[Path]:
@@ -49,7 +49,7 @@ def into(memory: Memory) -> Iterator[apsw.Connection]:
     """What a workspace holds, as a file: its own, or the one that a backup of its graph would be."""
     keeper: Any = memory._app.engine.open(memory.workspace_id).keeper
     if hasattr(keeper, "_as_file"):
-        with keeper._as_file() as (db, _):
+        with keeper._as_file() as db:
             yield db
     else:
         with open_file(file_of(memory._app.settings.home, memory.workspace_id)) as db:

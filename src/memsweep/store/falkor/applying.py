@@ -13,8 +13,8 @@ from memsweep.model.reach import unreachable
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher
 from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.wire import to_json
 from memsweep.store.protocol import Check
+from memsweep.store.stored import to_json
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -107,7 +106,3 @@ def _value(kind: int, value: Any) -> Any:
 def as_told(value: float) -> float:
     """A number as the server tells it again: with fifteen digits."""
     return float(f"{value:.15g}")
-
-
-def to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -21,10 +21,11 @@ from memsweep.model.merging import Contender, Held, after_purge, freed_with, set
 from memsweep.model.plan import Receipt, Totals, Undone
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import one, row
 from memsweep.store.protocol import Check
-from memsweep.store.sqlite import gc_sql, merging, segments, sql, trash_sql
-from memsweep.store.sqlite.connect import one, row
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.sqlite import gc_sql, merging, segments, trash_sql
+from memsweep.store.stored import to_json
 
 
 def apply(
@@ -262,8 +263,8 @@ def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None
         segments.forget_words(db)
     if freed["chunks"]:
         db.execute(trash_sql.MERGE_WORDS)
-        generation = one(db, sql.GET_META, ("vector_generation",)) or 0
-        db.execute(sql.SET_META, ("vector_generation", generation + 1))
+        generation = one(db, meta_sql.GET_META, ("vector_generation",)) or 0
+        db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))
     return [uid for _, uid, _ in receipts], Totals(**freed)
 
 
