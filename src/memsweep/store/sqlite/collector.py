@@ -15,13 +15,14 @@ from memsweep.errors import Conflict, NotFound, StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone, counts_of
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import aside, meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.paused import gc_paused
 from memsweep.store.protocol import Check, Decide, Recheck
 from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
+from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.stored import expect, expect_or_null, mapping, to_json
 
@@ -34,6 +35,11 @@ class SqliteCollector:
     def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
         self._pool = pool
         self._vectors = vectors
+
+    @contextmanager
+    def changing(self) -> Iterator[SqliteChanges]:
+        with self._pool.writing() as db:
+            yield SqliteChanges(db)
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         with self._pool.reading() as db:
@@ -266,10 +272,7 @@ def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
 def _audit(
     db: apsw.Connection, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str
 ) -> None:
-    counts = "{}"
-    if totals is not None:
-        named = ("memories", "chunks", "entities", "relations", "segments")
-        counts = to_json({name: getattr(totals, name) for name in named})
+    counts = to_json({} if totals is None else counts_of(totals, segments=True))
     db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
 
 
