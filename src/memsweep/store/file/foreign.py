@@ -22,7 +22,7 @@ from memsweep.store.file.content import Content, digest_of_rows
 from memsweep.store.file.guarded import NotSound
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.shape import Thing
-from memsweep.store.regular import Regular, copy_rest, opened, require_space
+from memsweep.store.named_files import Regular, copy_rest, opened, require_space
 
 MOST_BYTES = 256 << 30
 _COPIES = 2  # the file as it came, and the file that is made of it
