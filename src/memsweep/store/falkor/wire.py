@@ -78,13 +78,6 @@ def _rows(rows: Iterable[Any]) -> list[Row]:
     ]
 
 
-def changes_of(reply: Any) -> dict[str, float]:
-    """What the server says it did, such as `Nodes created`."""
-    said = (line.decode() if isinstance(line, bytes) else str(line) for line in reply[-1])
-    pairs = (line.partition(": ") for line in said)
-    return {name: float(number.split()[0]) for name, _, number in pairs if number[:1].isdigit()}
-
-
 def _value(kind: int, value: Any) -> Any:
     if kind == _INTEGER:
         return value
