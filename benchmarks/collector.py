@@ -87,7 +87,7 @@ class Bench:
         home = self._folder / name
         began = time.perf_counter()
         with open_memory(WORKSPACE, home=home) as memory:
-            memory.add("a first memory, which makes the workspace and names its model")
+            memory.remember("a first memory, which makes the workspace and names its model")
         with connect.plain_errors(home):
             db = connect.connect(workspace_file(home), WORKSPACE_MIGRATIONS)
             db.execute("pragma synchronous=off; pragma cache_size=-400000")
@@ -278,14 +278,14 @@ def product(home: Path) -> dict[str, float]:
     """Plan, apply, undo; then apply once more and purge."""
     with open_memory(WORKSPACE, home=home) as memory:
         memory.stats()
-        seconds, plan = timed(lambda: memory.plan_prune("stale_code"))
+        seconds, plan = timed(lambda: memory.sweep.plan("stale_code"))
         measured = {"plan": seconds}
-        measured["apply"], receipt = timed(lambda: memory.apply_plan(plan.id, confirm=True, allow_large=True))
+        measured["apply"], receipt = timed(lambda: memory.sweep.apply(plan.id, confirm=True, allow_large=True))
         assert receipt.totals == plan.totals, (receipt.totals, plan.totals)
-        measured["undo"], undone = timed(lambda: memory.undo(receipt.id))
+        measured["undo"], undone = timed(lambda: memory.sweep.undo(receipt.id))
         assert undone.totals == plan.totals, (undone.totals, plan.totals)
-        memory.prune("stale_code", confirm=True, allow_large=True)
-        measured["purge"], _ = timed(lambda: memory.purge(0, confirm=True))
+        memory.sweep.prune("stale_code", confirm=True, allow_large=True)
+        measured["purge"], _ = timed(lambda: memory.sweep.purge(0, confirm=True))
     return {**measured, "megabytes": peak_megabytes()}
 
 
@@ -308,12 +308,12 @@ def union_find(home: Path) -> dict[str, float]:
 def unreachable_entities(home: Path) -> dict[str, float]:
     with open_memory(WORKSPACE, home=home) as memory:
         memory.stats()
-        seconds, plan = timed(lambda: memory.plan_prune("unreachable_entities"))
+        seconds, plan = timed(lambda: memory.sweep.plan("unreachable_entities"))
         assert plan.totals.entities == ENTITIES // DEAD, plan.totals
         measured = {"plan": seconds}
-        measured["apply"], receipt = timed(lambda: memory.apply_plan(plan.id, confirm=True))
+        measured["apply"], receipt = timed(lambda: memory.sweep.apply(plan.id, confirm=True))
         assert receipt.totals == plan.totals
-        measured["undo"], _ = timed(lambda: memory.undo(receipt.id))
+        measured["undo"], _ = timed(lambda: memory.sweep.undo(receipt.id))
     return {**measured, "megabytes": peak_megabytes()}
 
 
@@ -322,8 +322,8 @@ def under_a_thousand(home: Path) -> dict[str, float]:
         memory.stats()
 
         def both() -> Any:
-            plan = memory.plan_prune("stale_code")
-            return memory.apply_plan(plan.id, confirm=True, allow_large=True)
+            plan = memory.sweep.plan("stale_code")
+            return memory.sweep.apply(plan.id, confirm=True, allow_large=True)
 
         seconds, receipt = timed(both)
         assert receipt.totals.memories == 999, receipt.totals

@@ -82,7 +82,7 @@ def cost_of_one_more(count: int, tries: int = 500) -> dict[str, float]:
 def cost_of_one_more_on_disk(count: int, tries: int = 100) -> dict[str, float]:
     """The same in a durable window, in CPU time: how long the disk takes to sync a transaction is its own affair."""
     with tempfile.TemporaryDirectory(prefix="memsweep-bench-") as home, open_memory(home=home) as memory:
-        return _cost_in(memory.window("bench"), count, tries, time.process_time)
+        return _cost_in(memory.context("bench"), count, tries, time.process_time)
 
 
 def cost_of_one_more_on_falkor(count: int, tries: int = 100) -> dict[str, float]:
@@ -90,7 +90,7 @@ def cost_of_one_more_on_falkor(count: int, tries: int = 100) -> dict[str, float]
     with tempfile.TemporaryDirectory(prefix="memsweep-bench-") as home, server_in(Path(home)) as server:
         app = make_app(load_settings({"MEMSWEEP_HOME": home, "MEMSWEEP_STORE": server.url}))
         try:
-            return _cost_in(app.memory().window("bench"), count, tries, time.perf_counter)
+            return _cost_in(app.memory().context("bench"), count, tries, time.perf_counter)
         finally:
             app.close()
 

@@ -64,7 +64,7 @@ def measure(apps: Sequence[App], source: Path, server: Server) -> list[Times]:
         memory.search("warm up")
     queries = [" ".join(text.split()[:8]) for text in texts(SEARCHES, 1)]
     found: list[Times] = [{} for _ in apps]
-    for name, given in (("add", texts(ADDS, 2)), ("search", queries)):
+    for name, given in (("remember", texts(ADDS, 2)), ("search", queries)):
         before = server.cpu_seconds()
         spent = [[costs(getattr(memory, name), each) for memory in memories] for each in given]
         served = server.cpu_seconds() - before
@@ -80,7 +80,7 @@ def measure(apps: Sequence[App], source: Path, server: Server) -> list[Times]:
 
 def _indexing(app: App, source: Path) -> dict[str, Callable[[], object]]:
     code = app.memory("code")
-    return {"index": lambda: code.index(source), "index again": lambda: code.index(source)}
+    return {"index": lambda: code.code.index(source), "index again": lambda: code.code.index(source)}
 
 
 def _collecting(app: App) -> dict[str, Callable[[], object]]:
@@ -88,21 +88,21 @@ def _collecting(app: App) -> dict[str, Callable[[], object]]:
     memory, made = app.memory("bench"), list[str]()
 
     def plan() -> None:
-        made.append(memory.plan_prune("expired", ttl_days=1e-6).id)
+        made.append(memory.sweep.plan("expired", ttl_days=1e-6).id)
 
     def apply() -> None:
-        made.append(memory.apply_plan(made[0], confirm=True, allow_large=True).id)
+        made.append(memory.sweep.apply(made[0], confirm=True, allow_large=True).id)
 
-    return {"plan": plan, "apply": apply, "undo": lambda: memory.undo(made[1])}
+    return {"plan": plan, "apply": apply, "undo": lambda: memory.sweep.undo(made[1])}
 
 
 def write_many(home: Path, url: str, number: int, together: Barrier) -> None:
     app = app_of(home, url)
     memory = app.memory(f"writer-{number}")
-    memory.add("what is opened and loaded once is opened and loaded now")
+    memory.remember("what is opened and loaded once is opened and loaded now")
     together.wait()
     for text in texts(EACH, 100 + number):
-        memory.add(text)
+        memory.remember(text)
     together.wait()
     app.close()
 
@@ -151,7 +151,7 @@ def news(app: App, wanted: Sequence[str]) -> Iterator[NewMemory]:
 def fill(home: Path, chunks: int) -> None:
     """Many memories in each transaction: what is measured is what comes afterwards."""
     app = app_of(home, "")
-    app.memory("bench").add("the workspace is made, and its model decided")
+    app.memory("bench").remember("the workspace is made, and its model decided")
     store = app.engine.open("bench")
     every = texts(chunks, 1)
     for at in range(0, chunks, BATCH):

@@ -61,10 +61,10 @@ def walks(memory: Memory, entities: int, queries: int, limit_ms: float) -> list[
     hubs = [f"name {hub}" for hub in range(min(HUBS, entities))]
 
     def related(name: str) -> Any:
-        return memory.related(name, depth=2)
+        return memory.graph.related(name, depth=2)
 
     def query(name: str) -> Any:
-        return memory.query_graph([name], hops=2, min_weight=0.1)
+        return memory.graph.query([name], hops=2, min_weight=0.1)
 
     size = f"{entities:,}"
     return [
@@ -77,13 +77,13 @@ def walks(memory: Memory, entities: int, queries: int, limit_ms: float) -> list[
 def surveys(memory: Memory, entities: int, folder: Path) -> list[Figure]:
     size = f"{entities:,}"
     calls: dict[str, Callable[[], Any]] = {
-        "graph_entities": lambda: memory.entities("name 1", limit=20),
-        "graph_status": memory.graph_status,
-        "graph_validate": memory.validate_graph,
-        "graph_communities": memory.graph_communities,
-        "graph_context": memory.graph_context,
-        "export_graph (json)": lambda: memory.export_graph(folder / "graph.json"),
-        "import_graph (json, nothing new)": lambda: memory.import_graph(folder / "graph.json"),
+        "graph_entities": lambda: memory.graph.entities("name 1", limit=20),
+        "graph_status": memory.graph.status,
+        "graph_validate": memory.graph.validate,
+        "graph_communities": memory.graph.communities,
+        "graph_context": memory.graph.briefing,
+        "export_graph (json)": lambda: memory.graph.export_file(folder / "graph.json"),
+        "import_graph (json, nothing new)": lambda: memory.graph.import_file(folder / "graph.json"),
     }
     return [Figure(f"{name}, {size}", seconds(call), "s") for name, call in calls.items()]
 
@@ -93,16 +93,16 @@ def pruning(memory: Memory, entities: int) -> list[Figure]:
     limits = (0.04, 0.1) if entities <= 1_000 else (3.0, 3.0)
     size = f"{entities:,}"
     plans: list[Any] = []
-    memory.plan_graph_prune()  # as a server that has planned before
-    preview = seconds(lambda: plans.append(memory.plan_graph_prune(edge_threshold=0.08)))
+    memory.graph.plan_prune()  # as a server that has planned before
+    preview = seconds(lambda: plans.append(memory.graph.plan_prune(edge_threshold=0.08)))
     receipts: list[Any] = []
-    execute = seconds(lambda: receipts.append(memory.apply_plan(plans[0].id, confirm=True)))
+    execute = seconds(lambda: receipts.append(memory.sweep.apply(plans[0].id, confirm=True)))
     totals = receipts[0].totals
     return [
         at_most(f"graph_prune preview, {size}", preview, limits[0], "s"),
         at_most(f"graph_prune execute, {size}", execute, limits[1], "s"),
         Figure(f"  entities and relations pruned, {size}", totals.entities + totals.relations),
-        Figure(f"undo of it, {size}", seconds(lambda: memory.undo(receipts[0].id)), "s"),
+        Figure(f"undo of it, {size}", seconds(lambda: memory.sweep.undo(receipts[0].id)), "s"),
     ]
 
 
@@ -120,7 +120,7 @@ def seconds(call: Callable[[], Any]) -> float:
 
 def build(home: Path, entities: int, relations: int) -> None:
     with open_memory("graph", home=home) as memory:
-        memory.relate("a first fact", "MAKES", "the workspace")
+        memory.graph.relate("a first fact", "MAKES", "the workspace")
     (file,) = (home / "workspaces").glob("*.db")
     db = connect.connect(file, WORKSPACE_MIGRATIONS)
     db.execute("pragma synchronous=off; pragma cache_size=-400000")

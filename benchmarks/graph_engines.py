@@ -14,8 +14,9 @@ from common import Figure, arguments, show_figures, write_json
 from falkor_server import server_in
 from memsweep.app import make_app
 from memsweep.clock import new_id, now
-from memsweep.memory import Memory
 from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
+from memsweep.services.graph import whole_graph
+from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 
 TYPES = ("Person", "Project", "Concept")
@@ -56,15 +57,15 @@ def timed(act: Callable[[], object]) -> float:
 
 
 def measure(memory: Memory, dump: GraphDump) -> dict[str, float]:
-    memory.relate("begin", "MAKES", "workspace")
-    tools = memory._surveying()
+    memory.graph.relate("begin", "MAKES", "workspace")
+    tools = whole_graph(memory._access)
     taken = timed(lambda: tools.atlas.load(dump, new_id, "bench", now()))
     names = Random(2).sample([thing.name for thing in dump.entities], WALKS)
-    walks = [timed(lambda name=name: memory.related(name, depth=2)) for name in names]  # type: ignore[misc]
+    walks = [timed(lambda name=name: memory.graph.related(name, depth=2)) for name in names]  # type: ignore[misc]
     acts: dict[str, Callable[[], object]] = {
         "survey": tools.survey,
         "dump": tools.atlas.dump,
-        "status": memory.graph_status,
+        "status": memory.graph.status,
         "import again": lambda: tools.atlas.load(dump, new_id, "bench", now()),
     }
     found = {name: min(timed(act) for _ in range(TIMES)) for name, act in acts.items()}

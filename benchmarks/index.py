@@ -159,13 +159,13 @@ def index(tree: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="memsweep-home-") as home:
         began, cpu = time.perf_counter(), cpu_seconds()
         with open_memory(home=home) as memory:
-            result = memory.index(tree)
+            result = memory.code.index(tree)
             wall = time.perf_counter() - began
         # A child's share is known when it has ended, as it has now.
         answer = {"wall": wall, "cpu": cpu_seconds() - cpu, "peak": peak(resource.RUSAGE_SELF)}
         answer |= {"worker_peak": peak(resource.RUSAGE_CHILDREN)}
         with open_memory(home=home) as memory:
-            answer |= later(tree, lambda: memory.index(tree))
+            answer |= later(tree, lambda: memory.code.index(tree))
     return {**answer, "files": result.files_indexed, "embedded": result.chunks_embedded}
 
 

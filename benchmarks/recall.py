@@ -76,7 +76,7 @@ def remember(memory: Memory, conversation: Conversation) -> dict[str, list[str]]
     """Which turns each memory stands for: a turn that repeats another of its session is the same memory."""
     turn_of: dict[str, list[str]] = {}
     for turn in conversation.turns:
-        added = memory.add(turn.text, thread_id=turn.thread)
+        added = memory.remember(turn.text, thread_id=turn.thread)
         turn_of.setdefault(added.memory_id, []).append(turn.id)
     return turn_of
 

@@ -151,7 +151,7 @@ class Bench:
         for size in (SMALL, LARGE):
             with open_memory(f"m{size}", home=self.folder / "home") as memory:
                 for turn in self.turns[:size]:
-                    memory.add(turn.text, thread_id=turn.thread)
+                    memory.remember(turn.text, thread_id=turn.thread)
 
     async def starts(self, times: int, reference: StdioServerParameters | None) -> dict[str, list[Start]]:
         servers = {"memsweep": self.memsweep, "echo": self.echo}

@@ -113,7 +113,7 @@ def fill(home: Path, conversations: Sequence[Conversation], count: int) -> tuple
     began = time.perf_counter()
     with open_memory(WORKSPACE, home=home) as memory:
         for number, turn in enumerate(blend(conversations, count)):
-            added = memory.add(turn.text, thread_id=turn.thread)
+            added = memory.remember(turn.text, thread_id=turn.thread)
             if number < real:
                 turn_of[added.memory_id] = turn.id
         chunks = memory.stats().total_chunks

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
+from memsweep.context import ContextHeap
+from memsweep.context.service import ContextWindow
+from memsweep.services.care import CareService
+from memsweep.services.code import CodeService
+from memsweep.services.graph import GraphService
+from memsweep.services.memory import Memory
+from memsweep.services.sweep import SweepService
 from memsweep.settings.example import meaning_with_choices
 from memsweep.settings.fields import Settings, about
 from memsweep.settings.load import variables
@@ -37,7 +46,44 @@ def _plain(value: object) -> str:
     return f"`{value}`"
 
 
-PARTS = {"settings.md": {"settings": settings_table}}
+def operations_table(kind: type) -> str:
+    """Every public method of a class: how it is called, what it answers, what it does."""
+    rows = ["| operation | answers | what it does |", "|---|---|---|"]
+    for name in dict.fromkeys(name for each in reversed(kind.__mro__) for name in vars(each)):
+        method = getattr(kind, name)
+        if not name.startswith("_") and inspect.isfunction(method):
+            answer = str(inspect.signature(method).return_annotation).replace("|", "\\|").replace("[Mode]", "")
+            does = inspect.cleandoc(method.__doc__ or "").split("\n")[0]
+            rows.append(f"| `{_call(name, method)}` | {'' if answer == 'None' else f'`{answer}`'} | {does} |")
+    return "\n".join(rows)
+
+
+def _call(name: str, method: Callable[..., object]) -> str:
+    _, *parameters = inspect.signature(method).parameters.values()
+    return f"{name}({', '.join(map(_parameter, parameters))})"
+
+
+def _parameter(given: inspect.Parameter) -> str:
+    """Its name; `=` where it may be left out, with the default where that says something."""
+    if given.default is inspect.Parameter.empty:
+        return f"{given.name}=" if given.kind is inspect.Parameter.KEYWORD_ONLY else given.name
+    tells = isinstance(given.default, str | bool | int | float) and given.default != ""
+    return f"{given.name}={given.default!r}" if tells else f"{given.name}="
+
+
+LIBRARY: dict[str, type] = {
+    "memory": Memory,
+    "memory.code": CodeService,
+    "memory.graph": GraphService,
+    "memory.sweep": SweepService,
+    "memory.care": CareService,
+    "memory.context(…)": ContextWindow,
+    "ContextHeap": ContextHeap,
+}
+PARTS: dict[str, dict[str, Callable[[], str]]] = {
+    "settings.md": {"settings": settings_table},
+    "library.md": {name: partial(operations_table, kind) for name, kind in LIBRARY.items()},
+}
 
 
 def written(name: str) -> tuple[str, str]:

@@ -9,8 +9,8 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from memsweep.context import ContextHeap, sweep_messages
     from memsweep.errors import MemsweepError
-    from memsweep.library import AsyncMemory, open_memory, open_memory_async
-    from memsweep.memory import Memory
+    from memsweep.library import open_memory, open_memory_async
+    from memsweep.services.memory import AsyncMemory, Memory
 
 __all__ = [
     "AsyncMemory",
@@ -23,7 +23,13 @@ __all__ = [
     "sweep_messages",
 ]
 
-_ROOMS = {"ContextHeap": "context", "Memory": "memory", "MemsweepError": "errors", "sweep_messages": "context"}
+_ROOMS = {
+    "AsyncMemory": "services.memory",
+    "ContextHeap": "context",
+    "Memory": "services.memory",
+    "MemsweepError": "errors",
+    "sweep_messages": "context",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,17 +8,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextvars import ContextVar
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, Unconfirmed
-from memsweep.memory import Memory
 from memsweep.model.ids import check_name
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
 from memsweep.model.times import days_ago
+from memsweep.services.memory import AsyncMemory, Memory
 from memsweep.settings import Settings, load_settings, stored_at
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ calling_client: ContextVar[str] = ContextVar("calling_client", default="")
 class App:
     """All that one process needs; parts are made when they are first used, so that starting costs nothing."""
 
-    def __init__(self, settings: Settings, actor: str = "library") -> None:
+    def __init__(self, settings: Settings, actor: str = "library", *, clock: Callable[[], datetime] = now) -> None:
         self.settings = settings
+        self.clock = clock
         self._actor = actor
 
     @property
@@ -52,14 +54,21 @@ class App:
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means the configured one."""
-        return Memory(self, check_name(workspace_id or self.settings.workspace))
+        return Memory(self, self._name(workspace_id))
+
+    def async_memory(self, workspace_id: str = "") -> AsyncMemory:
+        """The same, with operations to await."""
+        return AsyncMemory(self, self._name(workspace_id))
+
+    def _name(self, workspace_id: str) -> str:
+        return check_name(workspace_id or self.settings.workspace)
 
     def workspaces(self) -> list[Workspace]:
         return self.engine.workspaces()
 
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
         check_name(workspace_id)
-        return self.engine.create(workspace_id, check_description(description), now())
+        return self.engine.create(workspace_id, check_description(description), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:
         """Take a workspace out of sight. Its file is kept, so nothing is lost yet."""
@@ -70,12 +79,12 @@ class App:
                 f"deleting workspace {workspace_id!r} requires explicit confirmation.",
                 hint="Set confirm=true to proceed.",
             )
-        return self.engine.delete(workspace_id, now(), new_id(_WORKSPACE_RECEIPT))
+        return self.engine.delete(workspace_id, self.clock(), new_id(_WORKSPACE_RECEIPT))
 
     def undo(self, receipt_id: str, workspace_id: str = "") -> Undone:
         """Bring back what a receipt removed: things of a workspace, or a whole one."""
         if not receipt_id.startswith(f"{_WORKSPACE_RECEIPT}_"):
-            return self.memory(workspace_id).undo(receipt_id)
+            return self.memory(workspace_id).sweep.undo(receipt_id)
         stats = self.memory(self.engine.undelete(receipt_id).id).stats()
         counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
         return Undone(Totals(*counts), ())
@@ -87,11 +96,11 @@ class App:
         return restore(
             self.engine.keeper,
             path,
-            check_name(workspace_id or self.settings.workspace),
+            self._name(workspace_id),
             replace=replace,
             receipt_id=new_id(_WORKSPACE_RECEIPT),
             actor=self.actor,
-            now=now(),
+            now=self.clock(),
         )
 
     def export_folder(self) -> Path:
@@ -122,8 +131,10 @@ class App:
         from memsweep.care.copy import copy, kept_folder
         from memsweep.store.course import Course
 
-        name = check_name(workspace_id or self.settings.workspace)
-        origin, there = (App(stored_at(self.settings, where), self._actor) for where in (source, target))
+        name = self._name(workspace_id)
+        origin, there = (
+            App(stored_at(self.settings, where), self._actor, clock=self.clock) for where in (source, target)
+        )
         places = [without_password(app.settings.store) or str(app.settings.home) for app in (origin, there)]
         try:
             if places[0] == places[1]:
@@ -139,7 +150,7 @@ class App:
                     receipt_id=new_id(_WORKSPACE_RECEIPT),
                     actor=self.actor,
                     version=__version__,
-                    clock=now,
+                    clock=self.clock,
                 )
         finally:
             origin.close()
@@ -147,13 +158,13 @@ class App:
 
     def deleted_workspaces(self, older_than_days: float) -> int:
         """How many workspaces were deleted so long ago and can be freed, or brought back."""
-        return self.engine.count_deleted(days_ago(now(), older_than_days))
+        return self.engine.count_deleted(days_ago(self.clock(), older_than_days))
 
     def purge_workspaces(self, older_than_days: float) -> int:
         """Free workspaces that were deleted so long ago, and copies that were not completed since; how many."""
         from memsweep.care.copy import free_kept
 
-        before = days_ago(now(), older_than_days)
+        before = days_ago(self.clock(), older_than_days)
         free_kept(self.settings.home / "copies", before)
         return self.engine.purge_deleted(before)
 

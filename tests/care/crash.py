@@ -26,12 +26,12 @@ _READS = ("select", "with", "pragma", "begin", "rollback")
 _A_DRAFTS_STEP = 50  # a row more or less in a file that has no name yet makes no difference
 
 OPERATIONS: dict[str, Callable[[App, Path], object]] = {
-    "backup": lambda app, folder: app.memory().backup(folder / "made.backup"),
-    "replaced backup": lambda app, folder: app.memory().backup(folder / "copy.backup", force=True),
+    "backup": lambda app, folder: app.memory().care.backup(folder / "made.backup"),
+    "replaced backup": lambda app, folder: app.memory().care.backup(folder / "copy.backup", force=True),
     "restore": lambda app, folder: app.restore(folder / "copy.backup", "other"),
     "replacing restore": lambda app, folder: app.restore(folder / "copy.backup", replace=True),
-    "repair": lambda app, folder: app.memory().doctor(repair=True),
-    "compact": lambda app, folder: app.memory().compact(),
+    "repair": lambda app, folder: app.memory().care.doctor(repair=True),
+    "compact": lambda app, folder: app.memory().care.compact(),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.support import looking
 
@@ -143,23 +143,30 @@ def doors(memory: Memory, ids: list[str], folder: Path, *, of_code: bool) -> Ite
     """Everything that reads a workspace."""
     for memory_id in ids:
         yield functools.partial(memory.get, memory_id)
-        yield functools.partial(memory.explain, memory_id)
+        yield functools.partial(memory.sweep.explain, memory_id)
     for query in ("turn with Grace", "Ada program", "first second", ""):
         yield functools.partial(memory.search, query, limit=50)
     yield functools.partial(memory.search, "turn", filters={"tags": ["talk"]})
-    yield from (memory.stats, memory.trash, memory.audit, memory.tombstones, memory.windows, memory.model)
+    yield from (
+        memory.stats,
+        memory.sweep.trash,
+        memory.sweep.audit,
+        memory.sweep.tombstones,
+        memory.contexts,
+        memory.care.model,
+    )
     for strategy in ("all", "stale_code", "missing_files", "expired", "duplicates", "decayed", "superseded"):
-        yield functools.partial(memory.plan_prune, strategy)
-    yield from (memory.entities, memory.graph_status, memory.validate_graph, memory.graph_communities)
-    yield from (memory.graph_context, memory.dump_graph, memory.decay_graph)
-    yield functools.partial(memory.query_graph, ["Ada"])
-    yield functools.partial(memory.related, "Ada")
-    window = memory.window("window")
+        yield functools.partial(memory.sweep.plan, strategy)
+    yield from (memory.graph.entities, memory.graph.status, memory.graph.validate, memory.graph.communities)
+    yield from (memory.graph.briefing, memory.graph.dump, memory.graph.decay)
+    yield functools.partial(memory.graph.query, ["Ada"])
+    yield functools.partial(memory.graph.related, "Ada")
+    window = memory.context("window")
     yield from (window.segments, window.analyze, window.state, window.working_set)
     yield functools.partial(window.search, "segment")
-    yield functools.partial(memory.backup, folder / "backup", force=True)
+    yield functools.partial(memory.care.backup, folder / "backup", force=True)
     if of_code:  # starts a process
-        yield functools.partial(memory.index, folder / "code")
-    yield functools.partial(memory.add, "turn 1 with Grace Hopper", thread_id="talk")
-    yield functools.partial(memory.add, "something new about Ada and Grace Hopper", entities=["Ada"])
-    yield functools.partial(memory.validate_deletion_safety, ids)
+        yield functools.partial(memory.code.index, folder / "code")
+    yield functools.partial(memory.remember, "turn 1 with Grace Hopper", thread_id="talk")
+    yield functools.partial(memory.remember, "something new about Ada and Grace Hopper", entities=["Ada"])
+    yield functools.partial(memory.sweep.check_deletion, ids)

@@ -32,13 +32,15 @@ def fill(home: Path) -> None:
     app = open_app(home)
     memory = app.memory()
     for number in range(4):
-        memory.add(f"turn {number} with Grace Hopper", thread_id="talk", tags=["talk", f"n{number}"])
-    memory.add(MANY_CHUNKS, tags=["long"])
-    memory.add("Ada knows Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}], entities=["Ada"])
-    gone = memory.add("This one is deleted, with Alan Turing and Alan Turing.", thread_id="talk", tags=["gone"])
-    memory.index(code)
+        memory.remember(f"turn {number} with Grace Hopper", thread_id="talk", tags=["talk", f"n{number}"])
+    memory.remember(MANY_CHUNKS, tags=["long"])
+    memory.remember(
+        "Ada knows Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}], entities=["Ada"]
+    )
+    gone = memory.remember("This one is deleted, with Alan Turing and Alan Turing.", thread_id="talk", tags=["gone"])
+    memory.code.index(code)
     memory.delete(gone.memory_id, confirm=True)
-    memory.plan_prune("orphaned_entities")
+    memory.sweep.plan("orphaned_entities")
     _context(app)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(vectors, "_TAIL_MIN", 3)

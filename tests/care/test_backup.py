@@ -23,7 +23,7 @@ from tests.support import looking
 @pytest.fixture
 def copy(filled: Path, app: App, tmp_path: Path) -> Path:
     """A backup of the filled workspace."""
-    return Path(app.memory().backup(tmp_path / "copy.backup").path)
+    return Path(app.memory().care.backup(tmp_path / "copy.backup").path)
 
 
 def state(home: Path) -> tuple[list[object], set[str]]:
@@ -53,21 +53,21 @@ def test_a_restored_workspace_is_what_was_backed_up(filled: Path, app: App, home
     ]
     assert len(after["audit"]) == len(before["audit"]) + 1
     assert looking.problems(file) == []
-    assert app.memory("other").doctor() == Checkup("other", ())
-    assert app.memory("other").audit()[0].action == "restore"
+    assert app.memory("other").care.doctor() == Checkup("other", ())
+    assert app.memory("other").sweep.audit()[0].action == "restore"
 
 
 def test_trash_plans_and_receipts_come_back_too(app: App, copy: Path) -> None:
     app.restore(copy, "other")
     memory = app.memory("other")
-    (item,) = [item for item in memory.trash()[0] if item.kind == "memory"]
-    assert memory.undo(item.receipt_id).totals.memories == 1
+    (item,) = [item for item in memory.sweep.trash()[0] if item.kind == "memory"]
+    assert memory.sweep.undo(item.receipt_id).totals.memories == 1
     assert memory.search("Ada").hits
-    assert memory.doctor() == Checkup("other", ())
+    assert memory.care.doctor() == Checkup("other", ())
 
 
 def test_a_backup_is_the_state_of_one_moment(app: App, copy: Path) -> None:
-    app.memory().add("after the backup")
+    app.memory().remember("after the backup")
     app.restore(copy, "other")
     assert app.memory("other").stats().total_memories == app.memory().stats().total_memories - 1
 
@@ -77,14 +77,14 @@ def test_text_that_is_none_is_not_backed_up_for_nobody_could_restore_it(
 ) -> None:
     edit(filled, "update chunk set text = cast(x'ff80' as text) where id = 1")
     with pytest.raises(StoreCorrupt, match=r"not UTF-8.*no backup was made.*doctor"):
-        app.memory().backup(tmp_path / "b")
+        app.memory().care.backup(tmp_path / "b")
     assert not (tmp_path / "b").exists()
 
 
 def test_description_and_age_come_back(app: App, tmp_path: Path) -> None:
     made = app.create_workspace("described", "what it is for")
-    app.memory("described").add("x")
-    app.memory("described").backup(tmp_path / "b")
+    app.memory("described").remember("x")
+    app.memory("described").care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "again")
     (again,) = [workspace for workspace in app.workspaces() if workspace.id == "again"]
     assert (again.description, again.created_at) == (made.description, made.created_at)
@@ -126,26 +126,26 @@ def test_what_is_there_is_never_overwritten_unasked(filled: Path, app: App, tmp_
     }[there]()
     before = sorted(tmp_path.iterdir())
     with pytest.raises(AlreadyExists, match="target"):
-        app.memory().backup(target)
+        app.memory().care.backup(target)
     assert sorted(tmp_path.iterdir()) == before
 
 
 def test_force_replaces_a_file_but_no_folder(filled: Path, app: App, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.write_text("old")
-    app.memory().backup(target, force=True)
+    app.memory().care.backup(target, force=True)
     assert app.restore(target, "other").seal.memories
     (tmp_path / "folder").mkdir()
     with pytest.raises(BadInput, match="folder"):
-        app.memory().backup(tmp_path / "folder", force=True)
+        app.memory().care.backup(tmp_path / "folder", force=True)
     assert {path.name for path in tmp_path.iterdir()} == {"home", "target", "folder"}
 
 
 def test_a_folder_that_is_not_there_is_said(filled: Path, app: App, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="does not exist"):
-        app.memory().backup(tmp_path / "no" / "where")
+        app.memory().care.backup(tmp_path / "no" / "where")
     with pytest.raises(BadInput):
-        app.memory().backup(filled / "below a file")
+        app.memory().care.backup(filled / "below a file")
 
 
 def test_what_a_killed_process_left_is_swept_away(filled: Path, app: App, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_what_a_killed_process_left_is_swept_away(filled: Path, app: App, tmp_pa
     for owner in (gone, alive):
         (tmp_path / f".target.{owner}.0123abcd.draft").touch()
     (tmp_path / f".target.{gone}.0123abcd.draft-wal").touch()
-    app.memory().backup(tmp_path / "target")
+    app.memory().care.backup(tmp_path / "target")
     assert {path.name for path in tmp_path.iterdir()} == {"home", "target", f".target.{alive}.0123abcd.draft"}
 
 
@@ -163,7 +163,7 @@ def test_a_damaged_workspace_is_not_backed_up(filled: Path, make: Callable[..., 
         whole[at : at + 64] = b"\xff" * 64
     filled.write_bytes(whole)
     with pytest.raises(StoreCorrupt, match=r"no backup was made.*doctor"):
-        make().memory().backup(tmp_path / "target")
+        make().memory().care.backup(tmp_path / "target")
     assert {path.name for path in tmp_path.iterdir()} == {"home"}
 
 
@@ -226,7 +226,7 @@ def pristine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pristine")
     stores.copy_of(template, folder / "home")
     app = stores.open_app(folder / "home")
-    app.memory().backup(folder / "copy.backup")
+    app.memory().care.backup(folder / "copy.backup")
     app.restore(folder / "copy.backup", "whole")
     app.close()
     return folder
@@ -249,7 +249,7 @@ def test_one_wrong_byte_is_refused_or_does_not_matter(pristine: Path, data: st.D
         left_out = ("audit", "sqlite_sequence", "meta")
         wanted = stores.dump(looking.file_of(home, "whole"), without=left_out)
         assert stores.dump(looking.file_of(home, "spoiled"), without=left_out) == wanted
-        assert app.memory("spoiled").doctor().left == ()
+        assert app.memory("spoiled").care.doctor().left == ()
     finally:
         app.close()
     assert "spoiled.backup" in refused
@@ -266,34 +266,34 @@ def test_a_workspace_with_something_in_it_is_not_replaced_unasked(app: App, home
 
 
 def test_a_workspace_that_is_replaced_can_come_back(filled: Path, app: App, home: Path, copy: Path) -> None:
-    app.memory().add("written after the backup")
+    app.memory().remember("written after the backup")
     before = stores.dump(filled, without=("meta",))
     restored = app.restore(copy, replace=True)
     assert looking.file_of(home) != filled
     assert app.memory().search("written after the backup").hits[0].passage.text != "written after the backup"
-    assert app.memory().doctor() == Checkup("default", ())
+    assert app.memory().care.doctor() == Checkup("default", ())
     app.delete_workspace("default", confirm=True)
     assert restored.receipt_id is not None
     app.undo(restored.receipt_id)
     assert looking.file_of(home) == filled
     assert stores.dump(filled, without=("meta",)) == before
-    assert app.memory().doctor() == Checkup("default", ())
+    assert app.memory().care.doctor() == Checkup("default", ())
 
 
 def test_an_emptied_workspace_makes_way(app: App, copy: Path) -> None:
-    app.memory("other").add("soon gone", entities=["Ada"])
+    app.memory("other").remember("soon gone", entities=["Ada"])
     with pytest.raises(AlreadyExists):
         app.restore(copy, "other")
-    app.memory("other").clear("DELETE ALL MEMORIES")
+    app.memory("other").sweep.clear("DELETE ALL MEMORIES")
     restored = app.restore(copy, "other")
     assert app.memory("other").stats().total_memories == restored.seal.memories
 
 
 def test_a_workspace_with_nothing_but_a_context_window_is_not_empty(app: App, copy: Path) -> None:
-    app.memory("other").window().add([{"text": "a segment"}])
+    app.memory("other").context().add([{"text": "a segment"}])
     with pytest.raises(AlreadyExists):
         app.restore(copy, "other")
-    app.memory("other").clear("DELETE ALL MEMORIES")
+    app.memory("other").sweep.clear("DELETE ALL MEMORIES")
     app.restore(copy, "other")
 
 
@@ -309,7 +309,7 @@ def test_a_workspace_that_cannot_be_read_is_replaced_only_if_asked(
     with pytest.raises(AlreadyExists):
         app.restore(copy)
     app.restore(copy, replace=True)
-    assert app.memory().doctor() == Checkup("default", ())
+    assert app.memory().care.doctor() == Checkup("default", ())
     assert app.memory().search("Ada").hits
 
 

@@ -24,10 +24,10 @@ def stale(app: App, home: Path, tmp_path: Path) -> Path:
     folder.mkdir()
     for name in ("a.py", "b.py"):
         (folder / name).write_text(f"def {name[0]}():\n    return 1\n")
-    app.memory().add("a note")
-    app.memory().index(folder)
+    app.memory().remember("a note")
+    app.memory().code.index(folder)
     (folder / "a.py").unlink()
-    app.memory().index(folder)
+    app.memory().code.index(folder)
     app.close()
     return home
 
@@ -189,9 +189,13 @@ def test_a_prune_that_only_looks_takes_no_backup(run: Run, stale: Path, tmp_path
 def test_the_library_has_the_same_doors(run: Run, tmp_path: Path) -> None:
     async def go() -> tuple[int, int, tuple[object, ...]]:
         async with memsweep.open_memory_async(home=tmp_path / "home") as memory:
-            await memory.add("a note")
-            backup = await memory.backup(tmp_path / "b")
-            return backup.seal.memories, (await memory.compact()).bytes_after, (await memory.doctor()).findings
+            await memory.remember("a note")
+            backup = await memory.care.backup(tmp_path / "b")
+            return (
+                backup.seal.memories,
+                (await memory.care.compact()).bytes_after,
+                (await memory.care.doctor()).findings,
+            )
 
     memories, size, findings = asyncio.run(go())
     assert (memories, findings) == (1, ())

@@ -22,25 +22,25 @@ def hollow(filled: Path, app: App) -> Path:
     """A file with much free space in it."""
     memory = app.memory()
     for number in range(60):
-        memory.delete(memory.add(f"{number} is gone soon. " * 300).memory_id, confirm=True)
-    memory.purge(0, confirm=True)
+        memory.delete(memory.remember(f"{number} is gone soon. " * 300).memory_id, confirm=True)
+    memory.sweep.purge(0, confirm=True)
     return filled
 
 
 def test_the_space_comes_back_and_the_content_stays(hollow: Path, app: App) -> None:
     before = stores.dump(hollow)
-    result = app.memory().compact()
+    result = app.memory().care.compact()
     assert result.finished
     assert result.bytes_after < result.bytes_before / 2
     assert hollow.stat().st_size <= result.bytes_after
     assert stores.dump(hollow) == before
-    assert app.memory().doctor() == HEALTHY
+    assert app.memory().care.doctor() == HEALTHY
     assert app.memory().search("Ada").hits
-    assert app.memory().compact().bytes_after == result.bytes_after
+    assert app.memory().care.compact().bytes_after == result.bytes_after
 
 
 def test_nothing_of_what_was_purged_is_left_in_the_file(hollow: Path, app: App) -> None:
-    app.memory().compact()
+    app.memory().care.compact()
     app.close()
     assert b"is gone soon" not in hollow.read_bytes()
 
@@ -49,15 +49,15 @@ def test_a_reader_keeps_its_state_and_the_file_shrinks_when_it_is_done(hollow: P
     with looking.open_file(hollow) as reader:
         reader.execute("begin")
         seen = reader.execute("select uid from live_memory order by id").fetchall()
-        app.memory().add("written while somebody reads")
-        held = app.memory().compact()
+        app.memory().remember("written while somebody reads")
+        held = app.memory().care.compact()
         assert not held.finished
         assert reader.execute("select uid from live_memory order by id").fetchall() == seen
         reader.execute("rollback")
-    freed = app.memory().compact()
+    freed = app.memory().care.compact()
     assert freed.finished
     assert freed.bytes_after < held.bytes_after
-    assert app.memory().doctor() == HEALTHY
+    assert app.memory().care.doctor() == HEALTHY
 
 
 def test_a_writer_that_does_not_let_go_is_said(hollow: Path, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,7 +66,7 @@ def test_a_writer_that_does_not_let_go_is_said(hollow: Path, app: App, monkeypat
     with looking.open_file(hollow) as writer:
         writer.execute("begin immediate")
         with pytest.raises(StoreBusy, match="another process"):
-            app.memory().compact()
+            app.memory().care.compact()
         writer.execute("rollback")
     assert stores.dump(hollow) == before
 
@@ -77,9 +77,9 @@ def test_the_vector_file_holds_only_what_is_there(hollow: Path, app: App, monkey
     sizes = sum(file.stat().st_size for file in hollow.parent.glob("*.vec"))
     with looking.open_file(hollow) as db:
         db.execute("delete from code_file; delete from memory where source = 'code_indexer'")
-    app.memory().prune("orphaned_chunks", confirm=True)
-    app.memory().purge(0, confirm=True)
-    app.memory().compact()
+    app.memory().sweep.prune("orphaned_chunks", confirm=True)
+    app.memory().sweep.purge(0, confirm=True)
+    app.memory().care.compact()
     (file,) = hollow.parent.glob("*.vec")
     assert 0 < file.stat().st_size < sizes
-    assert app.memory().doctor(repair=True).left == ()
+    assert app.memory().care.doctor(repair=True).left == ()

@@ -17,6 +17,7 @@ from tests.care import damages, stores
 from tests.support import looking
 from tests.support.client import ServerClient, ToolFailed, connected
 from tests.support.commands import Ran
+from tests.support.inside import store_of
 
 CASES = {
     "a flipped bit in a time": "update memory set created_at = created_at | (1 << 62)",
@@ -134,7 +135,7 @@ def test_one_damaged_memory_does_not_hide_the_others_from_a_search(filled: Path,
     page = app.memory().search("turn with Grace Hopper", limit=50)
     assert page.damaged == 1
     assert {hit.passage.text for hit in page.hits} >= {f"turn {number} with Grace Hopper" for number in (0, 2, 3)}
-    assert f"{bad} (chunk.text)" in str(app.memory()._explain_damage())
+    assert f"{bad} (chunk.text)" in str(store_of(app.memory()).keeper.explain())
 
 
 def test_an_error_of_our_own_is_not_blamed_on_the_store(
@@ -168,14 +169,14 @@ def test_what_a_file_says_of_itself_is_mended_too(template: Path, tmp_path: Path
         with looking.open_file(file) as db:
             db.execute(f"insert or replace into meta (key, value) values ('{key}', {value})")
         app = stores.open_app(home)
-        assert app.memory().doctor().left
-        checkup = app.memory().doctor(repair=True)
+        assert app.memory().care.doctor().left
+        checkup = app.memory().care.doctor(repair=True)
         if key == "model":  # which model it was is not known then
             assert {finding.invariant for finding in checkup.left} == {"model_unknown"}
-            app.memory().reembed()
+            app.memory().care.reembed()
         else:
             assert checkup.left == ()
-        assert app.memory().doctor().findings == ()
+        assert app.memory().care.doctor().findings == ()
         assert app.memory().search("Ada").hits
         assert [workspace.id for workspace in app.workspaces()] == ["default"]
         app.close()
@@ -200,13 +201,13 @@ def test_a_damaged_registry_is_a_sentence_and_is_mended(template: Path, tmp_path
         except StoreCorrupt as error:
             assert "registry.db" in str(error)  # noqa: PT017
             assert "doctor" in str(error)  # noqa: PT017
-    (found,) = app.memory().doctor().findings
+    (found,) = app.memory().care.doctor().findings
     assert found.invariant == "registry_value_damaged"
     assert f"{wrong.place.table}.{wrong.place.column}" in found.samples[0]
-    checkup = app.memory().doctor(repair=True)
+    checkup = app.memory().care.doctor(repair=True)
     assert checkup.left == ()
     assert any("the registry as it was is kept" in said for said in checkup.lost)
-    assert app.memory().doctor().findings == ()
+    assert app.memory().care.doctor().findings == ()
     assert [workspace.id for workspace in app.workspaces()] == ["default"]
     assert app.memory().stats().total_memories == before
     app.close()

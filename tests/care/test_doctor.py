@@ -253,8 +253,8 @@ def damage(file: Path, script: str) -> None:
 
 def test_a_whole_store_is_healthy(filled: Path, app: App) -> None:
     before = stores.dump(filled)
-    assert app.memory().doctor() == Checkup("default", ())
-    assert app.memory().doctor(repair=True) == Checkup("default", ())
+    assert app.memory().care.doctor() == Checkup("default", ())
+    assert app.memory().care.doctor(repair=True) == Checkup("default", ())
     assert stores.dump(filled) == before
 
 
@@ -338,14 +338,14 @@ def findable(engine_kind: str, case: str) -> set[str]:
 def test_a_damage_is_found_and_nothing_changes(filled: Path, app: App, case: str) -> None:
     damage(filled, DAMAGES[case].script)
     before = stores.dump(filled)
-    assert names(app.memory().doctor()) == DAMAGES[case].found
+    assert names(app.memory().care.doctor()) == DAMAGES[case].found
     assert stores.dump(filled) == before
 
 
 @pytest.mark.parametrize(("engine_kind", "case"), [each for each in CASES if each[0] == "falkor"])
 def test_a_damage_of_a_graph_is_found_and_nothing_changes(patient: Patient, engine_kind: str, case: str) -> None:
     before = patient.rows()
-    assert names(patient.memory.doctor()) == GRAPH_DAMAGES[case]
+    assert names(patient.memory.care.doctor()) == GRAPH_DAMAGES[case]
     assert patient.rows() == before
 
 
@@ -355,10 +355,10 @@ def test_a_repair_leaves_nothing_for_the_next_doctor_and_loses_nothing(
 ) -> None:
     kept, memory = DAMAGES[case].left, patient.memory
     before = patient.texts()
-    first = memory.doctor(repair=True)
+    first = memory.care.doctor(repair=True)
     assert names(first) >= findable(engine_kind, case)
     assert left(first) == kept
-    assert names(memory.doctor()) == kept
+    assert names(memory.care.doctor()) == kept
     assert patient.texts() == before
     if not kept:
         assert engine_kind == "falkor" or looking.problems(looking.file_of(filled.parents[1])) == []
@@ -367,9 +367,9 @@ def test_a_repair_leaves_nothing_for_the_next_doctor_and_loses_nothing(
 
 @pytest.mark.parametrize(("engine_kind", "case"), [each for each in CASES if not DAMAGES[each[1]].left])
 def test_a_repair_is_in_the_audit_log(patient: Patient, engine_kind: str, case: str) -> None:
-    patient.memory.doctor(repair=True)
+    patient.memory.care.doctor(repair=True)
     noted: dict[str, int] = {}
-    for event in patient.memory.audit():
+    for event in patient.memory.sweep.audit():
         if event.action == "repair":
             assert event.actor == "library"
             noted |= event.counts
@@ -386,7 +386,7 @@ def test_a_damaged_page_is_said_and_the_way_out_named(filled: Path, make: Callab
     for at in range(8192, len(whole), 8192):
         whole[at : at + 64] = b"\xff" * 64
     filled.write_bytes(whole)
-    checkup = make().memory().doctor(repair=True)
+    checkup = make().memory().care.doctor(repair=True)
     assert "file_damaged" in left(checkup)
     assert left(checkup) <= {"file_damaged", "file_unreadable"}
     assert filled.read_bytes() == whole
@@ -395,7 +395,7 @@ def test_a_damaged_page_is_said_and_the_way_out_named(filled: Path, make: Callab
 @pytest.mark.parametrize("content", [b"", b"nothing like it" * 500])
 def test_a_file_that_is_none_is_said(filled: Path, app: App, content: bytes) -> None:
     filled.write_bytes(content)
-    assert left(app.memory().doctor(repair=True)) == {"file_damaged", "file_unreadable"}
+    assert left(app.memory().care.doctor(repair=True)) == {"file_damaged", "file_unreadable"}
     assert filled.read_bytes() == content
 
 
@@ -409,7 +409,7 @@ def test_an_index_that_lost_an_entry_is_made_again(filled: Path, app: App) -> No
         db.execute("update sqlite_schema set rootpage = ? where name = 'chunk_by_memory'", (root,))
         db.execute("update sqlite_schema set rootpage = ? where name = 'junk_by_x'", (old,))
         db.execute("pragma writable_schema = reset")
-    checkup = app.memory().doctor(repair=True)
+    checkup = app.memory().care.doctor(repair=True)
     assert "index_damaged" in names(checkup)
     assert left(checkup) == {"foreign_structure"}
 
@@ -423,7 +423,7 @@ def test_merged_twins_keep_what_both_had(filled: Path, app: App) -> None:
         " select 'rel_new', (select id from entity where uid = 'ent_twin'), id, 'likes', 'likes', 1, 1"
         " from entity where name = 'Grace'",
     )
-    assert left(app.memory().doctor(repair=True)) == set()
+    assert left(app.memory().care.doctor(repair=True)) == set()
     assert looking.query(filled, "select name, pinned from entity where name_key = 'ada' and trash is null") == [
         ("Ada", 1)
     ]
@@ -438,22 +438,22 @@ def test_merged_twins_keep_what_both_had(filled: Path, app: App) -> None:
 
 def test_what_was_trash_without_a_receipt_can_be_undone(filled: Path, app: App) -> None:
     damage(filled, "delete from receipt")
-    app.memory().doctor(repair=True)
-    (item,) = app.memory().trash()[0][:1]
-    assert app.memory().undo(item.receipt_id).totals.memories == 1
-    assert app.memory().doctor() == Checkup("default", ())
+    app.memory().care.doctor(repair=True)
+    (item,) = app.memory().sweep.trash()[0][:1]
+    assert app.memory().sweep.undo(item.receipt_id).totals.memories == 1
+    assert app.memory().care.doctor() == Checkup("default", ())
 
 
 def test_a_model_that_is_not_at_hand_leaves_the_chunk_and_says_why(filled: Path, app: App) -> None:
     damage(filled, "delete from vector where chunk = 1; update meta set value = replace(value, 'wordllama', 'other')")
-    checkup = app.memory().doctor(repair=True)
+    checkup = app.memory().care.doctor(repair=True)
     assert left(checkup) == {"chunk_without_vector"}
     assert any("other" in note for note in checkup.notes)
 
 
 def test_an_unknown_workspace_is_an_error(app: App, home: Path) -> None:
     with pytest.raises(UnknownWorkspace):
-        app.memory().doctor(repair=True)
+        app.memory().care.doctor(repair=True)
     assert not home.exists()
 
 

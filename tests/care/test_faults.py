@@ -27,12 +27,12 @@ def test_a_backup_among_four_writers_holds_what_was_acknowledged(
     acknowledged: set[str] = set()
     for number in range(3):
         acknowledged |= {writer.said()[0] for writer in writers for _ in range(5)}
-        backup = app.memory().backup(tmp_path / f"{number}.backup")
+        backup = app.memory().care.backup(tmp_path / f"{number}.backup")
         app.restore(backup.path, f"copy{number}")
         file = looking.file_of(home, f"copy{number}")
         assert set(looking.query(file, "select uid from live_memory")) >= acknowledged
         assert looking.problems(file) == []
-        assert app.memory(f"copy{number}").doctor() == Checkup(f"copy{number}", ())
+        assert app.memory(f"copy{number}").care.doctor() == Checkup(f"copy{number}", ())
     said = {line[0] for writer in writers for line in writer.kill()}
     file = looking.file_of(home)
     assert set(looking.query(file, "select uid from live_memory")) >= acknowledged | said
@@ -44,10 +44,10 @@ def test_a_doctor_among_four_writers_finds_nothing_and_disturbs_nobody(nursery: 
     for _ in range(3):
         for writer in writers:
             writer.said()
-        assert app.memory().doctor(repair=True) == HEALTHY
+        assert app.memory().care.doctor(repair=True) == HEALTHY
     for writer in writers:
         assert all(isinstance(line, list) for line in writer.kill())
-    assert app.memory().doctor() == HEALTHY
+    assert app.memory().care.doctor() == HEALTHY
 
 
 def test_compacting_among_writers_loses_nothing(nursery: Nursery, app: App, home: Path) -> None:
@@ -55,7 +55,7 @@ def test_compacting_among_writers_loses_nothing(nursery: Nursery, app: App, home
     acknowledged: set[str] = set()
     for _ in range(3):
         acknowledged |= {writer.said()[0] for writer in writers for _ in range(3)}
-        app.memory().compact()
+        app.memory().care.compact()
     acknowledged |= {line[0] for writer in writers for line in writer.kill()}
     file = looking.file_of(home)
     assert set(looking.query(file, "select uid from live_memory")) >= acknowledged
@@ -70,12 +70,12 @@ def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
     nursery: Nursery, filled: Path, make: Callable[..., App], home: Path, tmp_path: Path, share: float
 ) -> None:
     app = make()
-    whole = app.memory().backup(tmp_path / "old.backup")
+    whole = app.memory().care.backup(tmp_path / "old.backup")
     app.close()
     kept = Path(whole.path).read_bytes()
     calls = [
-        ["backup", {"path": str(tmp_path / "new.backup")}],
-        ["backup", {"path": str(tmp_path / "old.backup"), "force": True}],
+        ["care.backup", {"path": str(tmp_path / "new.backup")}],
+        ["care.backup", {"path": str(tmp_path / "old.backup"), "force": True}],
         ["restore", {"path": str(tmp_path / "old.backup"), "workspace_id": "other"}],
     ]
     limit = int(whole.size_bytes * share)
@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
     assert Path(whole.path).read_bytes() == kept
     assert [path.name for path in (home / "workspaces").glob("*.db")] == [filled.name]
     assert not list((home / "workspaces").glob(".*"))
-    assert make().memory().doctor() == HEALTHY
+    assert make().memory().care.doctor() == HEALTHY
 
 
 # killed at every step
@@ -98,8 +98,8 @@ def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("place")
     stores.copy_of(template, folder / "home")
     app = stores.open_app(folder / "home")
-    app.memory().backup(folder / "copy.backup")
-    app.memory().add("written after the backup")
+    app.memory().care.backup(folder / "copy.backup")
+    app.memory().remember("written after the backup")
     app.close()
     return folder
 
@@ -128,9 +128,9 @@ def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path
         there = (folder / "made.backup").exists()
         made.append(there)
         assert not there or restores(app, folder / "made.backup")
-        app.memory().backup(folder / "made.backup", force=True)  # sweeps what is left
+        app.memory().care.backup(folder / "made.backup", force=True)  # sweeps what is left
         assert {path.name for path in folder.iterdir()} == {"home", "copy.backup", "made.backup"}
-        assert app.memory().doctor() == HEALTHY
+        assert app.memory().care.doctor() == HEALTHY
     assert made[0] is False
     assert made[-1] is True
 
@@ -153,7 +153,7 @@ def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path
         if made[-1]:
             assert app.memory("other").search("Ada").hits
             assert looking.problems(looking.file_of(folder / "home", "other")) == []
-        assert app.memory().doctor(repair=True).left == ()
+        assert app.memory().care.doctor(repair=True).left == ()
         assert [workspace.id for workspace in app.workspaces()] == names
         app.restore(folder / "copy.backup", "other", replace=True)
         assert not list((folder / "home" / "workspaces").glob(".*"))
@@ -170,7 +170,7 @@ def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path
         old = folder / "home" / "workspaces" / looking.file_of(place / "home").name
         assert stores.dump(old, without=("meta",)) == before
         assert looking.problems(file) == []
-        assert app.memory().doctor(repair=True).left == ()
+        assert app.memory().care.doctor(repair=True).left == ()
     assert swapped == sorted(swapped)
     assert swapped[-1] is True
 
@@ -183,12 +183,12 @@ def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
             "delete from memory_tag; delete from chunk_fts_docsize where id = 4; insert into vector values (999, x'00')"
         )
     for _, app in killed("repair", damaged, tmp_path):
-        assert app.memory().doctor(repair=True).left == ()
-        assert app.memory().doctor() == HEALTHY
+        assert app.memory().care.doctor(repair=True).left == ()
+        assert app.memory().care.doctor() == HEALTHY
 
 
 def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path) -> None:
     before = stores.dump(looking.file_of(place / "home"))
     for folder, app in killed("compact", place, tmp_path):
-        assert app.memory().doctor() == HEALTHY
+        assert app.memory().care.doctor() == HEALTHY
         assert stores.dump(looking.file_of(folder / "home")) == before

@@ -34,70 +34,70 @@ def workspaces(app: App) -> list[str]:
 def app(make: Callable[..., App]) -> App:
     """Two workspaces, one of which is deleted, and an empty one."""
     app = make()
-    app.memory().add("kept")
-    app.memory("other").add("kept too")
+    app.memory().remember("kept")
+    app.memory("other").remember("kept too")
     app.create_workspace("empty", "nothing in it")
-    app.memory("gone").add("deleted")
+    app.memory("gone").remember("deleted")
     app.delete_workspace("gone", confirm=True)
     return app
 
 
 def test_a_home_as_it_should_be_is_healthy(app: App) -> None:
-    assert app.memory().doctor(repair=True) == HEALTHY
+    assert app.memory().care.doctor(repair=True) == HEALTHY
 
 
 def test_a_lost_workspace_is_found_and_adopted(app: App, home: Path) -> None:
     file = looking.file_of(home, "other")
     forget(home, "other")
     before = dump(file, without=("audit", "sqlite_sequence"))
-    assert names(app.memory().doctor()) == {"workspace_lost"}
-    checkup = app.memory().doctor(repair=True)
+    assert names(app.memory().care.doctor()) == {"workspace_lost"}
+    checkup = app.memory().care.doctor(repair=True)
     assert names(checkup) == {"workspace_lost"}
     assert left(checkup) == set()
     assert looking.file_of(home, "other") == file
     assert dump(file, without=("audit", "sqlite_sequence")) == before
-    assert app.memory("other").audit()[0].action == "repair"
-    assert app.memory().doctor() == HEALTHY
+    assert app.memory("other").sweep.audit()[0].action == "repair"
+    assert app.memory().care.doctor() == HEALTHY
 
 
 def test_the_lost_workspace_may_be_the_one_that_is_asked_for(app: App, home: Path) -> None:
     forget(home, "other")
-    assert names(app.memory("other").doctor()) == {"workspace_lost"}
-    assert left(app.memory("other").doctor(repair=True)) == set()
+    assert names(app.memory("other").care.doctor()) == {"workspace_lost"}
+    assert left(app.memory("other").care.doctor(repair=True)) == set()
     assert app.memory("other").stats().total_memories == 1
 
 
 @pytest.mark.parametrize("name", ["other", "o" * 63])
 def test_a_lost_workspace_whose_name_is_taken_gets_one_like_it(app: App, home: Path, name: str) -> None:
     if name != "other":
-        app.memory(name).add("long")
+        app.memory(name).remember("long")
     forget(home, name)
-    app.memory(name).add("made again")
-    assert left(app.memory().doctor(repair=True)) == set()
+    app.memory(name).remember("made again")
+    assert left(app.memory().care.doctor(repair=True)) == set()
     assert f"{name[:61]}-2" in workspaces(app)
     assert app.memory(f"{name[:61]}-2").stats().total_memories == 1
-    assert app.memory().doctor() == HEALTHY
+    assert app.memory().care.doctor() == HEALTHY
 
 
 @pytest.mark.parametrize("name", ["empty", "gone"])
 def test_what_may_just_be_being_made_or_was_deleted_is_no_lost_workspace(app: App, home: Path, name: str) -> None:
     forget(home, name)
-    assert app.memory().doctor(repair=True) == HEALTHY
+    assert app.memory().care.doctor(repair=True) == HEALTHY
     assert name not in workspaces(app)
 
 
 def test_a_missing_file_is_said(app: App, home: Path) -> None:
     looking.file_of(home, "other").unlink()
-    checkup = app.memory().doctor(repair=True)
+    checkup = app.memory().care.doctor(repair=True)
     assert left(checkup) == {"file_missing"}
     assert checkup.findings[0].samples[0].startswith("other (")
-    assert left(app.memory("other").doctor()) == {"file_missing"}
+    assert left(app.memory("other").care.doctor()) == {"file_missing"}
 
 
 def test_the_file_of_a_deleted_workspace_may_be_missing(app: App, home: Path) -> None:
     (file,) = looking.query(home / "registry.db", "select file from workspace where name = 'gone'")
     (home / "workspaces" / file).unlink()
-    assert app.memory().doctor(repair=True) == HEALTHY
+    assert app.memory().care.doctor(repair=True) == HEALTHY
 
 
 MARKS = {
@@ -113,9 +113,9 @@ def test_a_file_that_says_otherwise_is_corrected(app: App, home: Path, case: str
     (file,) = looking.query(home / "registry.db", "select file from workspace where name = ?", name)
     with looking.open_file(home / "workspaces" / file) as db:
         db.execute(script)
-    assert names(app.memory().doctor()) == {"file_disagrees"}
-    assert left(app.memory().doctor(repair=True)) == set()
-    assert app.memory().doctor() == HEALTHY
+    assert names(app.memory().care.doctor()) == {"file_disagrees"}
+    assert left(app.memory().care.doctor(repair=True)) == set()
+    assert app.memory().care.doctor() == HEALTHY
     assert workspaces(app) == ["default", "empty", "other"]
 
 
@@ -125,9 +125,9 @@ def test_strange_files_are_said_and_left_alone(app: App, home: Path, tmp_path: P
     with apsw.Connection(str(folder / "theirs.db")) as db:
         db.execute("create table theirs (x)")
     db.close()
-    app.memory().backup(folder / "copy.db")
+    app.memory().care.backup(folder / "copy.db")
     before = {file: file.read_bytes() for file in folder.glob("*.db")}
-    checkup = app.memory().doctor(repair=True)
+    checkup = app.memory().care.doctor(repair=True)
     assert left(checkup) == {"stranger"}
     assert checkup.findings[0].samples == ("copy.db", "text.db", "theirs.db")
     assert {file: file.read_bytes() for file in folder.glob("*.db")} == before
@@ -135,4 +135,4 @@ def test_strange_files_are_said_and_left_alone(app: App, home: Path, tmp_path: P
 
 def test_an_empty_file_is_what_is_left_where_making_one_was_cut_short(app: App, home: Path) -> None:
     (home / "workspaces" / "cut.db").touch()
-    assert app.memory().doctor(repair=True) == HEALTHY
+    assert app.memory().care.doctor(repair=True) == HEALTHY

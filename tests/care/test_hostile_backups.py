@@ -28,7 +28,7 @@ ALL_GONE = "begin delete from memory where id <> new.id; end"
 def copy(filled: Path, make: Callable[..., App], tmp_path: Path) -> Path:
     """A backup of the filled workspace, which nobody has open."""
     app = make()
-    made = Path(app.memory().backup(tmp_path / "copy.backup").path)
+    made = Path(app.memory().care.backup(tmp_path / "copy.backup").path)
     app.close()
     return made
 
@@ -367,7 +367,7 @@ def test_a_harmless_backup_is_restored_as_it_was(
     app.restore(source, "other")
     assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == stores.dump(filled, without=CHANGED)
     assert looking.problems(looking.file_of(home, "other")) == []
-    assert app.memory("other").doctor() == Checkup("other", ())
+    assert app.memory("other").care.doctor() == Checkup("other", ())
     assert {path: path.read_bytes() for path in source.parent.iterdir() if path.is_file()} == kept
 
 
@@ -380,7 +380,7 @@ def test_ids_of_what_was_purged_are_not_given_out_again(
     forging.edit(filled, "update sqlite_sequence set seq = seq + 1000")
     last = dict(looking.query(filled, "select name, seq from sqlite_sequence"))
     app = make()
-    app.memory().backup(tmp_path / "b")
+    app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
     found = dict(looking.query(looking.file_of(home, "other"), "select name, seq from sqlite_sequence"))
     assert found == last | {"audit": last["audit"] + 1}
@@ -393,10 +393,10 @@ def test_a_backup_of_a_file_of_earlier_days_is_restored(
     before = stores.dump(filled, without=CHANGED)
     _grow_old(filled, form)
     app = make()
-    app.memory().backup(tmp_path / "b")
+    app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
     assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == before
-    assert app.memory("other").doctor() == Checkup("other", ())
+    assert app.memory("other").care.doctor() == Checkup("other", ())
 
 
 def _grow_old(file: Path, form: str) -> None:
@@ -428,16 +428,16 @@ def test_what_memsweep_did_not_make_is_left_out_of_a_backup(
             create trigger t after insert on memory {ALL_GONE}; create virtual table words using fts5(x); analyze""",
     )
     app = make()
-    app.memory().backup(tmp_path / "b")
+    app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
     assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == before
-    assert app.memory("other").doctor() == Checkup("other", ())
+    assert app.memory("other").care.doctor() == Checkup("other", ())
 
 
 def test_a_trigger_that_an_earlier_version_let_in_does_nothing(filled: Path, app: App) -> None:
     forging.edit(filled, f"create trigger t after insert on memory {ALL_GONE}")
     before = looking.count(filled)
-    app.memory().add("one more")
+    app.memory().remember("one more")
     assert looking.count(filled) == before + 1
 
 
@@ -455,7 +455,7 @@ def test_vectors_of_a_model_that_is_not_in_use_yet_are_left_behind(
         db.execute("create table if not exists vector_stage (chunk integer primary key, data blob not null) strict")
         db.execute("insert into vector_stage values (1, x'0102')")
     app = make()
-    app.memory().backup(tmp_path / "b")
+    app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
     assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == before
 

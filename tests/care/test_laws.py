@@ -64,25 +64,25 @@ def one_of(items: list[Any], number: int) -> Any:
 def take(memory: Memory, folder: Path, kept: dict[str, list[str]], step: tuple[str, Any]) -> None:
     match step:
         case ("add", values):
-            kept["memories"].append(memory.add(**values).memory_id)
+            kept["memories"].append(memory.remember(**values).memory_id)
         case ("delete" | "forever" as how, number):
             receipt = memory.delete(one_of(kept["memories"], number), confirm=True, forever=how == "forever")
             kept["receipts"].append(receipt.id)
         case ("undo", number):
-            memory.undo(one_of(kept["receipts"], number))
+            memory.sweep.undo(one_of(kept["receipts"], number))
         case ("recover", number):
-            memory.recover(one_of(kept["memories"], number))
+            memory.sweep.recover(one_of(kept["memories"], number))
         case ("index", files):
             write(folder, files)
-            memory.index(folder)
+            memory.code.index(folder)
         case ("prune", strategy):
-            kept["receipts"].append(memory.prune(strategy, confirm=True, allow_large=True).id)
+            kept["receipts"].append(memory.sweep.prune(strategy, confirm=True, allow_large=True).id)
         case ("purge", _):
-            memory.purge(0, confirm=True)
+            memory.sweep.purge(0, confirm=True)
         case ("clear", _):
-            kept["receipts"].append(memory.clear("DELETE ALL MEMORIES").id)
+            kept["receipts"].append(memory.sweep.clear("DELETE ALL MEMORIES").id)
         case ("plan", _):
-            memory.plan_prune("all")
+            memory.sweep.plan("all")
 
 
 @contextlib.contextmanager
@@ -97,18 +97,18 @@ def test_the_doctor_finds_nothing_and_a_backup_is_the_store(done: list[tuple[str
     with place() as folder:
         app = stores.open_app(folder / "home")
         memory = app.memory()
-        memory.add("so that there is a workspace")
+        memory.remember("so that there is a workspace")
         kept: dict[str, list[str]] = {"memories": [], "receipts": []}
         for step in done:
             with contextlib.suppress(MemsweepError):  # a refusal is an answer, too
                 take(memory, folder / "code", kept, step)
-        assert memory.doctor() == Checkup("default", ())
-        memory.backup(folder / "backup")
+        assert memory.care.doctor() == Checkup("default", ())
+        memory.care.backup(folder / "backup")
         app.restore(folder / "backup", "copy")
         left_out = ("meta", "audit", "sqlite_sequence")
         wanted = stores.dump(looking.file_of(folder / "home"), without=left_out)
         assert stores.dump(looking.file_of(folder / "home", "copy"), without=left_out) == wanted
-        memory.compact()
+        memory.care.compact()
         assert stores.dump(looking.file_of(folder / "home"), without=left_out) == wanted
         app.close()
 

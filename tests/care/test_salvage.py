@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import NotFound
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from tests.care.test_doctor import left, names
 from tests.support import looking
 
@@ -24,7 +24,7 @@ def many(make: Callable[..., App], home: Path) -> dict[str, str]:
     app = make()
     memory = app.memory()
     added = {
-        memory.add(text, tags=[f"n{number}"]).memory_id: text
+        memory.remember(text, tags=[f"n{number}"]).memory_id: text
         for number in range(MANY)
         for text in [f"note number {number} " + f"of the many words {number} that fill a page " * 4]
     }
@@ -64,8 +64,8 @@ def test_what_stands_on_other_pages_is_saved(
     damaged = break_pages(file, pages)
     app = make()
     memory = app.memory()
-    assert "file_damaged" in names(memory.doctor())
-    checkup = memory.doctor(repair=True)
+    assert "file_damaged" in names(memory.care.doctor())
+    checkup = memory.care.doctor(repair=True)
     assert left(checkup) <= {"memory_without_chunks", "chunk_without_memory"}
     assert checkup.notes == ()
     told = " ".join(checkup.lost)
@@ -80,15 +80,15 @@ def test_what_stands_on_other_pages_is_saved(
     assert all(many[own] == text for own, text in found.items())
     assert len(found) >= MANY - 60 * len(pages)
     assert memory.search("note number 120 words").hits
-    assert memory.add("something new").memory_id not in many
+    assert memory.remember("something new").memory_id not in many
     app.close()
-    assert make().memory().doctor().findings == checkup.left
+    assert make().memory().care.doctor().findings == checkup.left
 
 
 def test_of_a_file_that_is_none_nothing_is_changed(many: dict[str, str], make: Callable[..., App], home: Path) -> None:
     file = looking.file_of(home)
     file.write_bytes(b"nothing like it" * 500)
-    checkup = make().memory().doctor(repair=True)
+    checkup = make().memory().care.doctor(repair=True)
     assert left(checkup) == {"file_damaged", "file_unreadable"}
     assert any("nothing can be read of" in note and "backup" in note for note in checkup.notes)
     assert file.read_bytes() == b"nothing like it" * 500
@@ -100,6 +100,6 @@ def test_keys_are_not_given_out_again(many: dict[str, str], make: Callable[..., 
         db.execute("alter table thread add column mood")
         last = db.execute("select name, seq from sqlite_sequence order by 1").fetchall()
     app = make()
-    assert left(app.memory().doctor(repair=True)) == set()
+    assert left(app.memory().care.doctor(repair=True)) == set()
     now = dict(looking.query(looking.file_of(home), "select name, seq from sqlite_sequence"))
     assert all(now.get(name, 0) >= seq for name, seq in last if name != "sqlite_sequence")

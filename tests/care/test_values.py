@@ -13,7 +13,7 @@ import pytest
 from memsweep.app import App
 from memsweep.embed.local import LocalEmbedder
 from memsweep.errors import MemsweepError, StoreCorrupt
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from tests.care import damages, stores
@@ -35,7 +35,7 @@ def full(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     with looking.open_file(file) as db:
         db.execute(damages.MORE)
     app = stores.open_app(home)
-    assert app.memory().doctor().findings == ()
+    assert app.memory().care.doctor().findings == ()
     app.close()
     return home
 
@@ -112,16 +112,16 @@ def read(memory: Memory, ids: list[str], folder: Path, wrong: damages.Wrong) -> 
 
 
 def name(memory: Memory, wrong: damages.Wrong) -> None:
-    checkup = memory.doctor()
+    checkup = memory.care.doctor()
     (found,) = [finding for finding in checkup.findings if finding.invariant == "value_damaged"]
     assert any(f"{wrong.place.table}.{wrong.place.column}" in sample for sample in found.samples)
 
 
 def mend(memory: Memory) -> None:
-    repaired = memory.doctor(repair=True)
+    repaired = memory.care.doctor(repair=True)
     assert (repaired.left, repaired.notes) == ((), ())
     assert any("is kept as" in said for said in repaired.lost)
-    assert memory.doctor().findings == ()
+    assert memory.care.doctor().findings == ()
 
 
 @pytest.mark.parametrize(("place", "wrongs"), BY_COLUMN, ids=[f"{p.table}.{p.column}" for p, _ in BY_COLUMN])

@@ -42,7 +42,7 @@ def test_standard_input_that_cannot_be_kept_is_refused(home: Path, stdin: bytes,
 
 
 def test_a_pipe_that_closes_early_is_no_error(home: Path, app: App) -> None:
-    added = app.memory().add("a long line of text\n" * 20_000)
+    added = app.memory().remember("a long line of text\n" * 20_000)
     app.close()
     command = f"{' '.join(MEMSWEEP)} get {added.memory_id} | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], env=environment(home), capture_output=True, text=True, check=True)
@@ -51,7 +51,7 @@ def test_a_pipe_that_closes_early_is_no_error(home: Path, app: App) -> None:
 
 
 def test_a_reader_that_is_gone_already_is_no_error(home: Path, app: App) -> None:
-    app.memory().add("short")
+    app.memory().remember("short")
     app.close()
     read, write = os.pipe()
     os.close(read)
@@ -153,7 +153,7 @@ ATTACK = "before \x1b]0;owned\x07\x1b[2J\x9b31m after"
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_memory_cannot_command_the_terminal(home: Path, app: App) -> None:
-    added = app.memory().add(ATTACK, source=ATTACK)
+    added = app.memory().remember(ATTACK, source=ATTACK)
     app.create_workspace("alpha", ATTACK)
     app.close()
     for command in (["get", added.memory_id], ["search", "before after"], ["workspace", "list"]):
@@ -168,7 +168,7 @@ def test_a_memory_cannot_command_the_terminal(home: Path, app: App) -> None:
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_deleting_on_a_terminal_asks_first(home: Path, app: App) -> None:
-    app.memory("alpha").add("x")
+    app.memory("alpha").remember("x")
     status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer=b"n\n")
     assert "with 1 memories?" in shown
     assert status == 4
@@ -180,7 +180,7 @@ def test_deleting_on_a_terminal_asks_first(home: Path, app: App) -> None:
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_on_a_terminal_the_table_fits_and_colours(home: Path, app: App) -> None:
-    app.memory().add("the garden [red]needs[/red] water")
+    app.memory().remember("the garden [red]needs[/red] water")
     status, shown = on_a_terminal(home, "search", "garden")
     assert status == 0
     assert "\x1b[" in shown

@@ -31,4 +31,4 @@ def memory(app: App) -> Memory:
 
 @pytest.fixture
 def window(memory: Memory) -> ContextWindow:
-    return memory.window("session")
+    return memory.context("session")

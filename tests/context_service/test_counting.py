@@ -96,7 +96,7 @@ def test_impossible_settings_are_refused(tmp_path: Path, variables: dict[str, st
 def test_weights_are_a_table_in_the_settings(make: Callable[..., App]) -> None:
     def keep_score(weights: str) -> float:
         app = make(MEMSWEEP_CONTEXT_WEIGHTS=weights, MEMSWEEP_CONTEXT_ENCODING="length/4", MEMSWEEP_CONTEXT_LAST_N="0")
-        window = app.memory().window(f"w{len(weights)}")
+        window = app.memory().context(f"w{len(weights)}")
         window.add([{"text": "x", "type": "log"}])
         return window.analyze().candidates[0].keep_score
 

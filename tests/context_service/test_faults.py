@@ -32,12 +32,12 @@ def test_a_writer_killed_again_and_again_loses_nothing_it_acknowledged(nursery: 
         # What it was about to say when it was killed may have happened all the same.
         last = said[-1][0]
         assert problems(home) == []
-        window = app.memory().window("p")
+        window = app.memory().context("p")
         known = {"active": set(active(window)), "stashed": set(stashed(window))}
         where[last] = "active" if last in known["active"] else "stashed"
         for own, place in where.items():
             assert own in known[place], (own, place)
-    stored = {segment.segment_id: segment.text for segment in app.memory().window("p").segments(stashed=True)}
+    stored = {segment.segment_id: segment.text for segment in app.memory().context("p").segments(stashed=True)}
     assert texts.items() <= stored.items()
     assert len(stored) <= len(texts) + 15 * TIMES
 
@@ -54,7 +54,7 @@ def test_processes_that_share_a_window_lose_nothing(nursery: Nursery, home: Path
         child.go()
     ids = [own for child in children for own in child.report()]
     assert len(set(ids)) == 4 * each
-    window = app.memory().window("p")
+    window = app.memory().context("p")
     assert sorted(active(window) + stashed(window)) == sorted(ids)
     assert window.state().changes == 4 * each
     assert problems(home) == []
@@ -62,7 +62,7 @@ def test_processes_that_share_a_window_lose_nothing(nursery: Nursery, home: Path
 
 def test_two_processes_see_each_other_at_once(app: App, home: Path, nursery: Nursery) -> None:
     """Nothing is kept in memory that another process could make wrong."""
-    window = app.memory().window("p")
+    window = app.memory().context("p")
     window.add([some("mine", tokens=10)])
     child = nursery.fork("add_segments", home, prefix="theirs", count=1, project="p", settings=QUICK)
     assert child.said() == "ready"
@@ -74,7 +74,7 @@ def test_two_processes_see_each_other_at_once(app: App, home: Path, nursery: Nur
 
 
 def test_a_full_disk_refuses_and_keeps_the_segment_somewhere(nursery: Nursery, home: Path, app: App) -> None:
-    app.memory().window("p").add([some("kept", "precious", tokens=3)])
+    app.memory().context("p").add([some("kept", "precious", tokens=3)])
     app.close()
     size = looking.file_of(home).stat().st_size
     outcomes = nursery.fork(
@@ -84,7 +84,7 @@ def test_a_full_disk_refuses_and_keeps_the_segment_somewhere(nursery: Nursery, h
     refused = [outcome for outcome in added if outcome != "done"]
     assert 0 < len(refused) < 12
     assert all(outcome.startswith("StoreFull") and "nothing was changed" in outcome for outcome in refused)
-    window = app.memory().window("p")
+    window = app.memory().context("p")
     assert problems(home) == []
     assert active(window).count("kept") + stashed(window).count("kept") == 1
     assert ("kept" in active(window)) == (put_away != "done" or brought_back == "done")

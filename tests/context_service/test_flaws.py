@@ -39,7 +39,7 @@ def test_flaw_24_naive_times_are_refused_and_zones_are_understood(window: Contex
 @pytest.mark.parametrize("project", ["../../escape", "a/b", "/etc", "..", "", "A", "a\0b", "con.txt", "x" * 64])
 def test_flaw_25_a_project_id_is_never_a_path(app: App, home: Path, project: str) -> None:
     with pytest.raises(BadInput, match="project id"):
-        app.memory().window(project)
+        app.memory().context(project)
     assert not home.exists()
 
 
@@ -75,4 +75,4 @@ def test_flaw_28_two_doors_on_one_window_lose_nothing(window: ContextWindow, app
     memsweep("context", "prune", "a", "-p", "session", home=home)
     window.add([some("b")])
     assert (active(window), stashed(window)) == (["b"], ["a"])
-    assert active(app.memory().window("other")) == ["a"]
+    assert active(app.memory().context("other")) == ["a"]

@@ -47,7 +47,7 @@ def fresh(app: App) -> Callable[[list[ContextSegment]], ContextWindow]:
     numbers = count()
 
     def make(segments: list[ContextSegment]) -> ContextWindow:
-        window = app.memory().window(f"w{next(numbers)}")
+        window = app.memory().context(f"w{next(numbers)}")
         window.configure(soft_tokens=10**9, hard_tokens=10**9)
         window.add(segments)
         return window
@@ -101,7 +101,7 @@ def test_undo_is_the_identity(app: App, fresh: Make, data: st.DataObject) -> Non
     chosen = data.draw(st.lists(st.sampled_from([s.segment_id for s in segments]), min_size=1))
     done = window.prune(chosen, strategy=data.draw(st.sampled_from(("stash", "delete"))), confirm=True)
     if done.receipt_id is not None:
-        app.memory().undo(done.receipt_id)
+        app.memory().sweep.undo(done.receipt_id)
     assert window.segments() == before
 
 

@@ -11,7 +11,6 @@ from memsweep.app import App, Memory
 from memsweep.context import ContextSegment
 from memsweep.context.service import ContextWindow
 from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
-from memsweep.library import AsyncMemory
 from tests.context_service.build import active, problems, some, stashed
 from tests.support.engines import on_every_engine
 
@@ -107,14 +106,14 @@ def test_an_empty_list_and_twice_the_same_id_are_refused(window: ContextWindow) 
 
 
 def test_windows_of_a_workspace_do_not_see_each_other(memory: Memory) -> None:
-    one, other = memory.window("one"), memory.window("other")
+    one, other = memory.context("one"), memory.context("other")
     one.add([some("a"), some("b")])
     other.add([some("a")])
     one.prune(["a"])
     assert (active(one), active(other)) == (["b"], ["a"])
     assert other.search("words").hits == ()
     with pytest.raises(NotFound, match="'third' does not exist; known: 'one', 'other'"):
-        memory.window("third").analyze()
+        memory.context("third").analyze()
 
 
 def test_references_are_counted_while_the_referrer_is_active(window: ContextWindow) -> None:
@@ -157,12 +156,12 @@ def test_a_plan_is_used_once_and_by_its_own_window_only(memory: Memory, window: 
     window.add([some("a", tokens=10), some("b", tokens=10)])
     plan_id = window.analyze(budget=10).plan_id
     assert plan_id is not None
-    other = memory.window("other")
+    other = memory.context("other")
     other.add([some("a")])
     with pytest.raises(Conflict, match="cannot be used here"):
         other.prune(plan_id=plan_id)
     with pytest.raises(Conflict, match="cannot be used here"):
-        memory.apply_plan(plan_id, confirm=True)
+        memory.sweep.apply(plan_id, confirm=True)
     window.prune(plan_id=plan_id)
     with pytest.raises(Conflict, match=r"applied already.*context_gc_analyze"):
         window.prune(plan_id=plan_id)
@@ -172,7 +171,7 @@ def test_a_plan_is_used_once_and_by_its_own_window_only(memory: Memory, window: 
 
 def test_an_old_plan_is_refused(make: object, home: Path) -> None:
     app = make(MEMSWEEP_GC_PLAN_HOURS="0", MEMSWEEP_CONTEXT_ENCODING="length/4")  # type: ignore[operator]
-    window = app.memory().window("session")
+    window = app.memory().context("session")
     window.add([some("a", tokens=10)])
     with pytest.raises(Conflict, match="expired"):
         window.prune(plan_id=window.analyze(budget=0).plan_id)
@@ -296,21 +295,21 @@ def test_a_receipt_brings_back_what_was_deleted_and_what_was_stashed(
     put = window.prune(["b"])
     assert (active(window), stashed(window)) == (["c"], ["b"])
     assert window.prune(["a"]).refused == {"a": "in the trash; undo_prune brings it back"}
-    assert [item.id for item in memory.trash()[0]] == ["a"]
+    assert [item.id for item in memory.sweep.trash()[0]] == ["a"]
     assert problems(home) == []
     for done in (gone, put):
-        assert memory.undo(str(done.receipt_id)).totals.segments == 1
+        assert memory.sweep.undo(str(done.receipt_id)).totals.segments == 1
     assert window.segments() == before
     assert problems(home) == []
     with pytest.raises(Conflict, match="undone already"):
-        memory.undo(str(gone.receipt_id))
+        memory.sweep.undo(str(gone.receipt_id))
 
 
 def test_undo_leaves_alone_an_id_that_was_taken_again(memory: Memory, window: ContextWindow, home: Path) -> None:
     window.add([some("a", "old text")])
     gone = window.prune(["a"], strategy="delete", confirm=True)
     window.add([some("a", "new text")])
-    undone = memory.undo(str(gone.receipt_id))
+    undone = memory.sweep.undo(str(gone.receipt_id))
     assert undone.conflicts == (("a", "a segment with its id was added meanwhile"),)
     assert [segment.text for segment in window.segments()] == ["new text"]
     assert problems(home) == []
@@ -322,12 +321,12 @@ def test_purge_frees_what_was_deleted_and_nothing_that_was_stashed(
     window.add([some("a", "a most peculiar word: zanzibar", references=["b"]), some("b"), some("c")])
     gone = window.prune(["a"], strategy="delete", confirm=True)
     window.prune(["b"])
-    assert memory.purge(0, confirm=True).segments == 1
+    assert memory.sweep.purge(0, confirm=True).segments == 1
     assert (active(window), stashed(window)) == (["c"], ["b"])
     assert problems(home) == []
     assert all(b"zanzibar" not in file.read_bytes() for file in home.rglob("*.db*"))
     with pytest.raises(Conflict, match="purged"):
-        memory.undo(str(gone.receipt_id))
+        memory.sweep.undo(str(gone.receipt_id))
     assert window.restore(["b"]).restored[0].segment_id == "b"
 
 
@@ -389,7 +388,7 @@ def test_a_summary_stands_for_what_it_sums_up(window: ContextWindow, memory: Mem
     assert [gone.segment_id for gone in done.stashed] == ["a", "b"]
     assert done.refused == {"pin": "pinned"}
     assert (done.change.tokens_before, done.change.tokens_after) == (1001, 5)
-    memory.undo(str(done.receipt_id))
+    memory.sweep.undo(str(done.receipt_id))
     assert active(window) == ["a", "b", "pin", done.summary_id]
     with pytest.raises(Conflict, match="Nothing can be compressed"):
         window.compress(["pin"], "short")
@@ -418,7 +417,7 @@ def test_above_the_soft_limit_small_batches_are_stashed_by_themselves(window: Co
     assert state.tokens <= 100
     assert (state.segments + state.stashed, len(active(window))) == (40, state.segments)
     receipt = next(each.receipt_id for each in reversed(added) if each.stashed)
-    assert memory.undo(str(receipt)).totals.segments == 3
+    assert memory.sweep.undo(str(receipt)).totals.segments == 3
 
 
 def test_near_the_hard_limit_a_full_collection_runs(window: ContextWindow) -> None:
@@ -456,8 +455,8 @@ def test_survivors_of_collections_grow_old(window: ContextWindow) -> None:
 def test_limits_are_checked_and_kept(window: ContextWindow, memory: Memory) -> None:
     assert window.configure().config["soft_tokens"] == 100_000
     assert window.configure(soft_tokens=50, batch=2).config["batch"] == 2
-    assert memory.window("session").configure().config["soft_tokens"] == 50
-    assert memory.window("other").configure().config["soft_tokens"] == 100_000
+    assert memory.context("session").configure().config["soft_tokens"] == 50
+    assert memory.context("other").configure().config["soft_tokens"] == 100_000
     for bad in ({"soft_tokens": 0}, {"hard_tokens": 10}, {"batch": -1}, {"last_n": -1}, {"changes_per_step": 1.5}):
         with pytest.raises(BadInput):
             window.configure(**bad)  # type: ignore[arg-type]
@@ -469,7 +468,7 @@ def test_the_audit_log_says_what_happened(window: ContextWindow, memory: Memory)
     plan_id = window.analyze(budget=0).plan_id
     done = window.prune(plan_id=plan_id)
     window.restore(["a"])
-    events = memory.audit()
+    events = memory.sweep.audit()
     assert [event.action for event in events] == ["restore", "context", "plan"]
     assert (events[1].subject, events[1].counts["tokens"], events[1].reason) == (
         done.receipt_id,
@@ -482,7 +481,7 @@ async def _by_async_door(home: Path) -> list[str]:
     import memsweep
 
     async with memsweep.open_memory_async("w", home=home) as memory:
-        window = memory.window("session")
+        window = memory.context("session")
         await window.add([some("a", tokens=5)])
         await window.prune(["a"])
         return [segment.segment_id for segment in await window.segments(stashed=True)]
@@ -491,13 +490,6 @@ async def _by_async_door(home: Path) -> list[str]:
 def test_the_async_door_has_the_same_operations(home: Path) -> None:
     import anyio
 
-    from memsweep.library import AsyncWindow
-
-    def public(kind: type) -> set[str]:
-        return {name for name in dir(kind) if not name.startswith("_")}
-
-    assert public(AsyncWindow) == public(ContextWindow)
-    assert "window" in public(AsyncMemory)
     assert anyio.run(_by_async_door, home) == ["a"]
 
 
@@ -526,7 +518,7 @@ def test_what_was_referred_to_since_the_plan_stays(window: ContextWindow) -> Non
 
 
 def test_a_deleted_window_is_in_the_trash_with_its_stash_and_comes_back(memory: Memory, home: Path) -> None:
-    window = memory.window("session")
+    window = memory.context("session")
     window.add([some("a"), some("b"), some("kept", pinned=True), some("s")])
     window.prune(["s"])
     before = window.segments(stashed=True), window.state()
@@ -538,7 +530,7 @@ def test_a_deleted_window_is_in_the_trash_with_its_stash_and_comes_back(memory: 
     assert active(window) == ["kept"]
     assert window.search("some words").hits == ()
     assert problems(home) == []
-    memory.undo(str(gone.receipt_id))
+    memory.sweep.undo(str(gone.receipt_id))
     assert (window.segments(stashed=True), window.state()) == before
     assert stashed(window) == ["s"]
     assert problems(home) == []
@@ -546,25 +538,25 @@ def test_a_deleted_window_is_in_the_trash_with_its_stash_and_comes_back(memory: 
 
 def test_the_list_of_windows_has_those_that_hold_anything(memory: Memory) -> None:
     for name in ("two", "one", "none"):
-        memory.window(name).add([some("a"), some("b")])
-    memory.window("one").prune(["a"])
-    memory.window("none").delete(confirm=True)
-    assert [(row.project_id, row.segments, row.stashed) for row in memory.windows()] == [("one", 1, 1), ("two", 2, 0)]
+        memory.context(name).add([some("a"), some("b")])
+    memory.context("one").prune(["a"])
+    memory.context("none").delete(confirm=True)
+    assert [(row.project_id, row.segments, row.stashed) for row in memory.contexts()] == [("one", 1, 1), ("two", 2, 0)]
 
 
 def test_clearing_the_workspace_clears_its_windows_and_can_be_undone(memory: Memory, home: Path) -> None:
-    window = memory.window("session")
-    memory.add("a note")
+    window = memory.context("session")
+    memory.remember("a note")
     window.add([some("a"), some("pinned", pinned=True), some("s")])
     window.prune(["s"])
     before = window.segments(stashed=True), window.state()
-    receipt = memory.clear("DELETE ALL MEMORIES")
+    receipt = memory.sweep.clear("DELETE ALL MEMORIES")
     assert (receipt.totals.memories, receipt.totals.segments) == (1, 2)
     assert active(window) == ["pinned"]
     assert window.search("some words").hits == ()
     assert problems(home) == []
-    assert memory.undo(receipt.id).totals.segments == 2
+    assert memory.sweep.undo(receipt.id).totals.segments == 2
     assert (window.segments(stashed=True), window.state()) == before
-    memory.clear("DELETE ALL MEMORIES")
-    assert memory.purge(older_than_days=0, confirm=True).segments == 2
+    memory.sweep.clear("DELETE ALL MEMORIES")
+    assert memory.sweep.purge(older_than_days=0, confirm=True).segments == 2
     assert problems(home) == []

@@ -25,9 +25,9 @@ class Refusing(socket.socket):
 socket.socket, socket.create_connection, socket.getaddrinfo = Refusing, refuse, refuse
 import memsweep
 with memsweep.open_memory() as memory:
-    added = memory.add("Ada Lovelace wrote the first program.")
+    added = memory.remember("Ada Lovelace wrote the first program.")
     assert memory.search("program").hits[0].passage.memory_id == added.memory_id
-    assert memory.reembed() == 1
+    assert memory.care.reembed() == 1
 import sys
 assert not {"wordllama", "requests", "httpx", "huggingface_hub"} & set(sys.modules), "something heavy was imported"
 print("quiet")

@@ -52,9 +52,9 @@ def test_a_workspace_is_embedded_by_the_server(
 ) -> None:
     app = make(**server.settings(provider))
     for text in ("apples and pears", "cars and trains", "pears and plums"):
-        app.memory().add(text)
+        app.memory().remember(text)
     assert app.memory().search("cars").hits[0].passage.text == "cars and trains"
-    model = app.memory().model()
+    model = app.memory().care.model()
     assert model is not None
     assert (model.name, model.dimension) == (f"{provider}:tiny", 8)
     assert looking.problems(looking.file_of(home)) == []
@@ -62,7 +62,9 @@ def test_a_workspace_is_embedded_by_the_server(
 
 def test_many_texts_are_asked_for_in_batches(make: Callable[..., App], server: EmbeddingServer) -> None:
     app = make(**server.settings("ollama"), MEMSWEEP_CHUNKING_SIZE="16", MEMSWEEP_CHUNKING_OVERLAP="0")
-    added = app.memory().add("\n\n".join(f"paragraph number {number} has several words in it" for number in range(200)))
+    added = app.memory().remember(
+        "\n\n".join(f"paragraph number {number} has several words in it" for number in range(200))
+    )
     assert added.chunks_created > 100
     assert max(map(len, server.asked)) <= 64
     assert sum(map(len, server.asked[1:])) == added.chunks_created
@@ -70,24 +72,24 @@ def test_many_texts_are_asked_for_in_batches(make: Callable[..., App], server: E
 
 def test_the_key_is_sent_and_never_shown(make: Callable[..., App], server: EmbeddingServer) -> None:
     app = make(**server.settings("openai"), OPENAI_API_KEY="sk-secret")
-    app.memory().add("x")
+    app.memory().remember("x")
     assert server.headers[-1]["authorization"] == "Bearer sk-secret"
     assert "sk-secret" not in repr(app.settings)
     assert "sk-secret" not in str(app.settings.shown())
     server.mood = "error"
     with pytest.raises(EmbedderError) as caught:
-        app.memory().add("y")
+        app.memory().remember("y")
     assert "sk-secret" not in str(caught.value)
 
 
 def test_without_a_key_no_header_is_sent(make: Callable[..., App], server: EmbeddingServer) -> None:
-    make(**server.settings("openai")).memory().add("x")
+    make(**server.settings("openai")).memory().remember("x")
     assert "authorization" not in server.headers[-1]
 
 
 @pytest.mark.parametrize("key", ["sk-secret\n", " sk-secret\r\n"])
 def test_white_space_around_a_key_is_no_part_of_it(make: Callable[..., App], server: EmbeddingServer, key: str) -> None:
-    make(**server.settings("openai"), OPENAI_API_KEY=key).memory().add("x")
+    make(**server.settings("openai"), OPENAI_API_KEY=key).memory().remember("x")
     assert server.headers[-1]["authorization"] == "Bearer sk-secret"
 
 
@@ -96,7 +98,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(
     make: Callable[..., App], server: EmbeddingServer, key: str
 ) -> None:
     with pytest.raises(MemsweepError, match="OPENAI_API_KEY") as caught:
-        make(**server.settings("openai"), OPENAI_API_KEY=key).memory().add("x")
+        make(**server.settings("openai"), OPENAI_API_KEY=key).memory().remember("x")
     assert "cret" not in str(caught.value)
 
 
@@ -106,14 +108,14 @@ def test_a_bad_answer_stores_nothing(
     make: Callable[..., App], server: EmbeddingServer, home: Path, provider: str, mood: str
 ) -> None:
     app = make(**server.settings(provider))
-    app.memory().add("before")
+    app.memory().remember("before")
     server.mood = mood
     with pytest.raises(EmbedderError, match="nothing was stored") as caught:
-        app.memory().add("while it is ill. " * 40)
+        app.memory().remember("while it is ill. " * 40)
     assert server.url in str(caught.value)
     assert caught.value.exit_status == 6
     server.mood = "well"
-    app.memory().add("after")
+    app.memory().remember("after")
     assert app.memory().stats().total_memories == 2
     assert looking.problems(looking.file_of(home)) == []
     assert len(app.memory().search("before after").hits) >= 1
@@ -126,7 +128,7 @@ def test_a_bad_first_answer_makes_no_workspace(
 ) -> None:
     server.mood = mood
     with pytest.raises(EmbedderError, match="nothing was stored"):
-        make(**server.settings(provider)).memory().add("x")
+        make(**server.settings(provider)).memory().remember("x")
     assert not home.exists()
 
 
@@ -134,7 +136,7 @@ def test_a_server_that_is_down_is_named_and_stores_nothing(make: Callable[..., A
     url = f"http://127.0.0.1:{free_port()}"
     app = make(MEMSWEEP_EMBEDDING_PROVIDER="ollama", MEMSWEEP_EMBEDDING_URL=url)
     with pytest.raises(EmbedderError, match=f"{url}.*cannot be reached"):
-        app.memory().add("x")
+        app.memory().remember("x")
     assert not home.exists()
 
 
@@ -142,10 +144,10 @@ def test_a_server_that_does_not_answer_in_time_stores_nothing(
     make: Callable[..., App], server: EmbeddingServer, home: Path
 ) -> None:
     app = make(**server.settings("ollama", MEMSWEEP_EMBEDDING_TIMEOUT_SECONDS="0.3"))
-    app.memory().add("before")
+    app.memory().remember("before")
     server.mood = "silent"
     with pytest.raises(EmbedderError, match="cannot be reached"):
-        app.memory().add("after")
+        app.memory().remember("after")
     server.released.set()
     assert looking.query(looking.file_of(home), "select text from memory") == ["before"]
 
@@ -154,10 +156,12 @@ def test_a_server_that_fails_in_the_middle_of_a_long_text_stores_nothing(
     make: Callable[..., App], server: EmbeddingServer, home: Path
 ) -> None:
     app = make(**server.settings("ollama"), MEMSWEEP_CHUNKING_SIZE="16", MEMSWEEP_CHUNKING_OVERLAP="0")
-    app.memory().add("before")
+    app.memory().remember("before")
     server.fails_after = len(server.asked) + 2
     with pytest.raises(EmbedderError):
-        app.memory().add("\n\n".join(f"paragraph number {number} has several words in it" for number in range(300)))
+        app.memory().remember(
+            "\n\n".join(f"paragraph number {number} has several words in it" for number in range(300))
+        )
     assert looking.query(looking.file_of(home), "select text from memory") == ["before"]
     assert looking.problems(looking.file_of(home)) == []
 
@@ -167,15 +171,15 @@ def test_a_server_that_changes_its_dimension_is_refused(
     make: Callable[..., App], server: EmbeddingServer, home: Path, dimension: int
 ) -> None:
     app = make(**server.settings("ollama"))
-    app.memory().add("before")
+    app.memory().remember("before")
     server.dimension = dimension
-    for call in (lambda: app.memory().add("after"), lambda: app.memory().search("before")):
+    for call in (lambda: app.memory().remember("after"), lambda: app.memory().search("before")):
         with pytest.raises(EmbedderError, match="dimension"):
             call()
     assert looking.problems(looking.file_of(home)) == []
     assert looking.query(looking.file_of(home), "select text from memory") == ["before"]
     with pytest.raises(ModelMismatch, match="memsweep workspace reembed"):
-        make(**server.settings("ollama")).memory().add("after")
+        make(**server.settings("ollama")).memory().remember("after")
 
 
 @pytest.mark.parametrize(
@@ -184,16 +188,16 @@ def test_a_server_that_changes_its_dimension_is_refused(
 def test_an_address_that_is_none_is_an_error_of_the_embedder(make: Callable[..., App], home: Path, url: str) -> None:
     app = make(MEMSWEEP_EMBEDDING_PROVIDER="ollama", MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_TIMEOUT_SECONDS="2")
     with pytest.raises(MemsweepError):
-        app.memory().add("x")
+        app.memory().remember("x")
     assert not home.exists()
 
 
 def test_another_model_is_refused_with_the_command_that_helps(
     make: Callable[..., App], server: EmbeddingServer
 ) -> None:
-    make().memory().add("by the bundled model")
+    make().memory().remember("by the bundled model")
     other = make(**server.settings("ollama")).memory()
-    for call in (lambda: other.add("x"), lambda: other.search("model")):
+    for call in (lambda: other.remember("x"), lambda: other.search("model")):
         with pytest.raises(ModelMismatch, match=r"wordllama.*ollama:tiny.*`memsweep workspace reembed`") as caught:
             call()
         assert caught.value.exit_status == 4
@@ -203,6 +207,6 @@ def test_another_model_is_refused_with_the_command_that_helps(
 
 def test_a_twin_is_touched_also_while_the_server_is_down(make: Callable[..., App], server: EmbeddingServer) -> None:
     app = make(**server.settings("ollama"))
-    first = app.memory().add("the same")
+    first = app.memory().remember("the same")
     server.mood = "error"
-    assert app.memory().add("the same").duplicate_of == first.memory_id
+    assert app.memory().remember("the same").duplicate_of == first.memory_id

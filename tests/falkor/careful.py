@@ -21,7 +21,7 @@ class Careful:
             if self.trash and chance.random() < 0.25:
                 receipt = next(iter(self.trash))
                 self.asked = "undo", self.trash[receipt]
-                memory.undo(receipt)
+                memory.sweep.undo(receipt)
                 self.live.add(self.trash.pop(receipt))
             elif self.live and chance.random() < 0.4:
                 uid = chance.choice(sorted(self.live))
@@ -31,7 +31,7 @@ class Careful:
             else:
                 text = f"note {chance.random()} of Ada and Grace"
                 self.asked = "add", text
-                self.live.add(memory.add(text, entities=["Ada", "Grace"]).memory_id)
+                self.live.add(memory.remember(text, entities=["Ada", "Grace"]).memory_id)
 
     def compare(self, app: App) -> None:
         """Nothing acknowledged is lost; the one thing that was under way is whole, and goes into the book."""

@@ -102,8 +102,8 @@ def made_backup(port: int, folder: Path) -> Path:
     app = make_app(load_settings({"MEMSWEEP_HOME": str(folder / "origin")}))
     app.__dict__["local_model"] = _model
     for number in range(3):
-        app.memory().add(f"memory {number} of Grace Hopper")
-    app.memory().backup(folder / "copy.backup")
+        app.memory().remember(f"memory {number} of Grace Hopper")
+    app.memory().care.backup(folder / "copy.backup")
     app.close()
     return folder / "copy.backup"
 
@@ -127,7 +127,7 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
             said += [f"left: {key}" for key in home.strange_keys(app)]
             after = home.state(app)
             for workspace in app.workspaces():
-                said += [f"doctor: {each.invariant}" for each in app.memory(workspace.id).doctor().findings]
+                said += [f"doctor: {each.invariant}" for each in app.memory(workspace.id).care.doctor().findings]
             app.close()
             home.close()
             return commands, before, after, said

@@ -55,14 +55,14 @@ def main(port: int, folder: Path, times: int, seed: int = 7) -> dict[str, Any]:
     ready = make_app(settings)
     ready.local_model.embed(["warm"])
     write_first(root)
-    ready.memory().index(root)
+    ready.memory().code.index(root)
     ready.close()
     write_second(root)
 
     def run() -> None:
         app = App(settings)
         app.__dict__["local_model"] = ready.local_model
-        app.memory().index(root)
+        app.memory().code.index(root)
 
     engine = FalkorEngine(url)
     bench = Bench(engine, port)

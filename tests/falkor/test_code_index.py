@@ -94,7 +94,7 @@ def test_every_run_leaves_the_same_on_falkor(apps: list[tuple[App, Path]], tmp_p
         change(root)
         told = []
         for app, home in apps:
-            result = app.memory().index(root)
+            result = app.memory().code.index(root)
             told.append((result.files_indexed, result.files_unchanged, result.files_moved, result.files_removed,
                          result.chunks_embedded, result.stale_memories, rows_of(app, home)))  # fmt: skip
         assert told[1] == told[0], change
@@ -108,7 +108,7 @@ def test_what_the_index_found_is_found_by_path_and_symbol_on_falkor(
     asked: list[dict[str, Any]] = [{}, {"path": "lib"}, {"path": "*.md"}, {"path": str(root)}, {"language": "python"}]
     asked += [{"symbol_kind": "class"}, {"path": "nowhere"}]
     for app, _ in apps:
-        app.memory().index(root)
+        app.memory().code.index(root)
     for filters in asked:
         pages = [app.memory().search("area of a shape", filters=filters) for app, _ in apps]
         found = [sorted((hit.passage.code.path, hit.passage.code.symbol) for hit in page.hits) for page in pages]

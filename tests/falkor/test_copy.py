@@ -39,13 +39,15 @@ def fill(app: App, tmp_path: Path) -> None:
     memory = app.memory()
     (tmp_path / "repository").mkdir()
     (tmp_path / "repository" / "app.py").write_text("def first():\n    return second()\n")
-    memory.index(tmp_path / "repository")
+    memory.code.index(tmp_path / "repository")
     for number in range(20):
-        memory.add(f"note {number} of 東京", entities=["Ada", f"Thing {number}"], tags=["a", "b"], thread_id="talk")
-    window = memory.window("session")
+        memory.remember(
+            f"note {number} of 東京", entities=["Ada", f"Thing {number}"], tags=["a", "b"], thread_id="talk"
+        )
+    window = memory.context("session")
     window.add([{"segment_id": f"s{n}", "text": f"message {n}", "type": "message"} for n in range(5)])
     window.prune(["s1"], strategy="stash")
-    gone = memory.add("to the trash", entities=["Gone"])
+    gone = memory.remember("to the trash", entities=["Gone"])
     memory.delete(gone.memory_id, confirm=True)
 
 
@@ -68,11 +70,11 @@ def test_a_copy_on_falkor_can_be_searched_and_its_trash_undone(app: App, server:
     try:
         memory = there.memory()
         assert memory.search("note 7 of 東京").hits[0].passage.text == "note 7 of 東京"
-        (gone,), total = memory.trash()[0][:1], 1
+        (gone,), total = memory.sweep.trash()[0][:1], 1
         assert (gone.name, total) == ("to the trash", 1)
-        memory.recover(gone.id)
+        memory.sweep.recover(gone.id)
         assert memory.search("trash").hits[0].passage.text == "to the trash"
-        assert memory.doctor().findings == ()
+        assert memory.care.doctor().findings == ()
     finally:
         there.close()
 
@@ -89,7 +91,7 @@ def test_a_copy_does_not_overwrite(app: App, server: str, tmp_path: Path) -> Non
 
 def test_a_damaged_backup_is_not_restored_into_falkor(app: App, server: str, tmp_path: Path) -> None:
     fill(app, tmp_path)
-    app.memory().backup(tmp_path / "backup")
+    app.memory().care.backup(tmp_path / "backup")
     with sqlite3.connect(tmp_path / "backup") as db:
         db.execute("update chunk set text = 'forged' where id = 3")
     there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
@@ -110,7 +112,7 @@ FORGED = ("a trigger on insert", "a table less", "another default", "an endless 
 def test_a_forged_backup_leaves_nothing_on_the_server(server: str, template: Path, tmp_path: Path, case: str) -> None:
     stores.copy_of(template, tmp_path / "filled")
     filled = stores.open_app(tmp_path / "filled")
-    filled.memory().backup(tmp_path / "copy.backup")
+    filled.memory().care.backup(tmp_path / "copy.backup")
     filled.close()
     (SCHEMA | HEADER | ROWS)[case](tmp_path / "copy.backup")
     there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
@@ -125,13 +127,13 @@ def test_a_forged_backup_leaves_nothing_on_the_server(server: str, template: Pat
 
 def test_a_key_of_what_was_purged_is_not_given_out_again_on_falkor(app: App, server: str, tmp_path: Path) -> None:
     fill(app, tmp_path)
-    app.memory().purge(0, confirm=True)
+    app.memory().sweep.purge(0, confirm=True)
     with looking.open_file(looking.file_of(tmp_path / "here")) as db:
         db.execute("update sqlite_sequence set seq = 5000 where name = 'memory'")
     app.copy_workspace("default", "", server)
     there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
     try:
-        there.memory().add("one more")
+        there.memory().remember("one more")
         with looking.into(there.memory()) as db:
             assert db.execute("select max(id) > 5000 from memory").fetchone() == (1,)
     finally:

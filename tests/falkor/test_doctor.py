@@ -9,10 +9,11 @@ from typing import Any, cast
 import pytest
 
 from memsweep.errors import MemsweepError, StoreCorrupt
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.store.falkor import cypher, structure
 from memsweep.store.falkor.transaction import Graph
 from tests.support import falkor
+from tests.support.inside import store_of
 from tests.support.waiting import wait_for
 
 pytestmark = [
@@ -22,7 +23,7 @@ pytestmark = [
 
 
 def graph_of(memory: Memory) -> Graph:
-    return cast(Graph, cast(Any, memory._app.engine.open("default")).graph._graph)
+    return cast(Graph, cast(Any, store_of(memory)).graph._graph)
 
 
 def spoken_of(graph: Graph, word: str) -> int:
@@ -31,15 +32,15 @@ def spoken_of(graph: Graph, word: str) -> int:
 
 
 def findings(memory: Memory) -> set[str]:
-    return {finding.invariant for finding in memory.doctor().findings}
+    return {finding.invariant for finding in memory.care.doctor().findings}
 
 
 def test_words_that_a_chunk_does_not_say_are_said_again(memory: Memory) -> None:
-    memory.add("The heron stands in the river.")
+    memory.remember("The heron stands in the river.")
     graph = graph_of(memory)
     graph.link.change(graph.name, "MATCH (c:Chunk) SET c.terms = 'otter'")
     assert findings(memory) == {"words_differ"}
-    assert memory.doctor(repair=True).left == ()
+    assert memory.care.doctor(repair=True).left == ()
     assert spoken_of(graph, "heron") == 1
     assert findings(memory) == set()
 
@@ -49,14 +50,14 @@ def test_words_that_a_chunk_does_not_say_are_said_again(memory: Memory) -> None:
     ["DROP INDEX ON :Memory(content_hash)", "CALL db.idx.fulltext.drop('Chunk')"],
 )
 def test_an_index_that_is_gone_is_made_again(memory: Memory, drop: str) -> None:
-    memory.add("The heron stands in the river.")
+    memory.remember("The heron stands in the river.")
     graph = graph_of(memory)
     graph.link.change(graph.name, drop)
     wait_for(lambda: structure.missing(graph), "the server drops an index")
     assert findings(memory) == {"structure_changed"}
-    mended = memory.doctor(repair=True)
+    mended = memory.care.doctor(repair=True)
     assert (mended.left, mended.notes) == ((), ())
-    assert memory.add("The heron stands in the river.").duplicate_of
+    assert memory.remember("The heron stands in the river.").duplicate_of
     wait_for(lambda: spoken_of(graph, "heron") == 1, "the server fills an index")
     assert findings(memory) == set()
 
@@ -86,11 +87,11 @@ DAMAGES = {
 
 @pytest.fixture
 def filled(memory: Memory) -> Memory:
-    memory.add("The heron stands in the river.", tags=["bird"], metadata={"n": 1})
-    memory.add("Ada knows Grace, says the other one.", tags=["people"], entities=["Ada", "Grace"])
-    memory.relate("Ada", "knows", "Grace")
+    memory.remember("The heron stands in the river.", tags=["bird"], metadata={"n": 1})
+    memory.remember("Ada knows Grace, says the other one.", tags=["people"], entities=["Ada", "Grace"])
+    memory.graph.relate("Ada", "knows", "Grace")
     memory.pin(memory.search("Ada").hits[0].passage.memory_id)
-    memory.window("w").add([{"segment_id": "s1", "text": "a talk", "type": "message"}])
+    memory.context("w").add([{"segment_id": "s1", "text": "a talk", "type": "message"}])
     return memory
 
 
@@ -114,7 +115,7 @@ def test_a_damaged_property_is_a_sentence_named_and_mended(filled: Memory, case:
         assert findings(filled) & {"value_damaged", "vector_misfit", "chunk_without_vector"}
     else:
         assert "value_damaged" in findings(filled)
-    repaired = filled.doctor(repair=True)
+    repaired = filled.care.doctor(repair=True)
     assert (repaired.left, repaired.notes) == ((), ())
     assert findings(filled) == set()
     after = filled.get(good)
@@ -127,9 +128,16 @@ def test_a_damaged_property_is_a_sentence_named_and_mended(filled: Memory, case:
 def doors(memory: Memory, ids: list[str]) -> Iterator[Callable[[], object]]:
     for own in ids:
         yield functools.partial(memory.get, own)
-        yield functools.partial(memory.explain, own)
+        yield functools.partial(memory.sweep.explain, own)
     for query in ("Ada heron", ""):
         yield functools.partial(memory.search, query)
-    yield from (memory.stats, memory.audit, memory.trash, memory.entities, memory.dump_graph, memory.graph_status)
-    yield functools.partial(memory.plan_prune, "all")
-    yield from (memory.window("w").segments, memory.window("w").analyze, memory.windows)
+    yield from (
+        memory.stats,
+        memory.sweep.audit,
+        memory.sweep.trash,
+        memory.graph.entities,
+        memory.graph.dump,
+        memory.graph.status,
+    )
+    yield functools.partial(memory.sweep.plan, "all")
+    yield from (memory.context("w").segments, memory.context("w").analyze, memory.contexts)

@@ -12,9 +12,10 @@ from memsweep.app import App, make_app
 from memsweep.clock import now
 from memsweep.gc import collect
 from memsweep.gc.collect import Collecting
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from tests.support.engines import ENGINES, Home
+from tests.support.inside import collector_of
 
 
 @pytest.fixture(params=ENGINES)
@@ -27,46 +28,46 @@ def app(request: pytest.FixtureRequest, tmp_path: Path):
 
 
 def later(memory: Memory, days: float) -> Collecting:
-    return replace(memory.collecting("test"), clock=lambda: now() + timedelta(days=days))
+    return replace(collector_of(memory), clock=lambda: now() + timedelta(days=days))
 
 
 def names(memory: Memory) -> set[str]:
-    return {entity.name for entity in memory.entities(limit=50)[0]}
+    return {entity.name for entity in memory.graph.entities(limit=50)[0]}
 
 
 def test_faded_facts_go_with_what_they_leave_alone_and_come_back(app: App) -> None:
     memory = app.memory()
-    memory.relate("Ada", "MET", "Charles", weight=0.5)
-    memory.relate("Ada", "WROTE", "Notes")
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.5)
+    memory.graph.relate("Ada", "WROTE", "Notes")
     plan = collect.plan(later(memory, 800), "decayed")
-    shown = memory.plan_items(plan.id)
+    shown = memory.sweep.items(plan.id)
     assert {item.name for item in shown} == {"Ada MET Charles", "Charles"}
     assert (plan.totals.entities, plan.totals.relations) == (1, 1)
     receipt = collect.plan_and_apply(later(memory, 800), "decayed", confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations) == (1, 1)
     assert names(memory) == {"Ada", "Notes"}
-    memory.undo(receipt.id)
+    memory.sweep.undo(receipt.id)
     assert names(memory) == {"Ada", "Notes", "Charles"}
-    assert len(memory.related("Ada").walk.edges) == 2
+    assert len(memory.graph.related("Ada").walk.edges) == 2
 
 
 @pytest.mark.parametrize("kind", ["confirm", "correct"])
 def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(app: App, kind: str) -> None:
     memory = app.memory()
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     plan = collect.plan(replace(later(memory, 5000), plan_hours=1e6), "decayed")
-    memory.reinforce("Ada", "MET", "Charles", kind=kind)  # type: ignore[arg-type]
+    memory.graph.reinforce("Ada", "MET", "Charles", kind=kind)  # type: ignore[arg-type]
     receipt = collect.apply(later(memory, 5000), plan.id, confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations, len(receipt.skipped)) == (0, 0, 3)
 
 
 def test_what_was_replaced_goes_when_it_is_old(app: App) -> None:
     memory = app.memory()
-    memory.relate("Ada", "LIVES_IN", "London")
-    memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
-    assert memory.plan_prune("superseded").item_count == 0
-    receipt = memory.prune("superseded", ttl_days=0, confirm=True)
+    memory.graph.relate("Ada", "LIVES_IN", "London")
+    memory.graph.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    assert memory.sweep.plan("superseded").item_count == 0
+    receipt = memory.sweep.prune("superseded", ttl_days=0, confirm=True)
     assert receipt.totals.relations == 1
-    memory.undo(receipt.id)
-    assert memory.plan_prune("superseded", ttl_days=0).item_count == 1
-    assert memory.explain(memory.related("Ada").start.id)[0].alive
+    memory.sweep.undo(receipt.id)
+    assert memory.sweep.plan("superseded", ttl_days=0).item_count == 1
+    assert memory.sweep.explain(memory.graph.related("Ada").start.id)[0].alive

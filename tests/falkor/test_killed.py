@@ -47,5 +47,5 @@ def test_a_falkor_that_is_killed_in_the_middle_of_collections_loses_nothing_and_
                 graph = app.engine.open("default").graph._graph
                 graph.link.write("DEL", f"{graph.name}:writer")  # the lease would end by itself
                 book.compare(app)
-                assert app.memory().doctor().findings == ()
+                assert app.memory().care.doctor().findings == ()
     assert book.live

@@ -85,8 +85,8 @@ def test_a_falkor_that_hangs_is_said_in_time_and_writes_nothing_twice(start: Sta
     server = start()
     with opened(f"{server.url}?timeout=1", tmp_path) as app:
         memory = app.memory()
-        memory.add("before")
-        for act in (lambda: memory.stats(), lambda: memory.add("while it hangs"), lambda: app.workspaces()):
+        memory.remember("before")
+        for act in (lambda: memory.stats(), lambda: memory.remember("while it hangs"), lambda: app.workspaces()):
             server.freeze()
             begun = time.monotonic()
             with pytest.raises(StoreAway, match="does not answer"):
@@ -94,27 +94,27 @@ def test_a_falkor_that_hangs_is_said_in_time_and_writes_nothing_twice(start: Sta
             assert time.monotonic() - begun < 5, "one wait, not several"
             server.thaw()
         assert texts(app) <= {"before", "while it hangs"}
-        memory.add("while it hangs")
-        memory.add("while it hangs")
+        memory.remember("while it hangs")
+        memory.remember("while it hangs")
         assert memory.stats().total_memories == 2
-        assert memory.doctor().findings == ()
+        assert memory.care.doctor().findings == ()
 
 
 def test_falkor_without_room_refuses_and_changes_nothing(start: Start, tmp_path: Path) -> None:
     server = start("--maxmemory-policy", "noeviction")
     with opened(server.url, tmp_path) as app:
-        app.memory().add("before")
+        app.memory().remember("before")
         with server.client() as client:
             client.config_set("maxmemory", "1mb")
         with pytest.raises(StoreFull, match="no room left"):
-            app.memory().add("too much")
+            app.memory().remember("too much")
         assert texts(app) == {"before"}
 
 
 def test_a_replica_of_falkor_answers_and_takes_no_writes(start: Start, tmp_path: Path) -> None:
     primary = start()
     with opened(primary.url, tmp_path) as app:
-        app.memory().add("from the primary")
+        app.memory().remember("from the primary")
     replica = start("--replicaof", "127.0.0.1", str(primary.port))
     with replica.client() as client:
         wait_until(lambda: client.info("replication")["master_link_status"] == "up")
@@ -122,7 +122,7 @@ def test_a_replica_of_falkor_answers_and_takes_no_writes(start: Start, tmp_path:
             wait_until(lambda: bool(app.workspaces()))
             assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]
             with pytest.raises(StoreReadOnly):
-                app.memory().add("to the replica")
+                app.memory().remember("to the replica")
 
 
 def test_a_store_that_is_no_address_is_refused_without_its_password() -> None:

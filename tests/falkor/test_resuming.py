@@ -39,11 +39,11 @@ def app(tmp_path: Path) -> Iterator[App]:
     memory = app.memory()
     (tmp_path / "repository").mkdir()
     (tmp_path / "repository" / "app.py").write_text("def first():\n    return second()\n")
-    memory.index(tmp_path / "repository")
+    memory.code.index(tmp_path / "repository")
     for number in range(25):
-        memory.add(f"note {number}", entities=["Ada", f"Thing {number % 5}"], tags=["a", "b"], thread_id="talk")
-    memory.delete(memory.add("to the trash", entities=["Gone"]).memory_id, confirm=True)
-    memory.window("session").add([{"segment_id": f"s{n}", "text": f"message {n}"} for n in range(5)])
+        memory.remember(f"note {number}", entities=["Ada", f"Thing {number % 5}"], tags=["a", "b"], thread_id="talk")
+    memory.delete(memory.remember("to the trash", entities=["Gone"]).memory_id, confirm=True)
+    memory.context("session").add([{"segment_id": f"s{n}", "text": f"message {n}"} for n in range(5)])
     yield app
     app.close()
 
@@ -85,7 +85,7 @@ def in_file(home: Path) -> dict[str, list[str]]:
 
 def on_server(url: str, tmp_path: Path) -> dict[str, list[str]]:
     with opened(url, tmp_path) as there:
-        assert there.memory().doctor().findings == ()
+        assert there.memory().care.doctor().findings == ()
         return graph_rows(there.engine)
 
 
@@ -184,7 +184,7 @@ def test_a_copy_of_a_source_that_has_changed_is_begun_anew_and_says_so(
         order, changing = ("sqlite", server), app
     with pytest.raises(Stopped):
         app.copy_workspace("default", *order, progress=Steps(5, stop))
-    changing.memory().add("something new")
+    changing.memory().remember("something new")
     assert app.copy_workspace("default", *order).notes == (ANEW,)
     if way == "there":
         assert on_server(server, tmp_path) == in_file(tmp_path / "here")
@@ -204,7 +204,7 @@ def test_a_source_that_changes_while_it_is_read_is_copied_as_of_one_moment(
         def progress(done: int, total: int) -> None:
             steps(done, total)
             if len(steps.heard) % 4 == 0 and next(late) < 3:
-                there.memory().add(f"written meanwhile {len(steps.heard)}", entities=["Ada"])
+                there.memory().remember(f"written meanwhile {len(steps.heard)}", entities=["Ada"])
 
         app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}", progress=progress)
         assert in_file(tmp_path / "back") == graph_rows(there.engine)

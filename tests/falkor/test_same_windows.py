@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memsweep.context.service import ContextWindow, sweeping
 from memsweep.gc import collect
 from memsweep.model.segment import ContextSegment
+from memsweep.operation import Calls
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading, rowing
 from memsweep.store.file import portable
@@ -112,7 +113,7 @@ class Acting:
     def _window(self, side: Side, name: str) -> ContextWindow:
         chosen = load_settings({})
         tools = sweeping(chosen, lambda create: side.store.segments, "tester", lambda: self._now, side.new_id)
-        return ContextWindow(tools, name)
+        return ContextWindow(tools, name, Calls(False, lambda: None))
 
 
 def _unordered(undone: Any) -> Any:

@@ -17,13 +17,14 @@ import pytest
 
 from memsweep.app import make_app
 from memsweep.gc import collect
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
 from tests.falkor.twins import Side, twins
 from tests.gc.stores import Link, Note, Plot, Thing
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
+from tests.support.inside import store_of
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -56,17 +57,17 @@ class World:
         return {path for path, stale, _, _ in self.files() if stale}
 
     def files(self) -> list[tuple[str, bool, str, int]]:
-        graph: Any = self.memory._app.engine.open("default").graph
+        graph: Any = store_of(self.memory).graph
         rows = graph._graph.ask("MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.path, m.stale, m.id, m.version")
         return [tuple(row) for row in rows]
 
     def gone(self) -> Path:
         """Two repositories, and a file that has left the first."""
         one, other = self.repo("one", "a.py", "b.py", "d.py"), self.repo("other", "c.py")
-        self.memory.index(one)
-        self.memory.index(other)
+        self.memory.code.index(one)
+        self.memory.code.index(other)
         (one / "b.py").unlink()
-        self.memory.index(one)
+        self.memory.code.index(one)
         return one
 
 
@@ -88,45 +89,45 @@ def planted() -> Iterator[Side]:
 def what_left_the_scope_is_stale_and_nothing_else(world: World) -> None:
     world.gone()
     assert world.stale() == {"b.py"}  # flaw 1: the other repository is untouched
-    world.memory.index(world.folder / "one", languages=["go"])
+    world.memory.code.index(world.folder / "one", languages=["go"])
     assert world.stale() == {"b.py"}  # flaw 2: a narrower filter is no deletion
 
 
 def a_file_that_comes_back_is_the_same_memory_whatever_its_name(world: World) -> None:
     root = world.repo("one", "a.py", ODD)
-    world.memory.index(root)
+    world.memory.code.index(root)
     before = {path: uid for path, _, uid, _ in world.files()}
     text = (root / ODD).read_text()
     (root / ODD).unlink()
-    world.memory.index(root)
+    world.memory.code.index(root)
     assert world.stale() == {ODD}
     (root / ODD).write_text(text)
-    world.memory.index(root)
+    world.memory.code.index(root)
     assert world.stale() == set()  # flaw 23: found by its path, not by a part of some JSON
     assert {path: uid for path, _, uid, _ in world.files()} == before
 
 
 def a_preview_is_a_saved_plan_with_the_chunks_of_each(world: World) -> None:
     world.gone()
-    plan = world.memory.plan_prune("stale_code")
-    (item,) = [each for each in world.memory.plan_items(plan.id) if each.kind == "memory"]
+    plan = world.memory.sweep.plan("stale_code")
+    (item,) = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
     assert (item.relative_path, item.chunk_count, plan.totals.memories) == ("b.py", plan.totals.chunks, 1)
     assert item.chunk_count > 1
     assert world.stale() == {"b.py"}  # looking changes nothing
     (world.folder / "one" / "a.py").unlink()
-    world.memory.index(world.folder / "one")
-    receipt = world.memory.apply_plan(plan.id, confirm=True)
+    world.memory.code.index(world.folder / "one")
+    receipt = world.memory.sweep.apply(plan.id, confirm=True)
     assert (receipt.totals.memories, world.stale()) == (1, {"a.py"})  # flaw 7: what was shown is what goes
 
 
 def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(world: World) -> None:
     world.gone()
     before = world.memory.stats()
-    receipt = world.memory.prune("stale_code", confirm=True)
+    receipt = world.memory.sweep.prune("stale_code", confirm=True)
     after = world.memory.stats()
     assert before.total_memories - after.total_memories == receipt.totals.memories == 1
     assert before.total_chunks - after.total_chunks == receipt.totals.chunks > 1
-    world.memory.undo(receipt.id)  # flaw 9
+    world.memory.sweep.undo(receipt.id)  # flaw 9
     restored = world.memory.stats()
     assert (restored.total_memories, restored.total_chunks) == (before.total_memories, before.total_chunks)
     assert world.stale() == {"b.py"}
@@ -168,13 +169,13 @@ def memories_without_chunks_are_found(side: Side) -> None:
 
 def a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root(world: World) -> None:
     one, other = world.repo("one", "a.py", "b.py"), world.repo("other", "c.py")
-    world.memory.index(one)
-    world.memory.index(other)
+    world.memory.code.index(one)
+    world.memory.code.index(other)
     (one / "b.py").unlink()
     (other / "c.py").unlink()
     other.rmdir()
-    plan = world.memory.plan_prune("missing_files")
-    shown = [each for each in world.memory.plan_items(plan.id) if each.kind == "memory"]
+    plan = world.memory.sweep.plan("missing_files")
+    shown = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
     assert [each.relative_path for each in shown] == ["b.py"]  # flaw 4: a vanished mount is not a deletion
 
 
@@ -185,7 +186,7 @@ def a_memory_of_several_chunks_is_one_memory(side: Side) -> None:
 
 def a_run_that_breaks_off_marks_nothing(world: World) -> None:
     root = world.repo("one", "a.py", "b.py")
-    world.memory.index(root)
+    world.memory.code.index(root)
     (root / "a.py").unlink()
     world.repo("one", "new.py")
 
@@ -196,20 +197,20 @@ def a_run_that_breaks_off_marks_nothing(world: World) -> None:
         raise Break
 
     with pytest.raises(Break):
-        world.memory.index(root, progress=stop)
+        world.memory.code.index(root, progress=stop)
     assert world.stale() == set()  # flaw 3
-    world.memory.index(root)
+    world.memory.code.index(root)
     assert world.stale() == {"a.py"}
 
 
 def an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written(world: World) -> None:
     root = world.repo("one", "a.py", "b.py")
-    world.memory.index(root)
+    world.memory.code.index(root)
     before = {path: (uid, version) for path, _, uid, version in world.files()}
-    world.memory.index(root)
+    world.memory.code.index(root)
     assert {path: (uid, version) for path, _, uid, version in world.files()} == before  # flaw 6
     (root / "b.py").write_text(CODE.format("changed"))
-    world.memory.index(root)
+    world.memory.code.index(root)
     after = {path: (uid, version) for path, _, uid, version in world.files()}
     assert after["a.py"] == before["a.py"]
     assert (after["b.py"][0], after["b.py"][1] > before["b.py"][1]) == (before["b.py"][0], True)
@@ -218,28 +219,28 @@ def an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written(world: World
 
 def what_changed_since_it_was_shown_is_skipped(world: World) -> None:
     root = world.gone()
-    plan = world.memory.plan_prune("stale_code")
+    plan = world.memory.sweep.plan("stale_code")
     world.repo("one", "b.py")
-    world.memory.index(root)
-    receipt = world.memory.apply_plan(plan.id, confirm=True)
+    world.memory.code.index(root)
+    receipt = world.memory.sweep.apply(plan.id, confirm=True)
     assert (receipt.totals.memories, len(receipt.skipped) >= 1, world.stale()) == (0, True, set())  # flaw 7
 
 
 def what_would_go_is_counted_once_each(world: World) -> None:
     world.gone()
     assert world.memory.stats().stale_memories == 1
-    totals = world.memory.plan_prune("stale_code").totals
+    totals = world.memory.sweep.plan("stale_code").totals
     assert (totals.memories, totals.chunks > 1) == (1, True)  # flaw 8
 
 
 def a_preview_pages_through_everything(world: World) -> None:
     root = world.repo("one", "stays.py", *(f"f{number}.py" for number in range(22)))
-    world.memory.index(root)
+    world.memory.code.index(root)
     for number in range(22):
         (root / f"f{number}.py").unlink()
-    world.memory.index(root)
-    plan = world.memory.plan_prune("stale_code")
-    pages = [world.memory.plan_items(plan.id, offset=at, limit=20) for at in range(0, plan.item_count, 20)]
+    world.memory.code.index(root)
+    plan = world.memory.sweep.plan("stale_code")
+    pages = [world.memory.sweep.items(plan.id, offset=at, limit=20) for at in range(0, plan.item_count, 20)]
     paths = [each.relative_path for page in pages for each in page if each.kind == "memory"]
     assert sorted(path or "" for path in paths) == sorted(f"f{number}.py" for number in range(22))
 

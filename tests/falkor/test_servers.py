@@ -34,7 +34,7 @@ def test_what_falkor_acknowledged_survives_a_kill_of_the_server(start: Start, tm
         killer.start()
         with contextlib.suppress(StoreError):
             for number in range(100_000):
-                app.memory().add(f"note {number} about nothing")
+                app.memory().remember(f"note {number} about nothing")
                 acknowledged.append(f"note {number} about nothing")
         killer.join()
     assert acknowledged
@@ -44,8 +44,8 @@ def test_what_falkor_acknowledged_survives_a_kill_of_the_server(start: Start, tm
         assert set(acknowledged) <= there
         assert len(there) <= len(acknowledged) + 1
         assert app.memory().search("about nothing").hits
-        app.memory().add("life goes on")
-        assert app.memory().doctor().findings == ()
+        app.memory().remember("life goes on")
+        assert app.memory().care.doctor().findings == ()
 
 
 def test_a_falkor_that_syncs_every_second_or_never_is_whole_after_a_kill(start: Start, tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_falkor_that_syncs_every_second_or_never_is_whole_after_a_kill(start: 
         server = start(*options)
         with opened(server.url, tmp_path) as app:
             for number in range(30):
-                app.memory().add(f"note {number} about nothing", entities=["Ada"])
+                app.memory().remember(f"note {number} about nothing", entities=["Ada"])
             server.kill()
         server.start()
         with opened(server.url, tmp_path) as app:
@@ -61,8 +61,8 @@ def test_a_falkor_that_syncs_every_second_or_never_is_whole_after_a_kill(start: 
                 assert texts(app) <= {f"note {number} about nothing" for number in range(30)}
             else:
                 assert app.workspaces() == []
-            app.memory().add("life goes on")
-            assert app.memory().doctor().findings == ()
+            app.memory().remember("life goes on")
+            assert app.memory().care.doctor().findings == ()
 
 
 CHILD = """
@@ -72,7 +72,7 @@ from memsweep.settings import load_settings
 app = make_app(load_settings({"MEMSWEEP_HOME": sys.argv[1], "MEMSWEEP_STORE": sys.argv[2]}))
 memory = app.memory()
 for number in range(100000):
-    memory.add(f"child {sys.argv[3]} says {number}", entities=[f"Thing {number}"])
+    memory.remember(f"child {sys.argv[3]} says {number}", entities=[f"Thing {number}"])
     print(number, flush=True)
     if number % 5 == 4:
         found = memory.search(f"child {sys.argv[3]} says {number}").hits[0]
@@ -92,8 +92,8 @@ def test_a_killed_client_of_falkor_leaves_nothing_half_done(start: Start, tmp_pa
         child.wait()
         child.stdout.close()
     with opened(server.url, tmp_path) as app:
-        app.memory().add("afterwards")
-        assert app.memory().doctor().findings == ()
+        app.memory().remember("afterwards")
+        assert app.memory().care.doctor().findings == ()
         assert len(texts(app)) >= 4 * 5
 
 
@@ -109,7 +109,7 @@ def test_eight_clients_of_falkor_on_one_workspace_lose_nothing(start: Start, tmp
         try:
             with opened(server.url, tmp_path) as app:
                 for turn in range(each):
-                    app.memory().add(f"writer {number} turn {turn}", entities=["Shared"], tags=[f"w{number}"])
+                    app.memory().remember(f"writer {number} turn {turn}", entities=["Shared"], tags=[f"w{number}"])
         except BaseException as error:
             failed.append(error)
             raise
@@ -123,7 +123,7 @@ def test_eight_clients_of_falkor_on_one_workspace_lose_nothing(start: Start, tmp
     with opened(server.url, tmp_path) as app:
         stats = app.memory().stats()
         assert (stats.total_memories, stats.total_entities) == (8 * each, 1)
-        assert app.memory().doctor().findings == ()
+        assert app.memory().care.doctor().findings == ()
 
 
 def test_a_promoted_replica_of_falkor_has_all_that_both_acknowledged(start: Start, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_promoted_replica_of_falkor_has_all_that_both_acknowledged(start: Star
         wait_until(lambda: client.info("replication")["connected_slaves"] == 1)
         with opened(primary.url, tmp_path) as app:
             for number in range(40):
-                app.memory().add(f"replicated {number}")
+                app.memory().remember(f"replicated {number}")
             client.wait(1, 5000)
             store = app.engine.open(DEFAULT_WORKSPACE)
             store.graph._graph.link.write("WAIT", 1, 5000)
@@ -143,7 +143,7 @@ def test_a_promoted_replica_of_falkor_has_all_that_both_acknowledged(start: Star
         client.execute_command("REPLICAOF", "NO", "ONE")
     with opened(replica.url, tmp_path) as app:
         assert texts(app) == {f"replicated {number}" for number in range(40)}
-        app.memory().add("on the new primary")
+        app.memory().remember("on the new primary")
         assert app.memory().search("new primary").hits[0].passage.text == "on the new primary"
 
 
@@ -160,7 +160,7 @@ def test_a_cluster_of_falkor_spreads_workspaces_and_loses_only_what_its_dead_nod
     names = [f"team-{number}" for number in range(30)]
     with opened(nodes[0].url, tmp_path) as app:
         for name in names:
-            app.memory(name).add(f"what {name} knows", entities=["Ada"])
+            app.memory(name).remember(f"what {name} knows", entities=["Ada"])
         assert [item.id for item in app.workspaces()] == sorted(names)
         every_tool(app, names[0], tmp_path)
         held = [{name for name in names if _holds(node, f"memsweep:{{{name}}}")} for node in nodes]
@@ -169,7 +169,7 @@ def test_a_cluster_of_falkor_spreads_workspaces_and_loses_only_what_its_dead_nod
         wait_until(lambda: _sees_failure(nodes[0]))
     with opened(nodes[0].url, tmp_path) as app:
         for name in held[0] | held[1]:
-            app.memory(name).add("still here")
+            app.memory(name).remember("still here")
             assert texts(app, name) >= {"still here", f"what {name} knows"}
         for name in held[2]:
             with pytest.raises((StoreAway, StoreBusy), match=r"reached|down"):
@@ -178,15 +178,15 @@ def test_a_cluster_of_falkor_spreads_workspaces_and_loses_only_what_its_dead_nod
 
 def every_tool(app: App, name: str, tmp_path: Path) -> None:
     memory = app.memory(name)
-    made = memory.add("to be deleted")
+    made = memory.remember("to be deleted")
     receipt = memory.delete(made.memory_id, confirm=True)
-    memory.undo(receipt.id)
+    memory.sweep.undo(receipt.id)
     assert memory.search("deleted").hits[0].passage.memory_id == made.memory_id
-    memory.window("session").add([{"text": "a message", "type": "message"}])
-    memory.backup(tmp_path / "backup")
+    memory.context("session").add([{"text": "a message", "type": "message"}])
+    memory.care.backup(tmp_path / "backup")
     app.restore(tmp_path / "backup", name, replace=True)
     assert memory.stats().total_memories == 2
-    assert memory.doctor().findings == ()
+    assert memory.care.doctor().findings == ()
     app.copy_workspace(name, "", f"sqlite:{tmp_path / 'away'}")
     app.delete_workspace(name, confirm=True)
     assert app.copy_workspace(name, f"sqlite:{tmp_path / 'away'}", "").seal.memories == 2
@@ -245,6 +245,6 @@ def _sees_failure(node: Server) -> bool:
 def test_the_engine_of_the_setting_is_falkor(start: Start, tmp_path: Path) -> None:
     with opened(start().url, tmp_path) as app:
         assert isinstance(app.engine, FalkorEngine)
-        app.memory().add("one")
+        app.memory().remember("one")
         assert app.memory().stats().engine == "falkor"
     assert not (tmp_path / "home" / "workspaces").exists()

@@ -55,20 +55,20 @@ def vectors_of(app: App) -> tuple[int, int]:
 
 def test_a_memory_goes_to_falkor_and_back_four_times(app: App) -> None:
     memory, numbers = app.memory(), iter(range(100))
-    memory.add("The first makes the workspace.")
-    assert trips(lambda: memory.add(f"the lamp of room {next(numbers)} is broken"), 20) <= 4
+    memory.remember("The first makes the workspace.")
+    assert trips(lambda: memory.remember(f"the lamp of room {next(numbers)} is broken"), 20) <= 4
 
 
 def test_the_server_works_off_what_is_new_after_many_keys(app: App) -> None:
     memory = app.memory()
-    memory.add("The first makes the workspace.")
+    memory.remember("The first makes the workspace.")
     graph = graph_of(app)
 
     def queries(text: str) -> int:
         """How often the server is asked to change something, for one memory."""
         with falkor_server().client() as client:
             before = client.info("commandstats")["cmdstat_graph.QUERY"]["calls"]
-            memory.add(text)
+            memory.remember(text)
             return int(client.info("commandstats")["cmdstat_graph.QUERY"]["calls"] - before)
 
     graph.link.change(graph.name, care_cypher.PUT_META, meta={"keys": 4_990})
@@ -81,10 +81,10 @@ def test_the_server_works_off_what_is_new_after_many_keys(app: App) -> None:
 def test_names_threads_and_facts_cost_falkor_one_way_more_at_most(app: App) -> None:
     memory, numbers = app.memory(), iter(range(100))
     facts = [{"from": "Ann", "relation": "repairs", "to": "Lamp"}]
-    memory.add("The first makes the workspace.", relations=facts)
+    memory.remember("The first makes the workspace.", relations=facts)
 
     def add() -> Any:
-        return memory.add(f"Ann repairs Lamp {next(numbers)}.", thread_id="t", entities=["Room"], relations=facts)
+        return memory.remember(f"Ann repairs Lamp {next(numbers)}.", thread_id="t", entities=["Room"], relations=facts)
 
     assert trips(add, 20) <= 5
 
@@ -92,7 +92,7 @@ def test_names_threads_and_facts_cost_falkor_one_way_more_at_most(app: App) -> N
 def test_a_search_goes_to_falkor_and_back_five_times(app: App) -> None:
     memory = app.memory()
     for number in range(30):
-        memory.add(f"the lamp of room {number} is broken")
+        memory.remember(f"the lamp of room {number} is broken")
     memory.search("which lamp")
     assert trips(lambda: memory.search("which lamp is broken in room 7"), 10) <= 5
 
@@ -100,7 +100,7 @@ def test_a_search_goes_to_falkor_and_back_five_times(app: App) -> None:
 def test_the_vector_set_of_falkor_follows_one_memory_behind_and_nobody_notices(app: App) -> None:
     memory = app.memory()
     for number in range(5):
-        memory.add(f"the lamp of room {number} is broken")
+        memory.remember(f"the lamp of room {number} is broken")
         assert vectors_of(app) == (number, number + 1)
         assert memory.search(f"lamp of room {number}").hits[0].passage.text.endswith(f"{number} is broken")
     assert app.engine.open("default").keeper.examine() == []
@@ -110,21 +110,21 @@ def test_a_vector_set_of_falkor_that_another_process_made_anew_is_followed_from_
     app: App, home: Home
 ) -> None:
     for number in range(4):
-        app.memory().add(f"the lamp of room {number} is broken")
+        app.memory().remember(f"the lamp of room {number} is broken")
     other = make_app(load_settings(home.variables))
     other.engine.open("default").keeper._vectors.forget(0)  # type: ignore[attr-defined]
     other.close()
     assert vectors_of(app) == (0, 4)
     assert len(app.memory().search("lamp").hits) == 4
-    app.memory().add("the lamp of room 4 is broken")
+    app.memory().remember("the lamp of room 4 is broken")
     assert vectors_of(app) == (4, 5)
 
 
 def test_a_falkor_workspace_that_was_deleted_and_made_anew_is_not_taken_for_the_old(app: App, home: Home) -> None:
-    app.memory().add("the old lamp")
+    app.memory().remember("the old lamp")
     other = make_app(load_settings(home.variables))
     other.delete_workspace("default", confirm=True)
-    other.memory().add("the new lamp")
+    other.memory().remember("the new lamp")
     other.close()
     assert [hit.passage.text for hit in app.memory().search("lamp").hits] == ["the new lamp"]
 
@@ -143,11 +143,11 @@ def test_a_step_spells_out_what_its_rows_have() -> None:
 
 
 def test_what_another_process_writes_to_falkor_is_found_by_one_that_has_searched_before(app: App, home: Home) -> None:
-    app.memory().add("the lamp of room 1 is broken")
+    app.memory().remember("the lamp of room 1 is broken")
     app.memory().search("lamp")
     other = make_app(load_settings(home.variables))
     for number in (2, 3):
-        other.memory().add(f"the lamp of room {number} is broken")
+        other.memory().remember(f"the lamp of room {number} is broken")
         hits = app.memory().search(f"lamp of room {number}").hits
         assert hits[0].passage.text == f"the lamp of room {number} is broken"
         assert "meaning" in hits[0].why
@@ -160,7 +160,7 @@ def test_a_vector_set_of_falkor_that_is_far_behind_catches_up_with_all(
     monkeypatch.setattr(vectors, "_TAIL", 3)
     monkeypatch.setattr(vectors, "_BATCH", 2)
     for number in range(11):
-        app.memory().add(f"the lamp of room {number} is broken")
+        app.memory().remember(f"the lamp of room {number} is broken")
     keeper = app.engine.open("default").keeper
     keeper._vectors.forget(0)  # type: ignore[attr-defined]
     keeper.repair("vector_files", [], actor="test", now=datetime.now(UTC))

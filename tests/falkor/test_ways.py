@@ -36,7 +36,7 @@ def tls(start: Start, tmp_path: Path) -> Iterator[tuple[Proxy, Path]]:
 def test_falkors_speaks_tls_with_a_certificate_that_is_named(tls: tuple[Proxy, Path], tmp_path: Path) -> None:
     proxy, ca = tls
     with opened(f"falkors://127.0.0.1:{proxy.port}/blue?ca={ca}", tmp_path) as app:
-        app.memory().add("said in confidence")
+        app.memory().remember("said in confidence")
         assert app.memory().search("confidence").hits[0].passage.text == "said in confidence"
     with opened(f"falkor://127.0.0.1:{proxy.port}/blue", tmp_path) as app, pytest.raises(StoreAway):
         app.workspaces()
@@ -48,7 +48,7 @@ def test_falkors_speaks_tls_to_a_cluster(start: Start, tmp_path: Path) -> None:
         cluster_behind(start, tls=context) as proxy,
         opened(f"falkors://127.0.0.1:{proxy.port}?ca={ca}", tmp_path) as app,
     ):
-        app.memory().add("said in confidence")
+        app.memory().remember("said in confidence")
         assert app.memory().search("confidence").hits[0].passage.text == "said in confidence"
 
 
@@ -130,23 +130,23 @@ def test_a_client_of_falkor_follows_the_sentinel_to_the_new_primary(
     with opened(url, tmp_path) as app:
         both = set()
         for number in range(30):
-            app.memory().add(f"kept by both {number}")
+            app.memory().remember(f"kept by both {number}")
             if _acknowledged(app):
                 both.add(f"kept by both {number}")
         assert both
         primary.kill()
         with pytest.raises(StoreError):
-            app.memory().add("while there is no primary")
+            app.memory().remember("while there is no primary")
         wait_until(lambda: sentinel.primary() == replica.port)
         wait_until(lambda: _writes(app))
         assert texts(app) >= both
         assert app.memory().search("kept by both 7").hits[0].passage.text == "kept by both 7"
         primary.start()  # comes back as a replica, and nobody writes to it
         wait_until(lambda: sentinel.replicas() == 1)
-        app.memory().add("still to the new one")
+        app.memory().remember("still to the new one")
     with opened(f"falkor://:right@127.0.0.1:{replica.port}", tmp_path) as app:
         assert texts(app) >= {*both, "still to the new one"}
-        assert app.memory().doctor().findings == ()
+        assert app.memory().care.doctor().findings == ()
 
 
 def _acknowledged(app: App) -> bool:
@@ -157,7 +157,7 @@ def _acknowledged(app: App) -> bool:
 
 def _writes(app: App) -> bool:
     with contextlib.suppress(StoreError):
-        app.memory().add("after the failover")
+        app.memory().remember("after the failover")
         return True
     return False
 
@@ -222,15 +222,15 @@ def test_a_write_to_falkor_whose_reply_is_lost_is_not_sent_again(kind: str, star
 
 def test_a_memory_whose_acknowledgement_from_falkor_is_lost_is_there_once(start: Start, tmp_path: Path) -> None:
     with broken_way("server", start, tmp_path) as (proxy, url), opened(url, tmp_path) as app:
-        app.memory().add("before")
+        app.memory().remember("before")
         proxy.lose_reply_to = b"GRAPH.QUERY"
         with pytest.raises(StoreAway):
-            app.memory().add("was it heard?")
+            app.memory().remember("was it heard?")
         assert proxy.lost == 1
         assert texts(app) == {"before", "was it heard?"}
         with opened(url, tmp_path) as other:
             graph = other.engine.open("default").graph._graph
             graph.link.write("DEL", f"{graph.name}:writer")  # the lease would end by itself
-        assert app.memory().add("was it heard?").duplicate_of is not None
+        assert app.memory().remember("was it heard?").duplicate_of is not None
         assert app.memory().stats().total_memories == 2
-        assert app.memory().doctor().findings == ()
+        assert app.memory().care.doctor().findings == ()

@@ -133,7 +133,7 @@ def _template() -> Path:
     folder = Path(_kept().name)
     stores.fill(folder / "home")
     app = stores.open_app(folder / "home")
-    app.memory().backup(folder / "copy.backup")
+    app.memory().care.backup(folder / "copy.backup")
     app.close()
     return folder
 

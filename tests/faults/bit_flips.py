@@ -106,7 +106,7 @@ def _filled() -> tuple[Path, steps.Known, dict[str, str]]:
             lab.opened(folder / "live" / "home") as app,
         ):
             app.memory().search("Ada")
-            app.memory().add("only in the log so far, with Grace Hopper")
+            app.memory().remember("only in the log so far, with Grace Hopper")
             app.create_workspace("in-the-log")
             shutil.copytree(folder / "live", folder / "filled", ignore=shutil.ignore_patterns("*-shm", "*.lock"))
     finally:

@@ -14,9 +14,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from memsweep.app import App
-from memsweep.background import Background
 from memsweep.errors import MemsweepError
 from memsweep.model.times import CLOCK_TOLERANCE
+from memsweep.schedule.background import Background
 from tests.faults import lab
 from tests.support import looking
 
@@ -76,7 +76,7 @@ class _History:
                 self.outcome.violations.append(f"{name}: raised {type(error).__name__}: {error}")
             self.outcome.count("calls")
             self._compare(name)
-        findings = self.app.memory().doctor().findings
+        findings = self.app.memory().care.doctor().findings
         self.outcome.violations += [f"the doctor finds {finding}" for finding in findings]
 
     def _jump(self) -> None:
@@ -96,7 +96,7 @@ class _History:
         self.number += 1
         stays = self.chance.choice((None, timedelta(days=1), timedelta(days=400)))
         expires = None if stays is None else (self.watch.at + stays).isoformat()
-        self.live.add(self.app.memory().add(f"note {self.number} of a long history", expires_at=expires).memory_id)
+        self.live.add(self.app.memory().remember(f"note {self.number} of a long history", expires_at=expires).memory_id)
 
     def _delete(self) -> None:
         if self.live:
@@ -105,7 +105,7 @@ class _History:
             self.live.discard(gone)
 
     def _plan(self) -> None:
-        self.plans[self.app.memory().plan_prune("expired").id] = timedelta(0), timedelta(0)
+        self.plans[self.app.memory().sweep.plan("expired").id] = timedelta(0), timedelta(0)
 
     def _apply(self) -> None:
         """A plan lasts an hour, and one that was made while the clock was ahead is refused.
@@ -117,8 +117,8 @@ class _History:
         plan, (gone, ahead) = self.plans.popitem()
         memory = self.app.memory()
         try:
-            wanted = {view.id for view in memory.plan_items(plan, limit=100) if view.kind == "memory"} & self.live
-            receipt = memory.apply_plan(plan, confirm=True, allow_large=True)
+            wanted = {view.id for view in memory.sweep.items(plan, limit=100) if view.kind == "memory"} & self.live
+            receipt = memory.sweep.apply(plan, confirm=True, allow_large=True)
         except MemsweepError as error:
             self.outcome.count("refusals")
             if ahead < timedelta(minutes=50) and gone > -CLOCK_TOLERANCE:
@@ -138,7 +138,7 @@ class _History:
 
     def _purge(self) -> None:
         """What was put into the trash less than 30 days ago, by either clock, stays."""
-        for receipt in self.app.memory().purge(30, confirm=True).receipts:
+        for receipt in self.app.memory().sweep.purge(30, confirm=True).receipts:
             self.trash.pop(receipt, None)
 
     def _schedule(self) -> None:
@@ -149,7 +149,7 @@ class _History:
         Background(self.app).status()
 
     def _context(self) -> None:
-        window = self.app.memory().window("talk")
+        window = self.app.memory().context("talk")
         self.number += 1
         added = window.add([{"text": f"turn {self.number}", "type": "message"}])
         window.analyze(target_tokens=1)
@@ -158,18 +158,18 @@ class _History:
 
     def _facts(self) -> None:
         memory = self.app.memory()
-        memory.relate("Ada", "KNOWS", self.chance.choice(("Grace", "Charles", "Alan")))
-        memory.decay_graph(dry_run=self.chance.random() < 0.5)
-        memory.graph_status()
+        memory.graph.relate("Ada", "KNOWS", self.chance.choice(("Grace", "Charles", "Alan")))
+        memory.graph.decay(dry_run=self.chance.random() < 0.5)
+        memory.graph.status()
 
     def _read(self) -> None:
         memory = self.app.memory()
         memory.search("note of a long history")
         memory.stats()
-        memory.trash()
-        memory.audit()
+        memory.sweep.trash()
+        memory.sweep.audit()
         if self.live:
-            memory.explain(self.chance.choice(sorted(self.live)))
+            memory.sweep.explain(self.chance.choice(sorted(self.live)))
 
 
 _ACTS: dict[str, Callable[[_History], None]] = {

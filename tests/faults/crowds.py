@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memsweep.errors import MemsweepError
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from tests.faults import views
 from tests.faults.histories import PAST, _open, template
 from tests.faults.kills import fresh_look, next_call
@@ -77,7 +77,7 @@ class Worker:
         text = self._chance.choice(TEXTS)
 
         def call() -> list[str]:
-            said = self._memory.add(text, entities=[], expires_at=PAST)
+            said = self._memory.remember(text, entities=[], expires_at=PAST)
             return ["duplicate" if said.duplicate_of else "new", said.memory_id]
 
         answer = self._do("add", [text], call)
@@ -97,16 +97,16 @@ class Worker:
 
     def _undo(self) -> None:
         if receipt := self._shared("receipts"):
-            self._do("undo", [receipt], lambda: [uid for uid, _ in self._memory.undo(receipt).conflicts])
+            self._do("undo", [receipt], lambda: [uid for uid, _ in self._memory.sweep.undo(receipt).conflicts])
 
     def _recover(self) -> None:
         if uid := self._shared("memories"):
-            self._do("recover", [uid], lambda: self._memory.recover(uid) and "done")
+            self._do("recover", [uid], lambda: self._memory.sweep.recover(uid) and "done")
 
     def _plan(self) -> None:
         def call() -> list[Any]:
-            made = self._memory.plan_prune("expired")
-            return [made.id, [item.id for item in self._memory.plan_items(made.id) if item.kind == "memory"]]
+            made = self._memory.sweep.plan("expired")
+            return [made.id, [item.id for item in self._memory.sweep.items(made.id) if item.kind == "memory"]]
 
         self._share("plans", self._do("plan", [], call)[0])
 
@@ -114,7 +114,7 @@ class Worker:
         if plan := self._shared("plans"):
 
             def call() -> list[Any]:
-                receipt = self._memory.apply_plan(plan, confirm=True, allow_large=True)
+                receipt = self._memory.sweep.apply(plan, confirm=True, allow_large=True)
                 return [receipt.id, [uid for uid, _ in receipt.skipped]]
 
             answer = self._do("apply", [plan], call)
@@ -126,7 +126,7 @@ class Worker:
             self._do("get", [uid], lambda: self._memory.get(uid) and "done")
 
     def _segment(self) -> None:
-        own, window = self._chance.choice(SEGMENTS), self._memory.window("talk")
+        own, window = self._chance.choice(SEGMENTS), self._memory.context("talk")
         match self._chance.choice(("add", "stash", "restore")):
             case "add":
                 given = [{"segment_id": own, "text": f"{own} says something", "type": "code"}]
@@ -175,7 +175,7 @@ def run(seed: int) -> dict[str, Any]:
 
 def _prepare(place: Path) -> None:
     app = _open(place / "home")
-    app.memory().window("talk").add([{"segment_id": "first", "text": "the first word", "type": "code"}])
+    app.memory().context("talk").add([{"segment_id": "first", "text": "the first word", "type": "code"}])
     app.close()
 
 

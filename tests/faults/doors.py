@@ -87,13 +87,13 @@ def warm_up() -> Any:
 def _rehearse(app: App) -> None:
     """Features are imported when they are first used; a child should not have to."""
     memory = app.memory()
-    note = memory.add("Ada met Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}])
+    note = memory.remember("Ada met Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}])
     memory.search("Ada")
-    memory.undo(memory.delete(note.memory_id, confirm=True).id)
-    memory.window("talk").add([{"text": "a word"}])
-    memory.load_graph(memory.dump_graph())
-    memory.plan_merge(["Ada"], "Grace")
-    memory.doctor()
+    memory.sweep.undo(memory.delete(note.memory_id, confirm=True).id)
+    memory.context("talk").add([{"text": "a word"}])
+    memory.graph.load(memory.graph.dump())
+    memory.graph.plan_merge(["Ada"], "Grace")
+    memory.care.doctor()
     app.close()
 
 

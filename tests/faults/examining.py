@@ -8,8 +8,8 @@ from typing import Any
 import apsw
 
 from memsweep.app import App
-from memsweep.background import Background
 from memsweep.errors import MemsweepError
+from memsweep.schedule.background import Background
 from memsweep.store.file.script import spread_script
 from tests.faults import lab
 
@@ -69,7 +69,7 @@ def faults_of(home: Path, out: Path | None = None, repo: Path | None = None) -> 
         said += _use(app)
         Background(app).status()
         if repo is not None:
-            app.memory().index(repo)
+            app.memory().code.index(repo)
             said += _examine(app, app.settings.workspace)[0]
         for backup in sorted(out.glob("*.backup")) if out else []:
             app.restore(backup, "check", replace=True)
@@ -84,16 +84,16 @@ def faults_of(home: Path, out: Path | None = None, repo: Path | None = None) -> 
 
 def _examine(app: App, workspace: str) -> tuple[list[str], int]:
     memory = app.memory(workspace)
-    if not memory.doctor().findings:
+    if not memory.care.doctor().findings:
         return [], 0
-    checkup = memory.doctor(repair=True)
+    checkup = memory.care.doctor(repair=True)
     left = [f"{workspace}: the doctor leaves {finding}" for finding in checkup.left]
     return left, len(checkup.findings) - len(left)
 
 
 def _use(app: App) -> list[str]:
     memory = app.memory()
-    added = memory.add("written after the fault, in peace")
+    added = memory.remember("written after the fault, in peace")
     said = [] if memory.get(added.memory_id).text else ["what was just written cannot be read"]
     if not any(hit.passage.memory_id == added.memory_id for hit in memory.search("after the fault in peace").hits):
         said.append("what was just written is not found")

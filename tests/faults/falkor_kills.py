@@ -199,9 +199,9 @@ def _look(book: Careful, server: Server) -> None:
             graph = app.engine.open("default").graph._graph
             graph.link.write("DEL", f"{graph.name}:writer")  # the lease would end by itself
             book.compare(app)
-            findings = app.memory().doctor().findings
+            findings = app.memory().care.doctor().findings
             assert findings == (), f"doctor: {findings}"
-        book.live.add(app.memory().add(f"the next call {len(book.live)}").memory_id)
+        book.live.add(app.memory().remember(f"the next call {len(book.live)}").memory_id)
 
 
 def _is_at_rest(client: Any) -> bool:
@@ -253,7 +253,7 @@ def _add_until(app: App, chance: random.Random, strike: Callable[[], None]) -> s
     try:
         while True:
             number += 1
-            app.memory().add(f"kept by both {number}", entities=["Ada"])
+            app.memory().remember(f"kept by both {number}", entities=["Ada"])
             link = link or app.engine.open("default").graph._graph.link
             if link.write("WAIT", 1, 5000) >= 1:
                 both.add(f"kept by both {number}")
@@ -266,7 +266,7 @@ def _add_until(app: App, chance: random.Random, strike: Callable[[], None]) -> s
 
 def _writes(app: App) -> bool:
     with contextlib.suppress(StoreError):
-        app.memory().add("after the failover")
+        app.memory().remember("after the failover")
         return True
     return False
 
@@ -275,8 +275,8 @@ def _has_all(url: str, both: set[str]) -> None:
     with _opened(url) as app:
         if both:
             assert texts(app) >= both, f"lost: {both - texts(app)}"
-        app.memory().add("on the new primary")
-        findings = app.memory().doctor().findings
+        app.memory().remember("on the new primary")
+        findings = app.memory().care.doctor().findings
         assert findings == (), f"doctor: {findings}"
 
 

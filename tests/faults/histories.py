@@ -79,7 +79,7 @@ class History:
         clock._entropy.pid, clock._entropy.left = os.getpid(), self.chance.randbytes(8 * 10_000)
         self.app = _open(home)
         self.memory = self.app.memory()
-        self.window = self.memory.window("talk")
+        self.window = self.memory.context("talk")
         self.model = Model()
         self.done: list[str] = []
         self.merges = False
@@ -102,7 +102,7 @@ class History:
         self.close()
         self.app = _open(self.home)
         self.memory = self.app.memory()
-        self.window = self.memory.window("talk")
+        self.window = self.memory.context("talk")
         self._db = looking.open_file(looking.file_of(self.home))
 
     # helpers
@@ -156,7 +156,7 @@ def add(h: History) -> None:
     named = chance.choice((None, [], chance.sample(PEOPLE, 2)))
     facts = [{"from": PEOPLE[0], "relation": chance.choice(VERBS), "to": chance.choice(PEOPLE[1:])}]
     said = h.ask(
-        lambda: h.memory.add(
+        lambda: h.memory.remember(
             text,
             thread_id=thread,
             tags=tags,
@@ -185,27 +185,27 @@ def relate(h: History) -> None:
     chance = h.chance
     subject, target = chance.sample(PEOPLE, 2)
     weight, replaces = chance.choice((1.0, 0.5, 0.06)), chance.random() < 0.3
-    h.memory.relate(subject, chance.choice(VERBS), target, weight=weight, replaces=replaces)
+    h.memory.graph.relate(subject, chance.choice(VERBS), target, weight=weight, replaces=replaces)
 
 
 def reinforce(h: History) -> None:
     subject, target = h.chance.sample(PEOPLE, 2)
     kind = h.chance.choice(("confirm", "correct"))
-    h.ask(lambda: h.memory.reinforce(subject, h.chance.choice(VERBS), target, kind=kind))
+    h.ask(lambda: h.memory.graph.reinforce(subject, h.chance.choice(VERBS), target, kind=kind))
 
 
 def pin_entity(h: History) -> None:
-    found, _ = h.memory.entities(limit=20)
+    found, _ = h.memory.graph.entities(limit=20)
     if found:
         h.expect(h.memory.pin(h.chance.choice(found).id, h.chance.random() < 0.5), "entity", "pin of an entity")
 
 
 def unmerge(h: History) -> None:
-    found, _ = h.memory.entities(limit=20)
+    found, _ = h.memory.graph.entities(limit=20)
     live = list(h.model.live())
     if found and live:
         entity, memories = h.chance.choice(found).id, h.chance.sample(live, 1)
-        h.ask(lambda: h.memory.unmerge_entity(entity, f"Part {h.chance.randrange(9)}", memories=memories))
+        h.ask(lambda: h.memory.graph.unmerge(entity, f"Part {h.chance.randrange(9)}", memories=memories))
 
 
 def add_segment(h: History) -> None:
@@ -234,11 +234,11 @@ def forever(h: History) -> None:
 def remove_tombstone(h: History) -> None:
     if h.model.tombstones:
         text = h.chance.choice(list(h.model.tombstones))
-        h.memory.remove_tombstone(h.model.tombstones.pop(text))
+        h.memory.sweep.remove_tombstone(h.model.tombstones.pop(text))
 
 
 def purge(h: History) -> None:
-    said = h.memory.purge(0, confirm=True)
+    said = h.memory.sweep.purge(0, confirm=True)
     receipts, gone = h.model.purge()
     h.expect(said.memories, len(gone), "purge")
     if not receipts <= set(said.receipts):
@@ -266,15 +266,15 @@ def delete(h: History) -> None:
 
 
 def plan(h: History) -> None:
-    made, wanted = h.memory.plan_prune("expired"), h.model.expired()
-    shown = {each.id for each in h.memory.plan_items(made.id, limit=50) if each.kind == "memory"}
+    made, wanted = h.memory.sweep.plan("expired"), h.model.expired()
+    shown = {each.id for each in h.memory.sweep.items(made.id, limit=50) if each.kind == "memory"}
     h.expect(shown, set(wanted), "plan")
     h.model.plans[made.id] = Saved(wanted)
 
 
 def apply(h: History) -> None:
     which = h.pick(list(h.model.plans), "plan_000000000000")
-    said = h.ask(lambda: h.memory.apply_plan(which, confirm=True, allow_large=True))
+    said = h.ask(lambda: h.memory.sweep.apply(which, confirm=True, allow_large=True))
     wanted = _or_refusal(lambda: h.model.apply(which))
     if isinstance(wanted, str) or isinstance(said, str):
         h.expect(said, wanted, "apply")
@@ -288,12 +288,12 @@ def prune(h: History) -> None:
     strategy = h.chance.choice(("expired", "all", "unreachable_entities", "superseded"))
     wanted = set(h.model.expired()) if strategy == "expired" else set()
     ttl = 0 if strategy == "superseded" else None
-    _moved(h, h.memory.prune(strategy, confirm=True, allow_large=True, ttl_days=ttl), wanted)
+    _moved(h, h.memory.sweep.prune(strategy, confirm=True, allow_large=True, ttl_days=ttl), wanted)
 
 
 def clear(h: History) -> None:
     wanted = h.model.unpinned()
-    said = h.memory.clear(CLEAR_PHRASE)
+    said = h.memory.sweep.clear(CLEAR_PHRASE)
     _moved(h, said, wanted)
     h.model.clear_window(said.id)
 
@@ -304,7 +304,7 @@ def undo(h: History) -> None:
 
 
 def _undo(h: History, receipt: str) -> Any:
-    said = h.ask(lambda: h.memory.undo(receipt))
+    said = h.ask(lambda: h.memory.sweep.undo(receipt))
     kept = h.model.receipts.get(receipt)
     if receipt in h.merged and said == "Conflict" and kept is not None and not (kept.undone or kept.purged):
         return None  # what it was merged into is in the trash, or merged itself
@@ -324,7 +324,7 @@ def recover(h: History) -> None:
     own = h.own_receipts
     uids = [uid for uid, note in h.model.notes.items() if own is None or note.receipt in own or note.live]
     uid = h.pick(uids)
-    said = h.ask(lambda: h.memory.recover(uid))
+    said = h.ask(lambda: h.memory.sweep.recover(uid))
     wanted = _or_refusal(lambda: h.model.recover(uid, f"recovery {len(h.model.receipts)}") or "done")
     h.model.receipts.pop(f"recovery {len(h.model.receipts) - 1}", None)  # its id is in no answer
     h.expect(said if isinstance(said, str) else "done", wanted, "recover")
@@ -333,10 +333,10 @@ def recover(h: History) -> None:
 def merge(h: History) -> None:
     if not h.merges:
         return
-    found, _ = h.memory.entities(limit=20)
+    found, _ = h.memory.graph.entities(limit=20)
     if len(found) > 1:
         first, second = h.chance.sample(found, 2)
-        said = h.ask(lambda: h.memory.merge_entities([first.id], second.id))
+        said = h.ask(lambda: h.memory.graph.merge([first.id], second.id))
         if not isinstance(said, str) and said.receipt_id:
             h.model.receipts[said.receipt_id] = Kept()
             h.merged.add(said.receipt_id)
@@ -388,7 +388,7 @@ def get(h: History) -> None:
 
 
 def trash(h: History) -> None:
-    items, _ = h.memory.trash(limit=50)
+    items, _ = h.memory.sweep.trash(limit=50)
     said = {(item.id, item.receipt_id) for item in items if item.kind == "memory"}
     h.expect(said, {(uid, n.receipt) for uid, n in h.model.notes.items() if not n.live}, "trash")
 
@@ -485,6 +485,6 @@ def _rows(h: History) -> dict[str, list[str]]:
 
 
 def _healthy(h: History) -> None:
-    found = [f"{each.invariant}: {', '.join(each.samples)}" for each in h.memory.doctor().findings]
+    found = [f"{each.invariant}: {', '.join(each.samples)}" for each in h.memory.care.doctor().findings]
     h.expect(found, [], "doctor")
     h.expect(broken(looking.file_of(h.home)), [], "rows that do not fit together")

@@ -210,43 +210,43 @@ def build(place: Path, repo: Path) -> dict[str, Any]:
     app = open_app(place)
     memory = app.memory()
     given: dict[str, Any] = {"repo": str(repo), "text": "Deploys go out on Tuesdays."}
-    memory.add(given["text"], tags=["team", "ops"], entities=["Deploy", "Priya"], thread_id="talk")
+    memory.remember(given["text"], tags=["team", "ops"], entities=["Deploy", "Priya"], thread_id="talk")
     note = "Hub, Ring one and Ring two were seen with Ada in London."
     facts = [{"from": "Ring one", "relation": "touches", "to": "Ring two"}, FACT]
-    given["note"] = memory.add(note, entities=["Hub", "Ring one", "Ring two", "Ada"], relations=facts).memory_id
+    given["note"] = memory.remember(note, entities=["Hub", "Ring one", "Ring two", "Ada"], relations=facts).memory_id
     for number in range(3):
         text = f"An old remark number {number} about nothing."
-        memory.add(text, expires_at="2020-01-01T00:00:00Z", entities=[f"Remark {number}", "Hub"])
-    memory.add("A pinned note.", pinned=True, expires_at="2020-01-01T00:00:00Z")
-    memory.relate("Ada", "knows", "Hub")
-    memory.relate("Ada", "wrote", "Letters")
-    memory.relate("Kept", "touches", "Hub", weight=0.5)
-    memory.relate("Lost", "touches", "Hub", weight=0.4)
-    given["merged"] = memory.merge_entities(["Lost"], "Kept").receipt_id
-    given["trashed"] = memory.add("To the trash with it.", entities=["Trash", "Hub"]).memory_id
+        memory.remember(text, expires_at="2020-01-01T00:00:00Z", entities=[f"Remark {number}", "Hub"])
+    memory.remember("A pinned note.", pinned=True, expires_at="2020-01-01T00:00:00Z")
+    memory.graph.relate("Ada", "knows", "Hub")
+    memory.graph.relate("Ada", "wrote", "Letters")
+    memory.graph.relate("Kept", "touches", "Hub", weight=0.5)
+    memory.graph.relate("Lost", "touches", "Hub", weight=0.4)
+    given["merged"] = memory.graph.merge(["Lost"], "Kept").receipt_id
+    given["trashed"] = memory.remember("To the trash with it.", entities=["Trash", "Hub"]).memory_id
     given["deleted"] = memory.delete(given["trashed"], confirm=True).id
-    given["forgotten"] = memory.add("Forget this for good.").memory_id
+    given["forgotten"] = memory.remember("Forget this for good.").memory_id
     memory.delete(given["forgotten"], confirm=True, forever=True)
-    window = memory.window("talk")
+    window = memory.context("talk")
     window.add([{"segment_id": f"s{n}", "text": f"message {n} of the talk", "type": "code"} for n in range(1, 7)])
     window.prune(["s3", "s4"], strategy="stash")
-    memory.index(repo)
+    memory.code.index(repo)
     _change_repo(repo)
-    given["plan"] = memory.plan_prune("expired").id
+    given["plan"] = memory.sweep.plan("expired").id
     given["batch"] = {
         "entities": [{"local_id": "a", "name": "Charles", "type": "Person"}],
         "relations": [{"from": "a", "to": "Ada", "relation": "knows"}, {"from": "a", "to": "Hub", "relation": "saw"}],
     }
-    app.memory("other").add("In another workspace.")
-    app.memory("gone").add("In a workspace that was deleted.")
+    app.memory("other").remember("In another workspace.")
+    app.memory("gone").remember("In a workspace that was deleted.")
     given["hidden"] = app.delete_workspace("gone", confirm=True).receipt_id
-    memory.backup(place / "copy.backup")
-    memory.backup(place / "made.backup")
+    memory.care.backup(place / "copy.backup")
+    memory.care.backup(place / "made.backup")
     other = app.memory("elsewhere")
-    other.relate("Ada", "visited", "Paris")
-    other.relate("Paris", "is in", "France")
-    given["graph"] = json.loads(other.dump_graph())
-    (place / "graph.json").write_text(other.dump_graph())
+    other.graph.relate("Ada", "visited", "Paris")
+    other.graph.relate("Paris", "is in", "France")
+    given["graph"] = json.loads(other.graph.dump())
+    (place / "graph.json").write_text(other.graph.dump())
     segments = [{"segment_id": f"t{n}", "text": f"turn {n}", "type": "message"} for n in range(4)]
     (place / "session.json").write_text(json.dumps({"segments": segments}))
     app.close()

@@ -114,7 +114,7 @@ def fresh_look(place: Path) -> list[str]:
     def look() -> list[str]:
         app = open_app(place)
         try:
-            findings = app.memory().doctor().findings
+            findings = app.memory().care.doctor().findings
             app.memory().stats()
             return [f"doctor: {each.invariant} {', '.join(each.samples)}" for each in findings]
         except MemsweepError as error:
@@ -132,10 +132,10 @@ def next_call(place: Path) -> list[str]:
         app = open_app(place)
         try:
             memory = app.memory()
-            uid = memory.add("life goes on after the kill").memory_id
+            uid = memory.remember("life goes on after the kill").memory_id
             if not any(hit.passage.memory_id == uid for hit in memory.search("life goes on after the kill").hits):
                 return ["what was added after the kill is not found"]
-            memory.undo(memory.delete(uid, confirm=True).id)
+            memory.sweep.undo(memory.delete(uid, confirm=True).id)
             return [] if memory.get(uid).text == "life goes on after the kill" else ["undo after the kill lost a text"]
         except MemsweepError as error:
             return [f"the next call: {type(error).__name__}: {error}"]

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 
 from memsweep.app import App
-from memsweep.background import Background
 from memsweep.errors import StoreError
 from memsweep.gc.collect import CLEAR_PHRASE
+from memsweep.schedule.background import Background
 from tests.faults import lab
 
 LONG = "Ada Lovelace wrote the first program for a machine that was never built. " * 60
@@ -66,24 +66,24 @@ class Step:
 
 
 def _add(scene: Scene) -> object:
-    return scene.app.memory().add(f"note {scene.number} about Grace Hopper 🐘", tags=["new", f"n{scene.number}"])
+    return scene.app.memory().remember(f"note {scene.number} about Grace Hopper 🐘", tags=["new", f"n{scene.number}"])
 
 
 def _add_long(scene: Scene) -> object:
-    return scene.app.memory().add(
+    return scene.app.memory().remember(
         f"{scene.number} {LONG}", thread_id="talk", relations=[{"from": "Ada", "relation": "wrote", "to": "Program"}]
     )
 
 
 def _clear_window(scene: Scene) -> object:
-    return scene.app.memory().window("talk").delete(confirm=True)
+    return scene.app.memory().context("talk").delete(confirm=True)
 
 
 def _relate_many(scene: Scene) -> object:
     things = [{"name": f"Thing {scene.number}.{number}", "type": "concept"} for number in range(4)]
     names = [thing["name"] for thing in things]
     facts = [{"from": "Ada", "relation": "OWNS", "to": name} for name in names]
-    return scene.app.memory().relate_many({"entities": things, "relations": facts})
+    return scene.app.memory().graph.relate_many({"entities": things, "relations": facts})
 
 
 def _schedule(scene: Scene) -> object:
@@ -97,40 +97,40 @@ def _schedule(scene: Scene) -> object:
 
 def _context_add(scene: Scene) -> object:
     segments = [{"text": f"turn {scene.number}.{number} of a talk", "type": "message"} for number in range(3)]
-    return scene.app.memory().window("talk").add(segments)
+    return scene.app.memory().context("talk").add(segments)
 
 
 STEPS: tuple[Step, ...] = (
     Step("add", _add),
     Step("add long", _add_long),
-    Step("touch", lambda scene: scene.app.memory().add("Ada knows Grace.", tags=[f"t{scene.number}"])),
+    Step("touch", lambda scene: scene.app.memory().remember("Ada knows Grace.", tags=[f"t{scene.number}"])),
     Step("pin", lambda scene: scene.app.memory().pin(scene.known.memories[0])),
-    Step("relate", lambda scene: scene.app.memory().relate("Ada", "MET", f"Person {scene.number}")),
+    Step("relate", lambda scene: scene.app.memory().graph.relate("Ada", "MET", f"Person {scene.number}")),
     Step("relate many", _relate_many),
-    Step("reinforce", lambda scene: scene.app.memory().reinforce("Ada", "KNOWS", "Grace", reason="heard again")),
-    Step("merge", lambda scene: scene.app.memory().merge_entities(["Ada L."], "Ada")),
-    Step("index", lambda scene: scene.app.memory().index(scene.repo), atomic=False),
-    Step("plan", lambda scene: scene.app.memory().plan_prune("duplicates")),
-    Step("apply", lambda scene: scene.app.memory().apply_plan(scene.known.planned, confirm=True, allow_large=True)),
-    Step("prune", lambda scene: scene.app.memory().prune("expired", confirm=True, allow_large=True)),
-    Step("undo", lambda scene: scene.app.memory().undo(scene.known.receipt)),
-    Step("recover", lambda scene: scene.app.memory().recover(scene.known.trashed)),
-    Step("purge", lambda scene: scene.app.memory().purge(0, confirm=True)),
+    Step("reinforce", lambda scene: scene.app.memory().graph.reinforce("Ada", "KNOWS", "Grace", reason="heard again")),
+    Step("merge", lambda scene: scene.app.memory().graph.merge(["Ada L."], "Ada")),
+    Step("index", lambda scene: scene.app.memory().code.index(scene.repo), atomic=False),
+    Step("plan", lambda scene: scene.app.memory().sweep.plan("duplicates")),
+    Step("apply", lambda scene: scene.app.memory().sweep.apply(scene.known.planned, confirm=True, allow_large=True)),
+    Step("prune", lambda scene: scene.app.memory().sweep.prune("expired", confirm=True, allow_large=True)),
+    Step("undo", lambda scene: scene.app.memory().sweep.undo(scene.known.receipt)),
+    Step("recover", lambda scene: scene.app.memory().sweep.recover(scene.known.trashed)),
+    Step("purge", lambda scene: scene.app.memory().sweep.purge(0, confirm=True)),
     Step("delete", lambda scene: scene.app.memory().delete(scene.known.memories[1], confirm=True)),
     Step("forever", lambda scene: scene.app.memory().delete(scene.known.memories[2], confirm=True, forever=True)),
-    Step("clear", lambda scene: scene.app.memory().clear(CLEAR_PHRASE)),
+    Step("clear", lambda scene: scene.app.memory().sweep.clear(CLEAR_PHRASE)),
     Step("context add", _context_add),
-    Step("context compress", lambda s: s.app.memory().window("talk").compress(s.known.segments[:2], "in short")),
-    Step("context stash", lambda s: s.app.memory().window("talk").prune(s.known.segments[2:3], strategy="stash")),
-    Step("context restore", lambda scene: scene.app.memory().window("talk").restore(scene.known.segments[-1:])),
+    Step("context compress", lambda s: s.app.memory().context("talk").compress(s.known.segments[:2], "in short")),
+    Step("context stash", lambda s: s.app.memory().context("talk").prune(s.known.segments[2:3], strategy="stash")),
+    Step("context restore", lambda scene: scene.app.memory().context("talk").restore(scene.known.segments[-1:])),
     Step("context delete", _clear_window),
-    Step("compact", lambda scene: scene.app.memory().compact()),
-    Step("doctor", lambda scene: scene.app.memory().doctor(repair=True)),
+    Step("compact", lambda scene: scene.app.memory().care.compact()),
+    Step("doctor", lambda scene: scene.app.memory().care.doctor(repair=True)),
     Step("schedule", _schedule, atomic=False),
-    Step("backup", lambda scene: scene.app.memory().backup(scene.place / "out" / f"new{scene.number}.backup")),
-    Step("replace backup", lambda scene: scene.app.memory().backup(scene.backup, force=True)),
+    Step("backup", lambda scene: scene.app.memory().care.backup(scene.place / "out" / f"new{scene.number}.backup")),
+    Step("replace backup", lambda scene: scene.app.memory().care.backup(scene.backup, force=True)),
     Step("workspace create", lambda scene: scene.app.create_workspace(f"w{scene.number}", "made"), of_home=True),
-    Step("first add", lambda s: s.app.memory(f"w{s.number}").add("the first memory"), atomic=False, of_home=True),
+    Step("first add", lambda s: s.app.memory(f"w{s.number}").remember("the first memory"), atomic=False, of_home=True),
     Step("workspace delete", lambda scene: scene.app.delete_workspace("other", confirm=True), of_home=True),
     Step("workspace undelete", lambda scene: scene.app.undo(scene.known.workspace_receipt), of_home=True),
     Step("restore", lambda scene: scene.app.restore(scene.backup, f"r{scene.number}"), of_home=True),
@@ -143,13 +143,13 @@ READS: tuple[Step, ...] = (
     Step("search", lambda scene: scene.app.memory().search("Ada and Grace")),
     Step("stats", lambda scene: scene.app.memory().stats()),
     Step("get", lambda scene: scene.app.memory().get(scene.known.memories[0])),
-    Step("trash", lambda scene: scene.app.memory().trash()),
-    Step("segments", lambda scene: scene.app.memory().window("talk").segments(stashed=True)),
-    Step("status", lambda scene: scene.app.memory().graph_status()),
-    Step("related", lambda scene: scene.app.memory().related("Ada", depth=2)),
-    Step("audit", lambda scene: scene.app.memory().audit()),
-    Step("explain", lambda scene: scene.app.memory().explain(scene.known.memories[0])),
-    Step("examine", lambda scene: scene.app.memory().doctor()),
+    Step("trash", lambda scene: scene.app.memory().sweep.trash()),
+    Step("segments", lambda scene: scene.app.memory().context("talk").segments(stashed=True)),
+    Step("status", lambda scene: scene.app.memory().graph.status()),
+    Step("related", lambda scene: scene.app.memory().graph.related("Ada", depth=2)),
+    Step("audit", lambda scene: scene.app.memory().sweep.audit()),
+    Step("explain", lambda scene: scene.app.memory().sweep.explain(scene.known.memories[0])),
+    Step("examine", lambda scene: scene.app.memory().care.doctor()),
     Step("workspaces", lambda scene: scene.app.workspaces()),
 )
 
@@ -165,27 +165,29 @@ def template() -> tuple[Path, Known]:
 
 def _prepare(app: App, folder: Path) -> Known:
     memory = app.memory()
-    ids = [memory.add(f"turn {number} with Grace Hopper", thread_id="talk").memory_id for number in range(4)]
-    ids.append(memory.add(LONG, tags=["long"]).memory_id)
-    memory.add("Ada knows Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}], entities=["Ada"])
-    memory.add("It was Ada L. who knew Charles.", entities=["Ada L."])
+    ids = [memory.remember(f"turn {number} with Grace Hopper", thread_id="talk").memory_id for number in range(4)]
+    ids.append(memory.remember(LONG, tags=["long"]).memory_id)
+    memory.remember(
+        "Ada knows Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}], entities=["Ada"]
+    )
+    memory.remember("It was Ada L. who knew Charles.", entities=["Ada L."])
     for name in ("Charles", "Grace"):
-        memory.relate("Ada L.", "KNOWS", name, weight=0.4)
-    memory.add("This was said to expire.", expires_at="2026-01-01T00:00:00+00:00")
-    memory.add("One fact, said twice.")
-    memory.add("One fact, said twice.", thread_id="talk")
-    gone = [memory.add(f"deleted {number}, with Alan Turing").memory_id for number in range(2)]
+        memory.graph.relate("Ada L.", "KNOWS", name, weight=0.4)
+    memory.remember("This was said to expire.", expires_at="2026-01-01T00:00:00+00:00")
+    memory.remember("One fact, said twice.")
+    memory.remember("One fact, said twice.", thread_id="talk")
+    gone = [memory.remember(f"deleted {number}, with Alan Turing").memory_id for number in range(2)]
     receipt = memory.delete(gone[0], confirm=True).id
     memory.delete(gone[1], confirm=True)
     _index_twice(app, folder / "repo")
-    window = memory.window("talk")
+    window = memory.context("talk")
     segments = window.add([{"text": f"segment {number} of a talk", "type": "log"} for number in range(16)]).segment_ids
     window.prune(segments[5:6], strategy="stash")
-    memory.backup(folder / "out" / "old.backup")
-    app.memory("other").add("of another workspace")
-    app.memory("gone").add("of a deleted workspace")
+    memory.care.backup(folder / "out" / "old.backup")
+    app.memory("other").remember("of another workspace")
+    app.memory("gone").remember("of a deleted workspace")
     deleted = app.delete_workspace("gone", confirm=True)
-    planned = memory.plan_prune("stale_code").id
+    planned = memory.sweep.plan("stale_code").id
     return Known(tuple(ids), planned, receipt, gone[1], str(deleted.receipt_id), (*segments[:5], segments[5]))
 
 
@@ -195,9 +197,9 @@ def _index_twice(app: App, repo: Path) -> None:
     (repo / "a.py").write_text("import os\n\n\ndef first():\n    return second()\n")
     (repo / "b.py").write_text("import sys\n\n\ndef second():\n    return 1\n")
     (repo / "c.md").write_text("# Notes\n\nAda wrote them.\n\n## More\n\nGrace read them.\n")
-    app.memory().index(repo)
+    app.memory().code.index(repo)
     (repo / "b.py").unlink()
-    app.memory().index(repo)
+    app.memory().code.index(repo)
     (repo / "a.py").write_text("import os\n\n\ndef first():\n    return 2\n\n\ndef third():\n    return 3\n")
     (repo / "d.md").write_text("# New\n\nA file that came later.\n")
     (repo / "c.md").unlink()

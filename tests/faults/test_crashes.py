@@ -57,7 +57,7 @@ def test_the_first_write_killed_at_any_moment_can_be_repeated(nursery: Nursery, 
     for round_ in range(10 * TIMES):
         home = tmp_path / f"home{round_}"
         children = [
-            nursery.fork("attempt_when_told", home, first=[], then=[["add", {"text": "first"}]]) for _ in range(3)
+            nursery.fork("attempt_when_told", home, first=[], then=[["remember", {"text": "first"}]]) for _ in range(3)
         ]
         for child in children:
             child.said()
@@ -69,7 +69,7 @@ def test_the_first_write_killed_at_any_moment_can_be_repeated(nursery: Nursery, 
         for child in children[:2]:
             child.kill()
         assert "result" in children[2].report()[0]
-        (outcome,) = nursery.fork("attempt", home, calls=[["add", {"text": "first"}]]).report()
+        (outcome,) = nursery.fork("attempt", home, calls=[["remember", {"text": "first"}]]).report()
         assert outcome["result"]["duplicate_of"] is not None
         (file,) = looking.files_of(home)
         assert looking.problems(file) == []
@@ -84,4 +84,4 @@ def test_a_workspace_is_readable_at_once_after_a_crash(nursery: Nursery, home: P
     for memory_id, number in said:
         assert memory.get(memory_id).text == text_of_turn("p", number)
     assert memory.search("turn 5 Grace Hopper").hits
-    assert memory.add("life goes on").duplicate_of is None
+    assert memory.remember("life goes on").duplicate_of is None

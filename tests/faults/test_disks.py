@@ -18,11 +18,11 @@ BIG = "All work and no play makes Jack a dull boy. " * 400
 
 
 def add(text: str) -> list[object]:
-    return ["add", {"text": text}]
+    return ["remember", {"text": text}]
 
 
 def test_a_limit_on_the_size_of_files_is_a_full_disk(nursery: Nursery, home: Path, app: App) -> None:
-    app.memory().add("before")
+    app.memory().remember("before")
     app.close()
     size = looking.file_of(home).stat().st_size
     calls = [add(f"{number} {BIG}") for number in range(20)]
@@ -41,7 +41,7 @@ def test_a_limit_on_the_size_of_files_is_a_full_disk(nursery: Nursery, home: Pat
     assert missing["error"] == "NotFound"
     assert looking.problems(looking.file_of(home)) == []
     assert app.memory().stats().total_memories == 1 + len(kept)
-    assert app.memory().add("there is space again").duplicate_of is None
+    assert app.memory().remember("there is space again").duplicate_of is None
 
 
 @pytest.mark.parametrize("limit", [1, 4096, 20_000, 60_000])
@@ -50,13 +50,13 @@ def test_no_space_for_a_new_workspace_leaves_nothing_of_it(nursery: Nursery, hom
     assert outcome["error"] == "StoreFull"
     assert not list((home / "workspaces").glob("*"))
     assert app.workspaces() == []
-    app.memory().add("there is space again")
+    app.memory().remember("there is space again")
     assert app.memory().stats().total_memories == 1
 
 
 def test_a_full_disk_while_the_vector_file_is_written_does_no_harm(nursery: Nursery, home: Path, app: App) -> None:
     for number in range(200):
-        app.memory().add(f"note number {number}")
+        app.memory().remember(f"note number {number}")
     app.close()
     call = ["search", {"query": "note number 7"}]
     limit = 40_000  # less than the vectors need, more than the log's index
@@ -102,7 +102,7 @@ def test_a_full_file_system_refuses_and_keeps_what_is_there(nursery: Nursery, sm
 
 @pytest.fixture
 def filled(home: Path, app: App) -> Path:
-    app.memory().add("something precious")
+    app.memory().remember("something precious")
     app.close()
     return home
 
@@ -157,7 +157,7 @@ REFUSED = """
 import memsweep
 from memsweep.errors import StoreReadOnly
 try:
-    memsweep.open_memory("brand-new").add("x")
+    memsweep.open_memory("brand-new").remember("x")
 except StoreReadOnly as error:
     print(error)
 """

@@ -43,9 +43,11 @@ def test_writers_and_readers_at_once_find_what_they_wrote(nursery: Nursery, home
 
 
 def test_the_same_text_from_several_processes_is_one_memory(nursery: Nursery, home: Path) -> None:
-    calls = [["add", {"text": SAME, "tags": ["common"]}]]
+    calls = [["remember", {"text": SAME, "tags": ["common"]}]]
     children = [
-        nursery.fork("attempt_when_told", home, first=[], then=[*calls, ["add", {"text": SAME, "tags": [f"t{n}"]}]])
+        nursery.fork(
+            "attempt_when_told", home, first=[], then=[*calls, ["remember", {"text": SAME, "tags": [f"t{n}"]}]]
+        )
         for n in range(6)
     ]
     for child in children:
@@ -75,9 +77,11 @@ def test_a_workspace_created_by_two_processes_at_once_is_made_once(nursery: Nurs
 
 
 def test_the_turns_of_a_thread_written_by_several_processes_have_one_order(nursery: Nursery, home: Path) -> None:
-    calls = [["add", {"text": f"turn {{}} {n}", "thread_id": "talk"}] for n in range(20)]
+    calls = [["remember", {"text": f"turn {{}} {n}", "thread_id": "talk"}] for n in range(20)]
     children = [
-        nursery.fork("attempt", home, calls=[["add", {**call, "text": call["text"].format(who)}] for _, call in calls])
+        nursery.fork(
+            "attempt", home, calls=[["remember", {**call, "text": call["text"].format(who)}] for _, call in calls]
+        )
         for who in range(4)
     ]
     for child in children:
@@ -87,13 +91,13 @@ def test_the_turns_of_a_thread_written_by_several_processes_have_one_order(nurse
 
 
 def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(nursery: Nursery, home: Path, app: App) -> None:
-    app.memory("alpha").add("old")
+    app.memory("alpha").remember("old")
     child = nursery.fork(
         "attempt_when_told",
         home,
         workspace="alpha",
-        first=[["add", {"text": "older"}], ["search", {"query": "old"}]],
-        then=[["stats", {}], ["search", {"query": "old"}], ["add", {"text": "new"}], ["search", {"query": "new"}]],
+        first=[["remember", {"text": "older"}], ["search", {"query": "old"}]],
+        then=[["stats", {}], ["search", {"query": "old"}], ["remember", {"text": "new"}], ["search", {"query": "new"}]],
     )
     assert len(child.said()[1]["result"]["hits"]) == 2
     app.delete_workspace("alpha", confirm=True)
@@ -108,7 +112,7 @@ def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(nursery: Nursery
 
 
 def test_who_has_a_deleted_workspace_open_is_told_it_is_gone(nursery: Nursery, home: Path, app: App) -> None:
-    app.memory("alpha").add("old")
+    app.memory("alpha").remember("old")
     child = nursery.fork(
         "attempt_when_told",
         home,
@@ -124,13 +128,17 @@ def test_who_has_a_deleted_workspace_open_is_told_it_is_gone(nursery: Nursery, h
 
 def test_processes_that_find_the_registry_lost_make_it_again_together(nursery: Nursery, home: Path, app: App) -> None:
     for number in range(5):
-        app.memory(f"w{number}").add("kept")
+        app.memory(f"w{number}").remember("kept")
     app.close()
     for file in home.glob("registry.db*"):
         file.unlink()
     children = [
         nursery.fork(
-            "attempt_when_told", home, workspace=f"w{n}", first=[], then=[["add", {"text": f"by {n}"}], ["stats", {}]]
+            "attempt_when_told",
+            home,
+            workspace=f"w{n}",
+            first=[],
+            then=[["remember", {"text": f"by {n}"}], ["stats", {}]],
         )
         for n in range(5)
     ]
@@ -163,19 +171,19 @@ def test_opening_a_home_twice_in_one_process_does_not_let_go_of_its_locks(
 ) -> None:
     """The system drops all locks of a process on a file when it closes any descriptor of it, whoever opened that."""
     first = make()
-    first.memory("alpha").add("before")
+    first.memory("alpha").remember("before")
     make().memory("alpha").stats()
     (listed, _) = nursery.fork("attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]).report()
     assert [item["id"] for item in listed["result"]] == ["alpha"]
     first.create_workspace("beta")
-    first.memory("alpha").add("after")
+    first.memory("alpha").remember("after")
     listed, stats = nursery.fork("attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]).report()
     assert [item["id"] for item in listed["result"]] == ["alpha", "beta"]
     assert stats["result"]["total_memories"] == 2
 
 
 def test_readers_do_not_wait_for_a_writer(app: App, home: Path) -> None:
-    app.memory().add("something to find")
+    app.memory().remember("something to find")
     with looking.open_file(looking.file_of(home)) as db:
         db.execute("begin immediate")
         db.execute("update memory set text = 'not yet'")

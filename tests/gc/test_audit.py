@@ -34,7 +34,7 @@ def test_every_act_is_in_the_log_with_actor_time_subject_counts_and_reason() -> 
         tools.store.remove_tombstone(C, actor="somebody", now=next(moments))
         cleared = collect.clear(place.tools(next(moments)), collect.CLEAR_PHRASE)
         collect.purge(place.tools(next(moments)), 0, confirm=True)
-        events = place.memory.audit(limit=100)[::-1]
+        events = place.memory.sweep.audit(limit=100)[::-1]
         shown = [(event.action, event.subject, event.reason) for event in events]
         assert [each for each in shown if each[0] != "purge"] == [
             ("plan", plan.id, "stale_code"),
@@ -65,9 +65,9 @@ def test_the_log_of_one_thing() -> None:
     with planted(PLOT) as place:
         place.memory.pin(A)
         place.memory.pin(A, pinned=False)
-        assert [event.action for event in place.memory.audit(subject=A)] == ["unpin", "pin"]
-        assert place.memory.audit(subject="mem_unknown") == []
-        assert place.memory.audit(subject="\ud800") == []
+        assert [event.action for event in place.memory.sweep.audit(subject=A)] == ["unpin", "pin"]
+        assert place.memory.sweep.audit(subject="mem_unknown") == []
+        assert place.memory.sweep.audit(subject="\ud800") == []
 
 
 def test_nothing_that_was_refused_is_in_the_log() -> None:
@@ -80,7 +80,7 @@ def test_nothing_that_was_refused_is_in_the_log() -> None:
         ):
             with pytest.raises(MemsweepError):
                 attempt()
-        assert place.memory.audit() == []
+        assert place.memory.sweep.audit() == []
 
 
 def test_the_log_holds_no_content() -> None:

@@ -183,7 +183,7 @@ def test_a_change_since_the_plan(name: str) -> None:
         assert not gone & there
         assert {uid for uid, reason in skipped.items() if reason != GONE} <= there
         assert {NOTE, ELSEWHERE} <= there
-        events = [(event.action, event.subject, event.reason) for event in place.memory.audit(limit=50)]
+        events = [(event.action, event.subject, event.reason) for event in place.memory.sweep.audit(limit=50)]
         assert {(uid, reason) for action, uid, reason in events if action == "skip"} == set(skipped.items())
 
 

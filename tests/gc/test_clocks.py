@@ -7,9 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-import memsweep.app
-import memsweep.knowledge
-import memsweep.memory
 from memsweep.app import App, Memory
 from memsweep.errors import Conflict
 from memsweep.gc.collect import CLEAR_PHRASE
@@ -35,10 +32,9 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(app: App) -> Clock:
     clock = Clock()
-    for module in (memsweep.app, memsweep.knowledge, memsweep.memory):
-        monkeypatch.setattr(module, "now", clock)
+    app.clock = clock
     return clock
 
 
@@ -73,35 +69,35 @@ def test_a_plan_made_while_the_clock_was_ahead_does_not_apply_after_the_correcti
     memory: Memory, clock: Clock
 ) -> None:
     """What it found too old was seen today."""
-    memory.add("seen today")
+    memory.remember("seen today")
     clock.now = NOW + 400 * DAY
-    plan = memory.plan_prune("expired", ttl_days=30)
+    plan = memory.sweep.plan("expired", ttl_days=30)
     assert plan.item_count == 1
     clock.now = NOW + HOUR
     with pytest.raises(Conflict, match="was made at 2027-04-05T12:00:00Z, when the clock was ahead"):
-        memory.apply_plan(plan.id, confirm=True)
+        memory.sweep.apply(plan.id, confirm=True)
     assert memory.stats().total_memories == 1
-    assert memory.plan_prune("expired", ttl_days=30).item_count == 0
+    assert memory.sweep.plan("expired", ttl_days=30).item_count == 0
 
 
 def test_a_plan_of_a_clock_that_is_a_little_ahead_applies(memory: Memory, clock: Clock) -> None:
-    memory.add("old", expires_at=NOW - DAY)
+    memory.remember("old", expires_at=NOW - DAY)
     clock.now = NOW + timedelta(minutes=2)
-    plan = memory.plan_prune("expired")
+    plan = memory.sweep.plan("expired")
     clock.now = NOW
-    assert memory.apply_plan(plan.id, confirm=True).totals.memories == 1
+    assert memory.sweep.apply(plan.id, confirm=True).totals.memories == 1
 
 
 def test_a_merge_and_a_context_plan_of_a_clock_that_was_ahead_do_not_apply(memory: Memory, clock: Clock) -> None:
-    memory.add("x", entities=["Ada", "Ada Lovelace"])
-    window = memory.window()
+    memory.remember("x", entities=["Ada", "Ada Lovelace"])
+    window = memory.context()
     window.add([{"segment_id": f"s{n}", "text": f"a long message {n} " * 50} for n in range(30)])
     clock.now = NOW + 10 * DAY
-    merge = memory.plan_merge(["Ada Lovelace"], "Ada").plan_id
+    merge = memory.graph.plan_merge(["Ada Lovelace"], "Ada").plan_id
     sweep = window.analyze(target_tokens=1000)
     clock.now = NOW
     with pytest.raises(Conflict, match="when the clock was ahead"):
-        memory.merge_entities(plan_id=merge)
+        memory.graph.merge(plan_id=merge)
     with pytest.raises(Conflict, match="when the clock was ahead"):
         window.prune(plan_id=sweep.plan_id)
 
@@ -111,31 +107,31 @@ def test_a_merge_and_a_context_plan_of_a_clock_that_was_ahead_do_not_apply(memor
 
 def test_what_a_clock_dated_ahead_is_not_expired_and_grows_old_from_its_date_on(memory: Memory, clock: Clock) -> None:
     clock.now = NOW + 100 * DAY
-    memory.add("dated ahead")
+    memory.remember("dated ahead")
     clock.now = NOW
-    assert memory.plan_prune("expired", ttl_days=30).item_count == 0
+    assert memory.sweep.plan("expired", ttl_days=30).item_count == 0
     clock.now = NOW + 129 * DAY
-    assert memory.plan_prune("expired", ttl_days=30).item_count == 0
+    assert memory.sweep.plan("expired", ttl_days=30).item_count == 0
     clock.now = NOW + 131 * DAY
-    assert memory.plan_prune("expired", ttl_days=30).item_count == 1
+    assert memory.sweep.plan("expired", ttl_days=30).item_count == 1
 
 
 def test_what_has_a_date_of_its_own_is_expired_by_the_clock_as_it_is(memory: Memory, clock: Clock) -> None:
-    memory.add("until tomorrow", expires_at=NOW + DAY)
+    memory.remember("until tomorrow", expires_at=NOW + DAY)
     clock.now = NOW + 2 * DAY
-    assert memory.plan_prune("expired").item_count == 1
+    assert memory.sweep.plan("expired").item_count == 1
     clock.now = NOW
-    assert memory.plan_prune("expired").item_count == 0
+    assert memory.sweep.plan("expired").item_count == 0
 
 
 def weight_of(memory: Memory) -> float:
-    (edge,) = memory.related("Ada").walk.edges
+    (edge,) = memory.graph.related("Ada").walk.edges
     return edge.weight
 
 
 def test_what_a_clock_dated_ahead_counts_in_full_and_fades_from_its_date_on(memory: Memory, clock: Clock) -> None:
     clock.now = NOW + 100 * DAY
-    memory.relate("Ada", "knows", "Grace", weight=0.8)
+    memory.graph.relate("Ada", "knows", "Grace", weight=0.8)
     ahead = weight_of(memory)
     clock.now = NOW
     assert weight_of(memory) == ahead == 0.8
@@ -145,10 +141,12 @@ def test_what_a_clock_dated_ahead_counts_in_full_and_fades_from_its_date_on(memo
 
 def test_a_fact_that_a_clock_dated_ahead_holds_after_the_correction(memory: Memory, clock: Clock) -> None:
     clock.now = NOW + 100 * DAY
-    memory.relate("Ada", "knows", "Grace")
+    memory.graph.relate("Ada", "knows", "Grace")
     clock.now = NOW
-    memory.relate("Ada", "leads", "Apollo", valid_at=NOW + 50 * DAY)
-    assert [edge.relation for edge in memory.related("Ada").walk.edges] == ["knows"], "the other begins in fifty days"
+    memory.graph.relate("Ada", "leads", "Apollo", valid_at=NOW + 50 * DAY)
+    assert [edge.relation for edge in memory.graph.related("Ada").walk.edges] == ["knows"], (
+        "the other begins in fifty days"
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,9 +164,9 @@ def test_a_fact_has_begun_if_it_was_seen_since_by_whatever_clock(
 
 def test_what_is_dated_ahead_is_young(memory: Memory, clock: Clock) -> None:
     clock.now = NOW + 100 * DAY
-    memory.add("dated ahead", expires_at=NOW - DAY)
+    memory.remember("dated ahead", expires_at=NOW - DAY)
     clock.now = NOW
-    assert "1 nodes are less than 24h old" in memory.plan_prune("expired").warnings
+    assert "1 nodes are less than 24h old" in memory.sweep.plan("expired").warnings
 
 
 # the trash
@@ -177,16 +175,16 @@ def test_what_is_dated_ahead_is_young(memory: Memory, clock: Clock) -> None:
 def test_trash_that_was_dated_ahead_is_kept_by_its_date_and_freed_when_all_is_asked_for(
     memory: Memory, clock: Clock
 ) -> None:
-    memory.add("first")
+    memory.remember("first")
     clock.now = NOW + 100 * DAY
-    memory.clear(CLEAR_PHRASE)
+    memory.sweep.clear(CLEAR_PHRASE)
     clock.now = NOW
-    assert memory.purge(30, confirm=True).memories == 0
-    assert memory.purge(0, confirm=True).memories == 1
+    assert memory.sweep.purge(30, confirm=True).memories == 0
+    assert memory.sweep.purge(0, confirm=True).memories == 1
 
 
 def test_deleted_workspaces_that_were_dated_ahead_are_freed_when_all_is_asked_for(app: App, clock: Clock) -> None:
-    app.memory("other").add("x")
+    app.memory("other").remember("x")
     clock.now = NOW + 100 * DAY
     app.delete_workspace("other", confirm=True)
     clock.now = NOW
@@ -201,11 +199,11 @@ def test_so_many_days_ago_is_a_moment(engine_kind: str, days: float, expected: d
 
 
 def test_undo_does_not_ask_for_the_time(memory: Memory, clock: Clock) -> None:
-    memory.add("first")
+    memory.remember("first")
     clock.now = NOW + 100 * DAY
-    receipt = memory.clear(CLEAR_PHRASE)
+    receipt = memory.sweep.clear(CLEAR_PHRASE)
     clock.now = NOW - 100 * DAY
-    assert memory.undo(receipt.id).totals.memories == 1
+    assert memory.sweep.undo(receipt.id).totals.memories == 1
 
 
 # context windows
@@ -215,7 +213,7 @@ def test_a_window_that_was_filled_ahead_of_time_is_swept_as_if_it_were_new(
     make: Callable[..., App], clock: Clock
 ) -> None:
     memory = make().memory()
-    window = memory.window()
+    window = memory.context()
     clock.now = NOW + 100 * DAY
     window.add([{"segment_id": f"s{n}", "text": f"decision {n} " * 60, "type": "decision"} for n in range(20)])
     clock.now = NOW

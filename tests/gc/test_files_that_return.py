@@ -14,6 +14,7 @@ from memsweep.gc.disk import FILE_IS_BACK, FOLDER_IS_GONE
 from memsweep.model.plan import Receipt
 from tests.support.commands import memsweep
 from tests.support.engines import on_every_engine
+from tests.support.inside import collector_of
 
 FILES = {f"{name}.py": f"def {name}(): pass\n" for name in ("stays", "returns", "goes")}
 
@@ -47,8 +48,8 @@ CHANGES: dict[str, tuple[Callable[[Path], None], dict[str, str]]] = {
 
 
 def ids(memory: Memory) -> dict[str, str]:
-    plan = memory.plan_prune("missing_files")
-    return {str(view.relative_path): view.id for view in memory.plan_items(plan.id) if view.kind == "memory"}
+    plan = memory.sweep.plan("missing_files")
+    return {str(view.relative_path): view.id for view in memory.sweep.items(plan.id) if view.kind == "memory"}
 
 
 def kept_files(receipt: Receipt) -> dict[str, str]:
@@ -59,13 +60,13 @@ def kept_files(receipt: Receipt) -> dict[str, str]:
 @on_every_engine
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_saved_plan_leaves_what_is_not_certainly_gone(memory: Memory, repo: Path, change: str) -> None:
-    memory.index(repo)
+    memory.code.index(repo)
     lose(repo)
-    plan = memory.plan_prune("missing_files")
+    plan = memory.sweep.plan("missing_files")
     known = ids(memory)
     happens, kept = CHANGES[change]
     happens(repo)
-    receipt = memory.apply_plan(plan.id, confirm=True)
+    receipt = memory.sweep.apply(plan.id, confirm=True)
     assert kept_files(receipt) == {known[path]: reason for path, reason in kept.items()}
     assert receipt.totals.memories == 2 - len(kept)
     assert memory.stats().total_memories == 1 + len(kept)
@@ -75,11 +76,11 @@ def test_a_saved_plan_leaves_what_is_not_certainly_gone(memory: Memory, repo: Pa
 @on_every_engine
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_returns_while_a_plan_is_made_and_applied_stays(memory: Memory, repo: Path, change: str) -> None:
-    memory.index(repo)
+    memory.code.index(repo)
     lose(repo)
     known = ids(memory)
     happens, kept = CHANGES[change]
-    tools = memory._collecting
+    tools = collector_of(memory)
 
     def new_id(kind: str) -> str:  # asked for after the first look, before the transaction
         if kind == "rcpt":
@@ -93,15 +94,15 @@ def test_what_returns_while_a_plan_is_made_and_applied_stays(memory: Memory, rep
 
 @on_every_engine
 def test_what_stays_keeps_its_names_and_comes_back_with_no_undo(memory: Memory, repo: Path) -> None:
-    memory.index(repo)
+    memory.code.index(repo)
     lose(repo)
-    plan = memory.plan_prune("missing_files")
+    plan = memory.sweep.plan("missing_files")
     bring_back(repo)
-    receipt = memory.apply_plan(plan.id, confirm=True)
+    receipt = memory.sweep.apply(plan.id, confirm=True)
     assert "def returns" in {hit.passage.text[:11] for hit in memory.search("returns").hits}
     assert "def goes" not in {hit.passage.text[:8] for hit in memory.search("goes").hits}
-    assert memory.undo(receipt.id).totals.memories == 1
-    assert memory.plan_prune("missing_files").totals.memories == 1  # the one that is gone
+    assert memory.sweep.undo(receipt.id).totals.memories == 1
+    assert memory.sweep.plan("missing_files").totals.memories == 1  # the one that is gone
 
 
 def test_the_command_line_says_what_was_left(home: Path, repo: Path) -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from memsweep.errors import Conflict
 from memsweep.gc import collect
-from memsweep.gc.explain import why
 from memsweep.model.plan import Plan, Totals
+from memsweep.report.reasons import why
 from tests.gc.oracle import expected, held_by, protected_now, rows_of
 from tests.gc.plots import plots
 from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted, trash_of
@@ -286,7 +286,7 @@ def test_after_a_purge_of_everything_the_trash_is_empty(plot: Plot, done: list[s
             _act(place, act)
         live_before = live(place.file)
         collect.purge(place.tools(), 0, confirm=True)
-        assert place.memory.trash() == ([], 0)
+        assert place.memory.sweep.trash() == ([], 0)
         for table in (*KINDS, "mention"):
             assert place.query(f"select count(*) from {table} where trash is not null") == [0]
         assert broken(place.file) == []

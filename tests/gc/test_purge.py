@@ -52,9 +52,9 @@ def full(memory: Memory, repository: Path, monkeypatch: pytest.MonkeyPatch) -> M
     """A workspace with marks wherever a caller can put one, among other things that stay."""
     monkeypatch.setattr(vectors, "_TAIL_MIN", 5)
     for number in range(60):
-        memory.add(f"note number {number} about Grace Hopper and the weather of day {number}")
+        memory.remember(f"note number {number} about Grace Hopper and the weather of day {number}")
     for number in range(12):
-        memory.add(
+        memory.remember(
             f"{TEXT} number {number}. {FOUND} Miller said so, and {FOUND} Miller knows. Then {FOUND} Miller left. " * 9,
             tags=[TAG],
             metadata={METADATA: [METADATA]},
@@ -63,32 +63,32 @@ def full(memory: Memory, repository: Path, monkeypatch: pytest.MonkeyPatch) -> M
             entities=[ENTITY],
             relations=[{"from": ENTITY, "relation": RELATION, "to": "Grace Hopper"}],
         )
-    memory.index(repository)
+    memory.code.index(repository)
     memory.search(f"{TEXT} weather")  # writes the vector file
     return memory
 
 
 def everything_goes(memory: Memory, repository: Path) -> None:
-    memory.clear(collect.CLEAR_PHRASE)
-    memory.purge(0, confirm=True)
+    memory.sweep.clear(collect.CLEAR_PHRASE)
+    memory.sweep.purge(0, confirm=True)
 
 
 def step_by_step(memory: Memory, repository: Path) -> None:
     (repository / f"{PATH}.py").rename(repository / "other.py")
     (repository / "other.py").write_text("def other(): pass\n")
-    memory.index(repository)
-    memory.plan_prune("stale_code")
-    memory.prune("all", confirm=True)
-    memory.plan_prune("duplicates")
+    memory.code.index(repository)
+    memory.sweep.plan("stale_code")
+    memory.sweep.prune("all", confirm=True)
+    memory.sweep.plan("duplicates")
     for number in range(60, 72):
         hits = memory.search(f"{TEXT} number {number - 60}", limit=50).hits
         for uid in {hit.passage.memory_id for hit in hits if TEXT in hit.passage.text}:
             memory.pin(uid)
-            memory.plan_prune("expired", ttl_days=0)  # which calls it protected
+            memory.sweep.plan("expired", ttl_days=0)  # which calls it protected
             memory.pin(uid, pinned=False)
             memory.delete(uid, confirm=True)
-    memory.clear(collect.CLEAR_PHRASE)
-    memory.purge(0, confirm=True)
+    memory.sweep.clear(collect.CLEAR_PHRASE)
+    memory.sweep.purge(0, confirm=True)
 
 
 @pytest.mark.parametrize("way", [everything_goes, step_by_step])
@@ -106,13 +106,15 @@ def test_after_a_purge_no_byte_of_it_is_left_in_any_file(
     files = b"".join(path.read_bytes() for path in (home / "workspaces").iterdir())
     assert not [blob for blob in blobs if blob in files]
     assert broken(looking.file_of(home)) == []
-    full.add("life goes on")
+    full.remember("life goes on")
     assert full.search("life").hits
 
 
 def test_what_is_deleted_forever_is_gone_at_once(memory: Memory, home: Path) -> None:
-    kept = [memory.add(f"note number {number} about the weather").memory_id for number in range(30)]
-    uid = memory.add(f"{TEXT} {FOUND}", tags=[TAG], metadata={"a": METADATA}, thread_id=THREAD, source=SOURCE).memory_id
+    kept = [memory.remember(f"note number {number} about the weather").memory_id for number in range(30)]
+    uid = memory.remember(
+        f"{TEXT} {FOUND}", tags=[TAG], metadata={"a": METADATA}, thread_id=THREAD, source=SOURCE
+    ).memory_id
     memory.search(TEXT)
     memory.delete(uid, confirm=True, forever=True)
     assert left_in(home) == set()
@@ -120,12 +122,12 @@ def test_what_is_deleted_forever_is_gone_at_once(memory: Memory, home: Path) -> 
 
 
 def test_text_that_only_an_undone_receipt_left_behind_goes_too(memory: Memory, home: Path) -> None:
-    first = memory.add(f"{TEXT} here").memory_id
+    first = memory.remember(f"{TEXT} here").memory_id
     receipt = memory.delete(first, confirm=True)
-    second = memory.add(f"{TEXT} here").memory_id
-    assert memory.undo(receipt.id).conflicts == ((first, f"the same text was added again as {second}"),)
+    second = memory.remember(f"{TEXT} here").memory_id
+    assert memory.sweep.undo(receipt.id).conflicts == ((first, f"the same text was added again as {second}"),)
     memory.delete(second, confirm=True)
-    memory.purge(0, confirm=True)
+    memory.sweep.purge(0, confirm=True)
     assert left_in(home) == set()
 
 
@@ -154,16 +156,16 @@ def test_another_process_that_reads_keeps_the_log_and_is_named(
 ) -> None:
     monkeypatch.setattr(connect, "BUSY_SECONDS", 0.05)
     memory = make().memory()
-    uid = memory.add(f"{TEXT} here").memory_id
+    uid = memory.remember(f"{TEXT} here").memory_id
     memory.delete(uid, confirm=True)
     with looking.open_file(looking.file_of(home)) as reader:
         reader.execute("begin")
         reader.execute("select count(*) from memory").fetchall()
         with pytest.raises(StoreBusy, match=r"the trash is freed, but another process holds on to .*-wal"):
-            memory.purge(0, confirm=True)
-        assert memory.trash() == ([], 0)
+            memory.sweep.purge(0, confirm=True)
+        assert memory.sweep.trash() == ([], 0)
         reader.execute("rollback")
-    memory.purge(0, confirm=True)
+    memory.sweep.purge(0, confirm=True)
     assert left_in(home) == set()
 
 
@@ -175,8 +177,8 @@ def test_a_purge_takes_only_what_is_old_enough() -> None:
         collect.delete(later, "mem_000000000002", confirm=True)
         on_day_31 = place.tools(NOW + timedelta(days=31))
         assert collect.purge(on_day_31, 30, confirm=True).memories == 1
-        assert [item.id for item in place.memory.trash()[0]] == ["mem_000000000002"]
-        events = [(event.action, event.subject) for event in place.memory.audit()]
+        assert [item.id for item in place.memory.sweep.trash()[0]] == ["mem_000000000002"]
+        events = [(event.action, event.subject) for event in place.memory.sweep.audit()]
         assert ("purge", place.query("select uid from receipt where purged_at is not null")[0]) in events
 
 
@@ -185,22 +187,22 @@ def test_the_audit_log_keeps_ids_and_counts_after_a_purge() -> None:
     with planted(plot) as place:
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         collect.purge(place.tools(), 0, confirm=True)
-        (event,) = place.memory.audit(subject=receipt.id)[1:]
+        (event,) = place.memory.sweep.audit(subject=receipt.id)[1:]
         assert (event.action, event.actor, event.reason) == ("prune", "tester", "stale_code")
         counted = {"memories": 1, "chunks": 1, "entities": 1, "relations": 0}
         assert event.counts | counted == event.counts
-        assert place.memory.audit(subject=receipt.id)[0].action == "purge"
+        assert place.memory.sweep.audit(subject=receipt.id)[0].action == "purge"
 
 
 def test_a_name_seen_in_purged_and_in_live_text_is_still_counted(memory: Memory, home: Path) -> None:
     """Names found by rule wait for more evidence; the chunks they were seen in may be purged meanwhile."""
-    uid = memory.add("We met Zebulon today.").memory_id
-    memory.add("And again Zebulon was there.")
+    uid = memory.remember("We met Zebulon today.").memory_id
+    memory.remember("And again Zebulon was there.")
     seen = looking.query(looking.file_of(home), "select name, chunks from name_seen")
     memory.delete(uid, confirm=True, forever=True)
     assert broken(looking.file_of(home)) == []
     for number in range(4):
-        memory.add(f"On day {number} we asked Zebulon and Zebulon answered; then Zebulon slept.")
+        memory.remember(f"On day {number} we asked Zebulon and Zebulon answered; then Zebulon slept.")
     assert broken(looking.file_of(home)) == [], seen
 
 
@@ -208,22 +210,22 @@ def test_a_name_seen_in_purged_and_in_live_text_is_still_counted(memory: Memory,
 
 
 def test_what_was_forgotten_for_good_is_not_learned_again_until_its_tombstone_is_removed(memory: Memory) -> None:
-    uid = memory.add("my locker code is 4711").memory_id
+    uid = memory.remember("my locker code is 4711").memory_id
     memory.delete(uid, confirm=True, forever=True)
     with pytest.raises(Conflict, match=r"deleted for good and may not be learned again.*tombstone remove"):
-        memory.add("my locker code is 4711")
+        memory.remember("my locker code is 4711")
     with pytest.raises(Conflict, match="may not be learned again"):
-        memory.add("my locker code is 4711", thread_id="another")
-    assert [stone.memory_id for stone in memory.tombstones()] == [uid]
-    memory.remove_tombstone(uid)
-    assert memory.tombstones() == []
-    assert memory.add("my locker code is 4711").duplicate_of is None
+        memory.remember("my locker code is 4711", thread_id="another")
+    assert [stone.memory_id for stone in memory.sweep.tombstones()] == [uid]
+    memory.sweep.remove_tombstone(uid)
+    assert memory.sweep.tombstones() == []
+    assert memory.remember("my locker code is 4711").duplicate_of is None
 
 
 def test_what_is_only_in_the_trash_may_be_learned_again(memory: Memory) -> None:
-    uid = memory.add("my locker code is 4711").memory_id
+    uid = memory.remember("my locker code is 4711").memory_id
     memory.delete(uid, confirm=True)
-    assert memory.add("my locker code is 4711").duplicate_of is None
+    assert memory.remember("my locker code is 4711").duplicate_of is None
 
 
 def test_a_file_that_was_forgotten_for_good_is_indexed_again_once_its_tombstone_is_removed(
@@ -233,25 +235,25 @@ def test_a_file_that_was_forgotten_for_good_is_indexed_again_once_its_tombstone_
     repo.mkdir()
     (repo / "keep.py").write_text("def keep(): pass\n")
     (repo / "secret.py").write_text("def secret(): pass\n")
-    memory.index(repo)
+    memory.code.index(repo)
     (hit,) = [hit for hit in memory.search("secret").hits if "secret" in hit.passage.text]
     memory.delete(hit.passage.memory_id, confirm=True, forever=True)
     for _ in range(2):
-        result = memory.index(repo)
+        result = memory.code.index(repo)
         assert memory.stats().total_memories == 1
     assert not [hit for hit in memory.search("secret").hits if "secret" in hit.passage.text]
-    memory.remove_tombstone(hit.passage.memory_id)
-    result = memory.index(repo)
+    memory.sweep.remove_tombstone(hit.passage.memory_id)
+    result = memory.code.index(repo)
     assert result.files_indexed == 1
     assert [hit for hit in memory.search("secret").hits if "secret" in hit.passage.text]
 
 
 def test_forgetting_for_good_cannot_be_undone_nor_recovered(memory: Memory) -> None:
-    uid = memory.add("gone").memory_id
+    uid = memory.remember("gone").memory_id
     receipt = memory.delete(uid, confirm=True, forever=True)
     with pytest.raises(Conflict, match="was purged"):
-        memory.undo(receipt.id)
-    assert memory.trash() == ([], 0)
+        memory.sweep.undo(receipt.id)
+    assert memory.sweep.trash() == ([], 0)
 
 
 def test_a_relation_of_two_purged_things_is_purged_with_them() -> None:

@@ -12,11 +12,20 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from memsweep.background import Background
-from memsweep.gc.cron import parse_cron
-from memsweep.gc.runs import MOST_RUNS, Run, has_run, last_removal, memories_after, read_runs, with_run, write_runs
-from memsweep.gc.schedule import due_times
 from memsweep.model.times import iso
+from memsweep.schedule.background import Background
+from memsweep.schedule.chore import due_times
+from memsweep.schedule.cron import parse_cron
+from memsweep.schedule.runs import (
+    MOST_RUNS,
+    Run,
+    has_run,
+    last_removal,
+    memories_after,
+    read_runs,
+    with_run,
+    write_runs,
+)
 from tests.support import looking
 from tests.support.commands import memsweep
 from tests.support.engines import on_every_engine
@@ -146,7 +155,7 @@ def test_a_record_of_an_earlier_version_is_read() -> None:
 @pytest.mark.parametrize("case", DAMAGED)
 def test_a_damaged_record_stops_nothing(make: Callable[..., App], home: Path, case: str) -> None:
     app = make(**SETTINGS)
-    app.memory().add("old", expires_at=NOON - DAY)
+    app.memory().remember("old", expires_at=NOON - DAY)
     (home / "schedule.json").write_bytes(DAMAGED[case])
     background = Background(app, lambda: NOON)
     background.status()
@@ -162,9 +171,9 @@ def test_a_damaged_record_stops_nothing(make: Callable[..., App], home: Path, ca
 
 def fill(app: App, expired: int) -> None:
     for number in range(expired):
-        app.memory().add(f"expired {number}", expires_at=NOON - DAY)
+        app.memory().remember(f"expired {number}", expires_at=NOON - DAY)
     for number in range(40):
-        app.memory().add(f"kept {number}")
+        app.memory().remember(f"kept {number}")
 
 
 def ran_by(nursery: Nursery, home: Path, due: datetime, processes: int = 6) -> list[int]:
@@ -198,9 +207,9 @@ def test_of_many_processes_one_runs_what_is_due_and_no_record_is_lost(
 @on_every_engine
 def test_a_schedule_whose_last_run_lies_in_the_future_runs(make: Callable[..., App], engine_kind: str) -> None:
     app = make(**SETTINGS)
-    app.memory().add("old", expires_at=NOON - DAY)
+    app.memory().remember("old", expires_at=NOON - DAY)
     assert Background(app, lambda: NOON + 400 * DAY).run(NOON + 400 * DAY) is not None
-    app.memory().add("another old one", expires_at=NOON - DAY)
+    app.memory().remember("another old one", expires_at=NOON - DAY)
     done = Background(app, lambda: NOON).run(NOON)
     assert done is not None
     assert done["outcomes"][0]["deleted_memories"] == 1
@@ -210,7 +219,7 @@ def test_a_schedule_whose_last_run_lies_in_the_future_runs(make: Callable[..., A
 def test_a_run_that_fails_in_one_workspace_is_recorded(make: Callable[..., App], home: Path) -> None:
     app = make(**SETTINGS)
     fill(app, 3)
-    app.memory("broken").add("x")
+    app.memory("broken").remember("x")
     app.close()
     looking.file_of(home, "broken").write_bytes(b"no database" * 1000)
     done = Background(make(**SETTINGS), lambda: NOON).run(NOON)

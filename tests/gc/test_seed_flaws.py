@@ -41,18 +41,18 @@ def test_flaw_9_a_wrong_prune_is_not_final(memory: Memory, home: Path, tmp_path:
     repo.mkdir()
     for name in ("a", "b", "c"):
         (repo / f"{name}.py").write_text(f"class {name.upper()}:\n    def run(self):\n        return helper_{name}()\n")
-    memory.add("Ada Lovelace keeps the keys", tags=["people"], entities=["Ada Lovelace"], thread_id="talk")
-    memory.index(repo)
+    memory.remember("Ada Lovelace keeps the keys", tags=["people"], entities=["Ada Lovelace"], thread_id="talk")
+    memory.code.index(repo)
     for name in ("a", "b"):
         (repo / f"{name}.py").unlink()
-    memory.index(repo)
+    memory.code.index(repo)
     file = looking.file_of(home)
     before, seen, hits = dump(file), live(file), memory.search("class run helper", limit=50).hits
-    receipt = memory.prune("stale_code", confirm=True)
+    receipt = memory.sweep.prune("stale_code", confirm=True)
     assert receipt.totals.memories == 2
     left = memory.search("class run helper", limit=50, filters={"include_stale": True}).hits
     assert {hit.passage.code.path for hit in left if hit.passage.code} == {"c.py"}
-    assert memory.undo(receipt.id).totals == receipt.totals
+    assert memory.sweep.undo(receipt.id).totals == receipt.totals
     assert dump(file) == before
     assert live(file) == seen
     assert memory.search("class run helper", limit=50).hits == hits
@@ -154,9 +154,9 @@ def test_flaw_15_is_one_transaction_with_its_details() -> None:
     )
     with planted(plot) as place:
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        assert {item.kind for item in place.memory.trash()[0]} == {"memory", "entity"}
-        assert all(item.receipt_id == receipt.id for item in place.memory.trash()[0])
-        (event,) = place.memory.audit(subject=receipt.id)
+        assert {item.kind for item in place.memory.sweep.trash()[0]} == {"memory", "entity"}
+        assert all(item.receipt_id == receipt.id for item in place.memory.sweep.trash()[0])
+        (event,) = place.memory.sweep.audit(subject=receipt.id)
         assert event.counts["entities"] == 2
         assert event.counts["relations"] == 1
 
@@ -165,8 +165,8 @@ def test_flaw_16_what_the_settings_say_applies_when_a_call_says_nothing(make: Ca
     app = make(MEMSWEEP_GC_GRACE_DAYS="7", MEMSWEEP_GC_PLAN_HOURS="2", MEMSWEEP_GC_APPLY_SECONDS="0")
     app.create_workspace("default")
     plant(looking.file_of(home), Plot(notes=(Note("a", path="a.py", stale=True, age_days=1),)), clock.now())
-    plan = app.memory().plan_prune()
+    plan = app.memory().sweep.plan()
     assert plan.expires_at - plan.created_at == timedelta(hours=2)
     assert [item["reason"] for item in plan.protected] == ["within the grace period"]
     with pytest.raises(StoreBusy, match="took longer than 0 s"):
-        app.memory().prune(confirm=True)
+        app.memory().sweep.prune(confirm=True)

@@ -112,12 +112,12 @@ def repo(tmp_path: Path) -> Path:
 
 
 def paths_of(memory: Memory, strategy: str) -> set[str | None]:
-    plan = memory.plan_prune(strategy)
-    return {view.relative_path for view in memory.plan_items(plan.id) if view.kind == "memory"}
+    plan = memory.sweep.plan(strategy)
+    return {view.relative_path for view in memory.sweep.items(plan.id) if view.kind == "memory"}
 
 
 def test_missing_files_needs_no_index_run(memory: Memory, repo: Path) -> None:
-    memory.index(repo)
+    memory.code.index(repo)
     (repo / "b.py").unlink()
     assert paths_of(memory, "stale_code") == set()
     assert paths_of(memory, "missing_files") == {"b.py"}
@@ -130,11 +130,11 @@ def test_missing_files_needs_no_index_run(memory: Memory, repo: Path) -> None:
 
 
 def test_missing_files_never_takes_a_note(memory: Memory, repo: Path) -> None:
-    memory.add("nowhere to be found on a disk")
-    memory.index(repo)
+    memory.remember("nowhere to be found on a disk")
+    memory.code.index(repo)
     for file in repo.glob("[ab].py"):
         file.unlink()
-    receipt = memory.prune("missing_files", confirm=True)
+    receipt = memory.sweep.prune("missing_files", confirm=True)
     assert receipt.totals.memories == 2
     assert memory.stats().total_memories == 2
     assert memory.search("nowhere").hits
@@ -181,13 +181,13 @@ def test_expired_leaves_a_file_alone_that_an_index_run_has_verified() -> None:
 
 
 def test_expired_counts_a_file_that_left_from_the_run_that_saw_it_last(memory: Memory, repo: Path, home: Path) -> None:
-    memory.index(repo)
+    memory.code.index(repo)
     file = looking.file_of(home)
     with looking.open_file(file) as db:
         db.execute("update memory set last_seen_at = last_seen_at - 100 * 86400000000")
     (repo / "a.py").unlink()
-    memory.index(repo)
-    plan = memory.plan_prune("expired", ttl_days=30)
+    memory.code.index(repo)
+    plan = memory.sweep.plan("expired", ttl_days=30)
     assert plan.item_count == 0
 
 
@@ -210,7 +210,7 @@ def test_orphaned_chunks_are_those_without_a_memory_not_those_whose_memory_is_in
         assert (plan.totals.memories, plan.totals.chunks) == (0, 2)
         receipt = collect.apply(place.tools(), plan.id, confirm=True)
         assert receipt.totals.chunks == 2
-        shown, total = place.memory.trash()
+        shown, total = place.memory.sweep.trash()
         assert total == 3
         assert {(item.kind, item.reason) for item in shown} == {("memory", "deleted"), ("chunk", "orphaned_chunk")}
 
@@ -462,5 +462,5 @@ def test_validate_deletion_safety(name: str) -> None:
     with planted(Plot()) as place:
         place.app.create_workspace("other")
         plant(looking.file_of(place.home, "other"), Plot(notes=(Note("here"),)))
-        safety = place.app.memory(workspace).validate_deletion_safety(ids)
+        safety = place.app.memory(workspace).sweep.check_deletion(ids)
         assert (safety.is_safe, list(safety.warnings), list(safety.blocked_ids)) == (is_safe, warnings, blocked)

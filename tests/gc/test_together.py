@@ -20,7 +20,9 @@ LONG_AGO = "2020-01-01"
 
 def old_notes(app: App, count: int) -> list[str]:
     """Notes whose time has passed."""
-    return [app.memory().add(f"old note {n} about Grace Hopper", expires_at=LONG_AGO).memory_id for n in range(count)]
+    return [
+        app.memory().remember(f"old note {n} about Grace Hopper", expires_at=LONG_AGO).memory_id for n in range(count)
+    ]
 
 
 def let_go(children: list[Child]) -> None:
@@ -45,12 +47,12 @@ def test_writers_lose_nothing_while_others_collect_and_undo(nursery: Nursery, ho
     memory, rounds = app.memory(), 0
     while rounds < 5 or any(not child.ended for child in children):
         rounds += 1
-        plan = memory.plan_prune("expired")
-        receipt = memory.apply_plan(plan.id, confirm=True, allow_large=True)
+        plan = memory.sweep.plan("expired")
+        receipt = memory.sweep.apply(plan.id, confirm=True, allow_large=True)
         assert receipt.totals.memories == 30
         assert receipt.skipped == ()
-        assert memory.undo(receipt.id).conflicts == ()
-    receipt = memory.prune("expired", confirm=True, allow_large=True)
+        assert memory.sweep.undo(receipt.id).conflicts == ()
+    receipt = memory.sweep.prune("expired", confirm=True, allow_large=True)
     added = [uid for child in children for uid in child.report()]
     assert len(set(added)) == 3 * each
     file = looking.file_of(home)
@@ -68,15 +70,15 @@ def test_a_text_that_is_said_again_while_it_is_collected_is_there_afterwards(
     for round_ in range(4 * TIMES):
         texts = [f"round {round_} text {n} of Ada Lovelace" for n in range(25)]
         for text in texts:
-            app.memory().add(text, expires_at=LONG_AGO)
-        plan = app.memory().plan_prune("expired")
-        calls = [["add", {"text": text, "expires_at": "2999-01-01"}] for text in texts]
+            app.memory().remember(text, expires_at=LONG_AGO)
+        plan = app.memory().sweep.plan("expired")
+        calls = [["remember", {"text": text, "expires_at": "2999-01-01"}] for text in texts]
         children = [
             nursery.fork("attempt_when_told", home, first=[], then=calls),
             nursery.fork("attempt_when_told", home, first=[], then=calls[::-1]),
         ]
         let_go(children)
-        receipt = app.memory().apply_plan(plan.id, confirm=True, allow_large=True)
+        receipt = app.memory().sweep.apply(plan.id, confirm=True, allow_large=True)
         assert outcomes(children) == {"done": 50}
         file = looking.file_of(home)
         live = Counter(looking.query(file, "select text from live_memory where text like ?", f"round {round_} %"))
@@ -85,15 +87,15 @@ def test_a_text_that_is_said_again_while_it_is_collected_is_there_afterwards(
         assert broken(file) == []
 
 
-@pytest.mark.parametrize("what", ["apply_plan", "undo"])
+@pytest.mark.parametrize("what", ["sweep.apply", "undo"])
 def test_a_plan_and_a_receipt_have_one_user(nursery: Nursery, home: Path, app: App, what: str) -> None:
     old_notes(app, 10)
     memory = app.memory()
     arguments: dict[str, Any]
     if what == "undo":
-        arguments = {"receipt_id": memory.prune("expired", confirm=True).id}
+        arguments = {"receipt_id": memory.sweep.prune("expired", confirm=True).id}
     else:
-        arguments = {"plan_id": memory.plan_prune("expired").id, "confirm": True}
+        arguments = {"plan_id": memory.sweep.plan("expired").id, "confirm": True}
     children = [nursery.fork("attempt_when_told", home, first=[], then=[[what, arguments]]) for _ in range(4)]
     let_go(children)
     assert outcomes(children) == {"done": 1, "Conflict": 3}
@@ -103,7 +105,7 @@ def test_a_plan_and_a_receipt_have_one_user(nursery: Nursery, home: Path, app: A
 
 def test_collectors_at_the_same_time_take_everything_once(nursery: Nursery, home: Path, app: App) -> None:
     old = old_notes(app, 12)
-    prune = [["prune", {"strategy": "expired", "confirm": True}]]
+    prune = [["sweep.prune", {"strategy": "expired", "confirm": True}]]
     children = [nursery.fork("attempt_when_told", home, first=[], then=prune * 3) for _ in range(3)]
     let_go(children)
     taken = [outcome["result"]["totals"]["memories"] for child in children for outcome in child.report()]
@@ -121,8 +123,8 @@ def test_what_one_process_collects_another_no_longer_finds(nursery: Nursery, hom
         then=[["search", {"query": "old note"}], ["stats", {}]],
     )
     assert len(child.said()[0]["result"]["hits"]) == 5
-    app.memory().prune("expired", confirm=True)
-    app.memory().purge(0, confirm=True)
+    app.memory().sweep.prune("expired", confirm=True)
+    app.memory().sweep.purge(0, confirm=True)
     child.go()
     found, stats = child.report()
     assert found["result"]["hits"] == []

@@ -124,7 +124,7 @@ def test_a_file_that_was_indexed_again_keeps_its_new_memory() -> None:
         undone = collect.undo(place.tools(), receipt.id)
         assert undone.conflicts == (("mem_000000000001", "its file was indexed again as mem_000000000003"),)
         assert undone.totals.memories == 1
-        assert [item.id for item in place.memory.trash()[0]] == ["mem_000000000001"]
+        assert [item.id for item in place.memory.sweep.trash()[0]] == ["mem_000000000001"]
         assert broken(place.file) == []
 
 

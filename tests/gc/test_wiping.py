@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreError
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from tests.support import looking
 from tests.support.disk import Disk, refusing_disk
 
@@ -45,7 +45,7 @@ def refuse(disk: Disk, case: str) -> None:
 
 def purge(memory: Memory, memory_id: str) -> None:
     memory.delete(memory_id, confirm=True)
-    memory.purge(0, confirm=True)
+    memory.sweep.purge(0, confirm=True)
 
 
 def forget(memory: Memory, memory_id: str) -> None:
@@ -57,8 +57,8 @@ def forget(memory: Memory, memory_id: str) -> None:
 def test_a_disk_error_after_the_deletion_is_not_reported_as_if_nothing_had_changed(
     memory: Memory, disk: Disk, home: Path, case: str, free: Callable[[Memory, str], None]
 ) -> None:
-    gone = memory.add(f"{SECRET} is in this one").memory_id
-    memory.add("this one stays")
+    gone = memory.remember(f"{SECRET} is in this one").memory_id
+    memory.remember("this one stays")
     refuse(disk, case)
     with pytest.raises(StoreError) as raised:
         free(memory, gone)
@@ -70,7 +70,7 @@ def test_a_disk_error_after_the_deletion_is_not_reported_as_if_nothing_had_chang
     assert memory.stats().total_memories == 1
     assert looking.query(looking.file_of(home), "select count(*) from memory") == [1]
     disk.refusals.clear()
-    memory.compact()
+    memory.care.compact()
     assert not any(SECRET.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
@@ -78,19 +78,19 @@ def test_a_disk_error_after_the_deletion_is_not_reported_as_if_nothing_had_chang
 def test_a_disk_error_after_the_compaction_says_that_the_space_is_still_taken(
     memory: Memory, disk: Disk, case: str
 ) -> None:
-    memory.add("this one stays")
+    memory.remember("this one stays")
     refuse(disk, case)
     with pytest.raises(StoreError, match="could not be given back yet") as raised:
-        memory.compact()
+        memory.care.compact()
     assert disk.refused
     assert "nothing was changed" not in str(raised.value)
     disk.refusals.clear()
-    assert memory.compact().finished
+    assert memory.care.compact().finished
     assert memory.stats().total_memories == 1
 
 
 def test_a_vector_file_that_cannot_be_removed_is_named(memory: Memory, home: Path) -> None:
-    gone = memory.add(f"{SECRET} is in this one").memory_id
+    gone = memory.remember(f"{SECRET} is in this one").memory_id
     stem = looking.file_of(home).stem
     in_the_way = home / "workspaces" / f"{stem}.None.1.vec"
     in_the_way.mkdir()  # also for root

@@ -52,16 +52,16 @@ def test_what_a_sentence_says(text, expected):
 
 @on_every_engine
 def test_a_line_in_notation_carries_types_and_is_told(memory):
-    built = memory.build_graph("Ada (Person) -[WORKS_ON]-> Engine (Project)")
-    assert [(each.name, each.type) for each in memory.related("Ada").entities] == [("Engine", "Project")]
+    built = memory.graph.build("Ada (Person) -[WORKS_ON]-> Engine (Project)")
+    assert [(each.name, each.type) for each in memory.graph.related("Ada").entities] == [("Engine", "Project")]
     assert built.outcome.relations[0].weight == 1.0
-    assert memory.build_graph("Ada -[WORKS_ON]-> Engine").outcome.relations[0].state == "strengthened"
+    assert memory.graph.build("Ada -[WORKS_ON]-> Engine").outcome.relations[0].state == "strengthened"
 
 
 @on_every_engine
 def test_a_sentence_about_a_known_fact_adds_a_twentieth(memory):
-    memory.relate("Ada", "WORKS_ON", "the engine", weight=0.5)
-    built = memory.build_graph("ada works on the engine, as always.")
+    memory.graph.relate("Ada", "WORKS_ON", "the engine", weight=0.5)
+    built = memory.graph.build("ada works on the engine, as always.")
     (fact,) = built.outcome.relations
     assert (fact.state, fact.relation) == ("strengthened", "WORKS_ON")
     assert fact.weight == pytest.approx(0.55, abs=1e-6)
@@ -69,7 +69,7 @@ def test_a_sentence_about_a_known_fact_adds_a_twentieth(memory):
 
 @on_every_engine
 def test_what_is_read_for_the_first_time_weighs_half(memory):
-    (fact,) = memory.build_graph("Last year Ada met Charles Babbage in Turin.").outcome.relations
+    (fact,) = memory.graph.build("Last year Ada met Charles Babbage in Turin.").outcome.relations
     assert (fact.subject, fact.relation, fact.object, fact.weight) == ("Ada", "MET", "Charles Babbage", 0.5)
 
 
@@ -80,8 +80,8 @@ def test_names_that_share_a_sentence_are_linked_on_request():
 
 @on_every_engine
 def test_a_look_writes_nothing(memory):
-    memory.relate("x", "R", "y")
-    built = memory.build_graph("We saw Ada meet Charles.", {"dry_run": True, "types": {"ada": "Person"}})
+    memory.graph.relate("x", "R", "y")
+    built = memory.graph.build("We saw Ada meet Charles.", {"dry_run": True, "types": {"ada": "Person"}})
     assert built.outcome is None
     assert ("Ada", "Person") in [(each.name, each.type) for each in built.batch.entities]
     assert memory.stats().total_entities == 2
@@ -89,8 +89,8 @@ def test_a_look_writes_nothing(memory):
 
 @on_every_engine
 def test_options_name_types_for_new_names(memory):
-    memory.build_graph("We saw Ada meet Charles.", {"types": {"ADA": "Person"}, "default_type": "Being"})
-    found, _ = memory.entities(sort_by="name")
+    memory.graph.build("We saw Ada meet Charles.", {"types": {"ADA": "Person"}, "default_type": "Being"})
+    found, _ = memory.graph.entities(sort_by="name")
     assert [(each.name, each.type) for each in found] == [("Ada", "Person"), ("Charles", "Being")]
 
 
@@ -99,7 +99,7 @@ def test_options_name_types_for_new_names(memory):
 )
 def test_bad_options_are_refused(memory, options):
     with pytest.raises(BadInput):
-        memory.build_graph("Ada", options)
+        memory.graph.build("Ada", options)
 
 
 @given(st.text(max_size=200))

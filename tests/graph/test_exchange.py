@@ -18,6 +18,7 @@ from memsweep.model.atlas import GraphDump
 from memsweep.settings import load_settings
 from tests.graph.surveys import dumps
 from tests.support.engines import Home, on_every_engine
+from tests.support.inside import dump_of
 
 FORMATS = list(FORMS)
 
@@ -25,12 +26,12 @@ FORMATS = list(FORMS)
 @pytest.fixture
 def filled(app):
     memory = app.memory("full")
-    memory.relate("Ada", "WORKS_ON", "Engine", from_type="Person", to_type="Project", weight=0.8)
-    memory.relate("Ada", "LIVES_IN", "London")
-    memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
-    memory.relate("Ada", "KNOWS", "Engine")  # a second edge between the same two
-    memory.relate('<&"\x01\\u0041 漢`字', 'it\'s {a}: "b"', "Ünï\x85code\u2028")
-    memory.pin(memory.entities("Paris")[0][0].id)
+    memory.graph.relate("Ada", "WORKS_ON", "Engine", from_type="Person", to_type="Project", weight=0.8)
+    memory.graph.relate("Ada", "LIVES_IN", "London")
+    memory.graph.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    memory.graph.relate("Ada", "KNOWS", "Engine")  # a second edge between the same two
+    memory.graph.relate('<&"\x01\\u0041 漢`字', 'it\'s {a}: "b"', "Ünï\x85code\u2028")
+    memory.pin(memory.graph.entities("Paris")[0][0].id)
     return memory
 
 
@@ -47,15 +48,15 @@ def test_what_is_written_is_read_again(name, dump):
 @on_every_engine
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_export_taken_into_an_empty_workspace_is_an_equal_graph(app, filled, name):
-    text = filled.dump_graph(name)
+    text = filled.graph.dump(name)
     copy = app.memory(f"copy-{name}")
-    made = copy.load_graph(text)
+    made = copy.graph.load(text)
     assert (made.entities_created, made.relations_created) == (6, 5)
-    assert copy._surveying().atlas.dump() == filled._surveying().atlas.dump()
-    again = copy.load_graph(text, name)
+    assert dump_of(copy) == dump_of(filled)
+    again = copy.graph.load(text, name)
     assert (again.entities_created, again.relations_created) == (0, 0)
     assert (again.entities_known, again.relations_known) == (6, 5)
-    assert copy.dump_graph(name) == text
+    assert copy.graph.dump(name) == text
 
 
 @on_every_engine
@@ -66,13 +67,13 @@ def test_any_graph_survives_the_store(tmp_path_factory, engine_kind, dump):
     app = make_app(load_settings(home.variables))
     try:
         memory = app.memory("w")
-        memory.load_graph(FORMS["json"].write(dump))
-        kept = memory._surveying().atlas.dump()
+        memory.graph.load(FORMS["json"].write(dump))
+        kept = dump_of(memory)
         assert rounded(kept.entities) == rounded(dump.entities)
         assert rounded(kept.relations) == rounded(dump.relations)
-        again = memory.load_graph(FORMS["json"].write(dump))
+        again = memory.graph.load(FORMS["json"].write(dump))
         assert (again.entities_created, again.relations_created) == (0, 0)
-        assert memory._surveying().atlas.dump() == kept
+        assert dump_of(memory) == kept
     finally:
         app.close()
         home.close()
@@ -86,41 +87,41 @@ def rounded(rows):
 @on_every_engine
 @pytest.mark.parametrize(("years", "weight"), [(-1, 0.8), (1, 0.3)])
 def test_of_two_states_of_a_fact_the_later_confirmed_counts(app, filled, years, weight):
-    dump = filled._surveying().atlas.dump()
+    dump = dump_of(filled)
     (fact,) = [row for row in dump.relations if row.relation == "WORKS_ON"]
     moved = fact._replace(weight=0.3, last_seen=fact.last_seen.replace(day=1, year=fact.last_seen.year + years))
-    filled.load_graph(FORMS["json"].write(GraphDump(dump.entities, (moved,))))
-    (after,) = [row for row in filled._surveying().atlas.dump().relations if row.relation == "WORKS_ON"]
+    filled.graph.load(FORMS["json"].write(GraphDump(dump.entities, (moved,))))
+    (after,) = [row for row in dump_of(filled).relations if row.relation == "WORKS_ON"]
     assert (after.weight, after.last_seen) == (weight, max(fact.last_seen, moved.last_seen))
 
 
 @on_every_engine
 def test_an_import_that_fails_leaves_nothing(app, filled):
-    graph = json.loads(filled.dump_graph())
+    graph = json.loads(filled.graph.dump())
     graph["relations"][-1]["target"] = "ent_nowhere"
     with pytest.raises(BadInput, match="ent_nowhere"):
-        filled.load_graph(json.dumps(graph))
+        filled.graph.load(json.dumps(graph))
     graph["relations"][-1]["target"] = graph["entities"][0]["id"]
     graph["entities"].append({"id": "x", "name": "New"})
     graph["relations"][-1]["weight"] = 7
-    before = filled.dump_graph()
+    before = filled.graph.dump()
     with pytest.raises(BadInput, match="weight"):
-        filled.load_graph(json.dumps(graph))
-    assert filled.dump_graph() == before
+        filled.graph.load(json.dumps(graph))
+    assert filled.graph.dump() == before
 
 
 @on_every_engine
 def test_an_id_that_is_taken_by_another_name_is_not_taken_over(app, filled):
-    graph = json.loads(filled.dump_graph())
+    graph = json.loads(filled.graph.dump())
     graph["entities"][1]["name"] = "Somebody else"
-    filled.load_graph(json.dumps(graph))
-    ids = [each.id for each in filled._surveying().atlas.dump().entities]
+    filled.graph.load(json.dumps(graph))
+    ids = [each.id for each in dump_of(filled).entities]
     assert len(ids) == len(set(ids)) == 7
 
 
 @on_every_engine
 def test_graphml_opens_in_networkx(filled):
-    graph = networkx.read_graphml(io.BytesIO(filled.dump_graph("graphml").encode()), edge_key_type=str)
+    graph = networkx.read_graphml(io.BytesIO(filled.graph.dump("graphml").encode()), edge_key_type=str)
     assert graph.is_directed()
     assert graph.number_of_nodes() == 6
     assert graph.number_of_edges() == 5
@@ -137,13 +138,13 @@ def test_graphml_of_networkx_is_taken_in(app):
     graph.add_edge("a", "b", weight=0.25, relation="LIKES")
     graph.add_node("c", name="Carol", type="Person")
     memory = app.memory("foreign")
-    memory.load_graph("\n".join(networkx.generate_graphml(graph)))
-    assert {(each.name, each.type) for each in memory._surveying().atlas.dump().entities} == {
+    memory.graph.load("\n".join(networkx.generate_graphml(graph)))
+    assert {(each.name, each.type) for each in dump_of(memory).entities} == {
         ("a", "Concept"),
         ("b", "Concept"),
         ("Carol", "Person"),
     }
-    (fact,) = memory._surveying().atlas.dump().relations
+    (fact,) = dump_of(memory).relations
     assert (fact.relation, fact.weight) == ("LIKES", 0.25)
 
 
@@ -151,10 +152,10 @@ def test_graphml_of_networkx_is_taken_in(app):
 def test_flat_cytoscape_of_another_program_is_taken_in(app):
     elements = [{"data": {"id": 1, "label": "One"}}, {"data": {"id": 2}}, {"data": {"source": 1, "target": 2}}]
     memory = app.memory("flat")
-    memory.load_graph(json.dumps({"elements": elements}))
-    (fact,) = memory._surveying().atlas.dump().relations
+    memory.graph.load(json.dumps({"elements": elements}))
+    (fact,) = dump_of(memory).relations
     assert (fact.relation, fact.weight) == ("RELATED_TO", 1.0)
-    assert [each.name for each in memory.entities(sort_by="name")[0]] == ["2", "One"]
+    assert [each.name for each in memory.graph.entities(sort_by="name")[0]] == ["2", "One"]
 
 
 BAD = {
@@ -168,7 +169,7 @@ BAD = {
 @pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in BAD.items() for text in texts])
 def test_what_is_not_a_graph_is_refused_with_a_sentence(app, name, text):
     with pytest.raises(BadInput):
-        app.memory("bad").load_graph(text, name)
+        app.memory("bad").graph.load(text, name)
 
 
 @on_every_engine
@@ -177,10 +178,10 @@ def test_what_is_not_a_graph_is_refused_with_a_sentence(app, name, text):
 )
 def test_the_ending_of_a_file_names_the_format(app, filled, tmp_path, file, name):
     assert format_of_file(file) == name
-    done = filled.export_graph(tmp_path / file)
+    done = filled.graph.export_file(tmp_path / file)
     assert (done.format, done.entities, done.relations) == (name, 6, 5)
     assert done.size_bytes == os.path.getsize(tmp_path / file)
-    assert app.memory("other").import_graph(tmp_path / file).relations_created == 5
+    assert app.memory("other").graph.import_file(tmp_path / file).relations_created == 5
 
 
 @on_every_engine
@@ -188,18 +189,18 @@ def test_a_file_that_is_there_is_kept_unless_forced(filled, tmp_path):
     target = tmp_path / "graph.json"
     target.write_text("mine")
     with pytest.raises(AlreadyExists):
-        filled.export_graph(target)
+        filled.graph.export_file(target)
     assert target.read_text() == "mine"
-    filled.export_graph(target, force=True)
+    filled.graph.export_file(target, force=True)
     assert json.loads(target.read_text())["format"] == "memsweep-graph"
 
 
 def test_a_file_that_is_not_there_or_no_text_is_an_error(filled, tmp_path):
     with pytest.raises(NotFound, match=r"absent\.json"):
-        filled.import_graph(tmp_path / "absent.json")
+        filled.graph.import_file(tmp_path / "absent.json")
     (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(BadInput, match="UTF-8"):
-        filled.import_graph(tmp_path / "binary.json")
+        filled.graph.import_file(tmp_path / "binary.json")
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x.json", "/etc/passwd", "a/../../x", "link/x.json", "a\0b", None])

@@ -76,7 +76,7 @@ GRAPHS: dict[str, str] = {
 def test_a_hostile_graph_gets_a_sentence_and_leaves_nothing(app: App, case: str, tmp_path: Path) -> None:
     file = tmp_path / "graph"
     file.write_text(GRAPHS[case], "utf-8")
-    for take_in in (lambda: app.memory().import_graph(file), lambda: app.memory().load_graph(GRAPHS[case])):
+    for take_in in (lambda: app.memory().graph.import_file(file), lambda: app.memory().graph.load(GRAPHS[case])):
         with pytest.raises(BadInput) as caught:
             take_in()
         assert len(str(caught.value)) < 500
@@ -113,7 +113,7 @@ SESSIONS: dict[str, str] = {
 @pytest.mark.parametrize("case", SESSIONS)
 def test_a_hostile_session_gets_a_sentence_and_leaves_nothing(app: App, case: str) -> None:
     with pytest.raises(BadInput) as caught:
-        app.memory().window().add_transcript(SESSIONS[case])
+        app.memory().context().add_transcript(SESSIONS[case])
     assert len(str(caught.value)) < 500
     assert app.workspaces() == []
 
@@ -126,12 +126,12 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(
     with huge.open("r+b") as file:
         file.truncate(1 << 40)
     with pytest.raises(BadInput, match=r"1,099,511,627,776 bytes; at most 536,870,912"):
-        app.memory().import_graph(huge)
+        app.memory().graph.import_file(huge)
     monkeypatch.setenv("MEMSWEEP_HOME", str(tmp_path / "home"))
     assert cli.run(["context", "import", str(huge)]) == 2
 
 
-@pytest.mark.parametrize("import_file", [lambda app, path: app.memory().import_graph(path)], ids=["graph"])
+@pytest.mark.parametrize("import_file", [lambda app, path: app.memory().graph.import_file(path)], ids=["graph"])
 def test_what_is_no_text_is_said(app: App, tmp_path: Path, import_file: Callable[[App, Path], object]) -> None:
     (tmp_path / "f").write_bytes(b"{\xff\xfe}")
     with pytest.raises(BadInput, match=re.escape("not text in UTF-8 (invalid start byte at byte 1)")):

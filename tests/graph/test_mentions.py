@@ -12,6 +12,7 @@ from memsweep.model.times import to_micros
 from memsweep.remember.draft import make_draft
 from memsweep.remember.remember import remember
 from tests.support.engines import on_every_engine
+from tests.support.inside import app_of, dump_of, store_of
 from tests.support.looking import file_of, open_file, problems
 
 pytestmark = on_every_engine
@@ -21,14 +22,14 @@ LATER = timedelta(days=DAYS)
 
 def add_at(memory, moment, text, **more):
     """`add` at another time than now."""
-    app = memory._app
+    app = app_of(memory)
     store = app.engine.open_or_create(memory.workspace_id, moment)
     return remember(store, app.embedder, app.local_model, make_draft(text, **more), now=moment, new_id=new_id)
 
 
 def stored(memory):
     """Weight, evidence and last sighting of every relation, by subject and object."""
-    graph = memory._surveying().atlas.dump()
+    graph = dump_of(memory)
     names = {entity.id: entity.name for entity in graph.entities}
     return {
         (names[fact.source], names[fact.target]): (fact.weight, fact.evidence, to_micros(fact.last_seen))
@@ -37,14 +38,14 @@ def stored(memory):
 
 
 def seen(memory, name):
-    (last,) = (each.last_seen for each in memory._surveying().atlas.dump().entities if each.name == name)
+    (last,) = (each.last_seen for each in dump_of(memory).entities if each.name == name)
     return to_micros(last)
 
 
 def forget(memory, home):
     """Everything was last seen long ago, and weighs little."""
-    if memory._app.settings.store:
-        graph = memory._app.engine.open("default").graph._graph
+    if app_of(memory).settings.store:
+        graph = store_of(memory).graph._graph
         graph.link.change(graph.name, "MATCH (e:Entity) SET e.last_seen = 1000")
         graph.link.change(graph.name, "MATCH ()-[r:RELATED_TO]->() SET r.last_seen = 1000, r.weight = 0.2")
     else:
@@ -78,7 +79,7 @@ def test_a_text_that_states_a_known_fact_adds_a_twentieth(memory, home):
     weight, evidence, last = stored(memory)["Ada", "Engine"]
     assert weight == pytest.approx(0.5 * Rates().edge ** DAYS + 0.05)
     assert (evidence, last) == (2, int((START + LATER).timestamp() * 1e6))
-    if memory._app.settings.store == "":
+    if app_of(memory).settings.store == "":
         assert problems(file_of(home)) == []
 
 
@@ -118,12 +119,12 @@ def test_code_that_states_a_relation_sees_it_and_its_ends(memory, home, tmp_path
     repo = tmp_path / "repo"
     repo.mkdir()
     (repo / "a.py").write_text("def callee():\n    pass\n\n\ndef caller():\n    callee()\n")
-    memory.index(repo)
+    memory.code.index(repo)
     forget(memory, home)
-    memory.index(repo)  # nothing changed, so nothing was read
+    memory.code.index(repo)  # nothing changed, so nothing was read
     assert seen(memory, "callee") == 1000
     (repo / "a.py").write_text("def callee():\n    pass\n\n\ndef caller():\n    return callee()\n")
-    memory.index(repo)
+    memory.code.index(repo)
     assert seen(memory, "callee") > 1000
     calls = {ends: fact for ends, fact in stored(memory).items() if ends == ("caller", "callee")}
     ((weight, _, last),) = calls.values()

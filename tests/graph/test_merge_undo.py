@@ -13,9 +13,9 @@ from memsweep.gc import collect
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts as graph
 from memsweep.graph.facts import Graphing
-from memsweep.memory import Memory
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import NamedThing
+from memsweep.services.memory import Memory
 from memsweep.store.file import portable
 from tests.falkor.twins import Side
 from tests.faults.merge_histories import Seen, open_store, run, seen, state
@@ -40,10 +40,10 @@ def facts(memory: Memory) -> dict[tuple[str, str, str], float]:
 
 @pytest.fixture
 def three(memory: Memory) -> Memory:
-    memory.add("A, B and C met.", entities=["A", "B", "C"])
-    memory.relate("A", "KNOWS", "C", weight=1.0)
-    memory.relate("B", "KNOWS", "C", weight=0.06)
-    memory.relate("A", "OWNS", "B", weight=0.5)
+    memory.remember("A, B and C met.", entities=["A", "B", "C"])
+    memory.graph.relate("A", "KNOWS", "C", weight=1.0)
+    memory.graph.relate("B", "KNOWS", "C", weight=0.06)
+    memory.graph.relate("A", "OWNS", "B", weight=0.5)
     return memory
 
 
@@ -53,42 +53,42 @@ def three(memory: Memory) -> Memory:
 @on_every_engine
 def test_a_clear_that_is_undone_gives_back_what_the_merge_had_left(three: Memory) -> None:
     before = rows(three)
-    merged = three.merge_entities(["B"], "A").receipt_id
+    merged = three.graph.merge(["B"], "A").receipt_id
     between = rows(three)
-    cleared = three.clear(collect.CLEAR_PHRASE).id
-    assert three.undo(cleared).conflicts == ()
+    cleared = three.sweep.clear(collect.CLEAR_PHRASE).id
+    assert three.sweep.undo(cleared).conflicts == ()
     assert rows(three) == between
     assert facts(three) == {("A", "KNOWS", "C"): 1.0}
-    three.undo(merged)
+    three.sweep.undo(merged)
     assert rows(three) == before
-    assert three.doctor().findings == ()
+    assert three.care.doctor().findings == ()
 
 
 @on_every_engine
 def test_a_purge_after_that_keeps_the_right_fact(three: Memory) -> None:
-    three.merge_entities(["B"], "A")
-    three.undo(three.clear(collect.CLEAR_PHRASE).id)
-    three.purge(0, confirm=True)
+    three.graph.merge(["B"], "A")
+    three.sweep.undo(three.sweep.clear(collect.CLEAR_PHRASE).id)
+    three.sweep.purge(0, confirm=True)
     assert facts(three) == {("A", "KNOWS", "C"): 1.0}
-    assert three.related("B").start.name == "A"
-    assert three.doctor().findings == ()
+    assert three.graph.related("B").start.name == "A"
+    assert three.care.doctor().findings == ()
 
 
 @on_every_engine
 def test_what_was_put_away_as_stated_by_a_memory_stays_there_when_that_memory_comes_back(memory: Memory) -> None:
     for name, weight in (("A", 1.0), ("B", 0.06)):
         said = {"from": name, "relation": "KNOWS", "to": "C", "weight": weight}
-        memory.add(f"{name} knows C.", entities=["A", "B", "C"], relations=[said])
-    merged = memory.merge_entities(["B"], "A").receipt_id
+        memory.remember(f"{name} knows C.", entities=["A", "B", "C"], relations=[said])
+    merged = memory.graph.merge(["B"], "A").receipt_id
     between = rows(memory)
     told = [key for key, row in between["memory"].items() if row["text"] == "B knows C."]
     deleted = memory.delete(told[0], confirm=True).id
-    memory.undo(deleted)
+    memory.sweep.undo(deleted)
     assert rows(memory) == between
     memory.delete(told[0], confirm=True)
-    memory.recover(told[0])
+    memory.sweep.recover(told[0])
     assert rows(memory) == between
-    memory.undo(merged)
+    memory.sweep.undo(merged)
     assert facts(memory) == {("A", "KNOWS", "C"): 1.0, ("B", "KNOWS", "C"): 0.06}
 
 
@@ -99,26 +99,26 @@ def test_what_was_put_away_as_stated_by_a_memory_stays_there_when_that_memory_co
 def test_what_returns_to_where_a_merge_moved_it_is_the_merges_until_that_is_undone(three: Memory) -> None:
     before = rows(three)
     pruned = _prune_graph(three, 0.2)
-    merged = three.merge_entities(["B"], "A").receipt_id
-    undone = three.undo(pruned)
+    merged = three.graph.merge(["B"], "A").receipt_id
+    undone = three.sweep.undo(pruned)
     (conflict,) = undone.conflicts
     assert f"while the merge {merged} stands; undoing that brings it back" in conflict[1]
     assert facts(three) == {("A", "KNOWS", "C"): 1.0}
-    three.undo(merged)
+    three.sweep.undo(merged)
     assert rows(three) == before
 
 
 @on_every_engine
 def test_the_stronger_fact_counts_though_it_returns_only_after_the_merge(memory: Memory) -> None:
-    memory.add("A, B and C met.", entities=["A", "B", "C"])
-    memory.relate("B", "KNOWS", "C", weight=0.9)
+    memory.remember("A, B and C met.", entities=["A", "B", "C"])
+    memory.graph.relate("B", "KNOWS", "C", weight=0.9)
     pruned = _prune_graph(memory, 0.95)
-    memory.relate("A", "KNOWS", "C", weight=0.1)
+    memory.graph.relate("A", "KNOWS", "C", weight=0.1)
     before = facts(memory)
-    merged = memory.merge_entities(["B"], "A").receipt_id
-    memory.undo(pruned)
+    merged = memory.graph.merge(["B"], "A").receipt_id
+    memory.sweep.undo(pruned)
     assert facts(memory) == {("A", "KNOWS", "C"): pytest.approx(0.9)}
-    memory.undo(merged)
+    memory.sweep.undo(merged)
     assert facts(memory) == before | {("B", "KNOWS", "C"): 0.9}
 
 
@@ -126,26 +126,26 @@ def test_the_stronger_fact_counts_though_it_returns_only_after_the_merge(memory:
 def test_a_fact_between_the_two_does_not_return_as_one_of_an_entity_with_itself(three: Memory) -> None:
     before = rows(three)
     pruned = _prune_graph(three, 0.7)
-    merged = three.merge_entities(["B"], "A").receipt_id
-    three.undo(pruned)
+    merged = three.graph.merge(["B"], "A").receipt_id
+    three.sweep.undo(pruned)
     assert facts(three) == {("A", "KNOWS", "C"): 1.0}
-    three.undo(merged)
+    three.sweep.undo(merged)
     assert rows(three) == before
 
 
 @on_every_engine
 def test_a_fact_of_the_past_between_the_two_is_put_away_with_those_that_hold(three: Memory) -> None:
-    three.relate("A", "OWNS", "C", replaces=True)
+    three.graph.relate("A", "OWNS", "C", replaces=True)
     before = rows(three)
-    merged = three.merge_entities(["B"], "A").receipt_id
+    merged = three.graph.merge(["B"], "A").receipt_id
     assert set(facts(three)) == {("A", "KNOWS", "C"), ("A", "OWNS", "C")}
-    three.undo(merged)
+    three.sweep.undo(merged)
     assert rows(three) == before
 
 
 def _prune_graph(memory: Memory, edge_threshold: float) -> str:
     """Relations below a weight to the trash."""
-    receipt = memory.prune_graph(edge_threshold=edge_threshold, max_age_days=0, confirm=True, allow_large=True)
+    receipt = memory.graph.prune(edge_threshold=edge_threshold, max_age_days=0, confirm=True, allow_large=True)
     assert receipt.totals.relations
     return receipt.id
 
@@ -156,85 +156,85 @@ def _prune_graph(memory: Memory, edge_threshold: float) -> str:
 @on_every_engine
 @pytest.mark.parametrize("backwards", [False, True])
 def test_two_merges_into_one_entity_are_undone_in_either_order(memory: Memory, backwards: bool) -> None:
-    memory.add("A, B and C met.", entities=["A", "B", "C"])
-    memory.relate("A", "KNOWS", "D", weight=0.1)
-    memory.relate("B", "KNOWS", "D", weight=0.5)
-    memory.relate("C", "KNOWS", "D", weight=0.9)
-    ids = {entity.name: entity.id for entity in memory.entities()[0]}
+    memory.remember("A, B and C met.", entities=["A", "B", "C"])
+    memory.graph.relate("A", "KNOWS", "D", weight=0.1)
+    memory.graph.relate("B", "KNOWS", "D", weight=0.5)
+    memory.graph.relate("C", "KNOWS", "D", weight=0.9)
+    ids = {entity.name: entity.id for entity in memory.graph.entities()[0]}
     memory.pin(ids["B"])
     before = rows(memory)
-    receipts = [memory.merge_entities([name], "A").receipt_id for name in ("B", "C")]
+    receipts = [memory.graph.merge([name], "A").receipt_id for name in ("B", "C")]
     for receipt in reversed(receipts) if backwards else receipts:
-        memory.undo(receipt)
-        assert memory.doctor().findings == ()
+        memory.sweep.undo(receipt)
+        assert memory.care.doctor().findings == ()
     assert rows(memory) == before
 
 
 @pytest.mark.parametrize("backwards", [False, True])
 def test_merges_in_a_file_of_the_first_version_are_undone_in_either_order(memory: Memory, backwards: bool) -> None:
     """It did not write down which entity or fact a merge had taken in."""
-    memory.add("A, B and C met.", entities=["A", "B", "C"])
+    memory.remember("A, B and C met.", entities=["A", "B", "C"])
     for name, weight in (("A", 0.1), ("B", 0.9), ("C", 0.5)):
-        memory.relate(name, "KNOWS", "D", weight=weight)
-    memory.pin(memory.related("B").start.id)
+        memory.graph.relate(name, "KNOWS", "D", weight=weight)
+    memory.pin(memory.graph.related("B").start.id)
     before = rows(memory)
-    receipts = [memory.merge_entities([name], "A").receipt_id for name in ("B", "C")]
+    receipts = [memory.graph.merge([name], "A").receipt_id for name in ("B", "C")]
     with looking.into(memory) as db:
         db.execute("update merge_move set b = null where kind in ('strength', 'target')")
-    memory.undo(memory.clear(collect.CLEAR_PHRASE).id)
+    memory.sweep.undo(memory.sweep.clear(collect.CLEAR_PHRASE).id)
     for receipt in reversed(receipts) if backwards else receipts:
-        memory.undo(receipt)
+        memory.sweep.undo(receipt)
     assert rows(memory) == before
-    assert memory.doctor().findings == ()
+    assert memory.care.doctor().findings == ()
 
 
 @on_every_engine
 def test_a_merge_undone_leaves_what_another_one_into_the_same_entity_brought(memory: Memory) -> None:
-    memory.add("B and C met.", entities=["B", "C"])
-    memory.relate("A", "KNOWS", "D", weight=0.1)
-    memory.relate("B", "KNOWS", "D", weight=0.9)
-    memory.relate("C", "KNOWS", "D", weight=0.5)
-    memory.pin(memory.related("B").start.id)
-    first = memory.merge_entities(["B"], "A").receipt_id
-    memory.merge_entities(["C"], "A")
-    memory.undo(first)
+    memory.remember("B and C met.", entities=["B", "C"])
+    memory.graph.relate("A", "KNOWS", "D", weight=0.1)
+    memory.graph.relate("B", "KNOWS", "D", weight=0.9)
+    memory.graph.relate("C", "KNOWS", "D", weight=0.5)
+    memory.pin(memory.graph.related("B").start.id)
+    first = memory.graph.merge(["B"], "A").receipt_id
+    memory.graph.merge(["C"], "A")
+    memory.sweep.undo(first)
     assert facts(memory) == {("A", "KNOWS", "D"): 0.5, ("B", "KNOWS", "D"): 0.9}
-    start = memory.related("A").start
+    start = memory.graph.related("A").start
     assert (start.pinned, start.name) == (False, "A")
-    spoken = {entity.name: entity.mentions for entity in memory.entities()[0]}
+    spoken = {entity.name: entity.mentions for entity in memory.graph.entities()[0]}
     assert spoken == {"A": 1, "B": 1, "D": 0}
 
 
 @on_every_engine
 def test_a_memory_states_a_fact_for_so_long_as_one_merge_brought_it(memory: Memory) -> None:
-    memory.relate("A", "KNOWS", "D", weight=0.1)
+    memory.graph.relate("A", "KNOWS", "D", weight=0.1)
     said = [{"from": name, "relation": "KNOWS", "to": "D", "weight": 0.5} for name in ("B", "C")]
-    memory.add("B and C know D.", entities=["B", "C", "D"], relations=said)
+    memory.remember("B and C know D.", entities=["B", "C", "D"], relations=said)
     before = rows(memory)
-    first, second = (memory.merge_entities([name], "A").receipt_id for name in ("B", "C"))
-    memory.undo(first)
-    found, start = rows(memory), memory.related("A").start.id
+    first, second = (memory.graph.merge([name], "A").receipt_id for name in ("B", "C"))
+    memory.sweep.undo(first)
+    found, start = rows(memory), memory.graph.related("A").start.id
     (fact,) = [key for key, row in found["relation"].items() if row["subject"] == start and row["trash"] is None]
     assert [relation for relation, _ in found["relation_source"]].count(fact) == 1
-    memory.undo(second)
+    memory.sweep.undo(second)
     assert rows(memory) == before
 
 
 @on_every_engine
 def test_facts_that_a_later_merge_joined_are_told_apart_by_undoing_that_one_first(memory: Memory) -> None:
-    memory.relate("B", "KNOWS", "D", weight=0.5)
-    memory.relate("C", "KNOWS", "D", weight=0.9)
-    memory.relate("A", "LIKES", "D")
+    memory.graph.relate("B", "KNOWS", "D", weight=0.5)
+    memory.graph.relate("C", "KNOWS", "D", weight=0.9)
+    memory.graph.relate("A", "LIKES", "D")
     before = rows(memory)
-    first = memory.merge_entities(["B"], "A").receipt_id
-    second = memory.merge_entities(["C"], "A").receipt_id
+    first = memory.graph.merge(["B"], "A").receipt_id
+    second = memory.graph.merge(["C"], "A").receipt_id
     between = rows(memory)
     with pytest.raises(Conflict, match=f"the merge {second} joined facts that this one changed") as refused:
-        memory.undo(first)
+        memory.sweep.undo(first)
     assert refused.value.hint == f"Undo {second} first."
     assert rows(memory) == between
-    memory.undo(second)
-    memory.undo(first)
+    memory.sweep.undo(second)
+    memory.sweep.undo(first)
     assert rows(memory) == before
 
 
@@ -243,40 +243,40 @@ def test_facts_that_a_later_merge_joined_are_told_apart_by_undoing_that_one_firs
 
 @on_every_engine
 def test_a_name_that_stood_for_another_stands_for_it_again(three: Memory) -> None:
-    three.merge_entities(["B"], "A")
-    cleared = three.clear(collect.CLEAR_PHRASE).id
-    three.relate("B", "LIKES", "Tea")
-    three.relate("E", "LIKES", "Rum")
+    three.graph.merge(["B"], "A")
+    cleared = three.sweep.clear(collect.CLEAR_PHRASE).id
+    three.graph.relate("B", "LIKES", "Tea")
+    three.graph.relate("E", "LIKES", "Rum")
     before = rows(three)["alias"]
-    second = three.merge_entities(["B"], "E").receipt_id
-    three.undo(cleared)
-    assert three.related("B").start.name == "E"
-    three.undo(second)
+    second = three.graph.merge(["B"], "E").receipt_id
+    three.sweep.undo(cleared)
+    assert three.graph.related("B").start.name == "E"
+    three.sweep.undo(second)
     assert rows(three)["alias"] == before
-    assert three.doctor().findings == ()
+    assert three.care.doctor().findings == ()
 
 
 @on_every_engine
 def test_an_entity_that_exists_again_stands_for_the_old_one_in_its_merges(three: Memory) -> None:
-    merged = three.merge_entities(["B"], "A").receipt_id
-    cleared = three.clear(collect.CLEAR_PHRASE).id
-    three.relate("A", "LIKES", "Tea")
-    three.undo(cleared)
-    assert three.related("B").start.name == "A"
-    three.undo(merged)
+    merged = three.graph.merge(["B"], "A").receipt_id
+    cleared = three.sweep.clear(collect.CLEAR_PHRASE).id
+    three.graph.relate("A", "LIKES", "Tea")
+    three.sweep.undo(cleared)
+    assert three.graph.related("B").start.name == "A"
+    three.sweep.undo(merged)
     assert set(facts(three)) == {("A", "LIKES", "Tea"), ("A", "KNOWS", "C"), ("B", "KNOWS", "C"), ("A", "OWNS", "B")}
-    assert three.doctor().findings == ()
+    assert three.care.doctor().findings == ()
 
 
 @on_every_engine
 def test_what_was_split_off_stays_where_it_is(three: Memory) -> None:
-    three.relate("B", "LIKES", "Tea")
-    merged = three.merge_entities(["B"], "A").receipt_id
+    three.graph.relate("B", "LIKES", "Tea")
+    merged = three.graph.merge(["B"], "A").receipt_id
     (tea,) = [key for key, row in rows(three)["relation"].items() if row["relation"] == "LIKES"]
-    three.unmerge_entity("A", "Bee", relations=[tea])
-    three.undo(merged)
+    three.graph.unmerge("A", "Bee", relations=[tea])
+    three.sweep.undo(merged)
     assert set(facts(three)) == {("A", "KNOWS", "C"), ("B", "KNOWS", "C"), ("A", "OWNS", "B"), ("Bee", "LIKES", "Tea")}
-    assert three.doctor().findings == ()
+    assert three.care.doctor().findings == ()
 
 
 # with a clock of its own, below the doors

@@ -16,6 +16,7 @@ from memsweep.graph.status import histogram, status
 from memsweep.graph.validate import doubts
 from tests.graph.surveys import NOW, survey
 from tests.support.engines import on_every_engine
+from tests.support.inside import whole_graph_of
 
 PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0.01, 1)), max_size=40)
 
@@ -159,13 +160,13 @@ def test_a_briefing_has_what_is_recent_central_contradictory_and_stale():
 
 @on_every_engine
 def test_a_query_walks_from_several_and_keeps_to_what_holds(memory):
-    memory.relate("Ada", "LIVES_IN", "London")
-    memory.relate("London", "PART_OF", "England", weight=0.4)
-    memory.relate("Bob", "KNOWS", "Carol")
-    memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    memory.graph.relate("Ada", "LIVES_IN", "London")
+    memory.graph.relate("London", "PART_OF", "England", weight=0.4)
+    memory.graph.relate("Bob", "KNOWS", "Carol")
+    memory.graph.relate("Ada", "LIVES_IN", "Paris", replaces=True)
 
     def names(*starts, **more):
-        found = memory.query_graph(starts, **more)
+        found = memory.graph.query(starts, **more)
         return {each.name: found.walk.distance[each.key] for each in found.entities}
 
     assert names("ada", "bob") == {"Paris": 1, "Carol": 1}
@@ -180,13 +181,13 @@ def test_a_query_walks_from_several_and_keeps_to_what_holds(memory):
 
 @on_every_engine
 def test_a_query_as_of_a_date_sees_what_held_then(memory):
-    memory.relate("Ada", "LIVES_IN", "London", valid_at="2020-01-01")
-    closed = memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    memory.graph.relate("Ada", "LIVES_IN", "London", valid_at="2020-01-01")
+    closed = memory.graph.relate("Ada", "LIVES_IN", "Paris", replaces=True)
     assert closed.relations[0].superseded
-    found = memory.query_graph("Ada", as_of="2021-06-01")
+    found = memory.graph.query("Ada", as_of="2021-06-01")
     assert [each.name for each in found.entities] == ["London"]
     moment = found.walk.edges[0].invalid_at - timedelta(microseconds=1)
-    assert [each.name for each in memory.query_graph("Ada", as_of=moment).entities] == ["London"]
+    assert [each.name for each in memory.graph.query("Ada", as_of=moment).entities] == ["London"]
 
 
 @pytest.mark.parametrize(
@@ -194,23 +195,23 @@ def test_a_query_as_of_a_date_sees_what_held_then(memory):
     [{"entities": []}, {"hops": 0}, {"hops": 11}, {"min_weight": 2}, {"limit": 0}, {"as_of": "yesterday"}],
 )
 def test_a_bad_query_is_refused(memory, bad):
-    memory.relate("Ada", "KNOWS", "Bob")
+    memory.graph.relate("Ada", "KNOWS", "Bob")
     with pytest.raises(BadInput, match=next(iter(bad))):
-        memory.query_graph(**{"entities": ["Ada"], **bad})
+        memory.graph.query(**{"entities": ["Ada"], **bad})
     with pytest.raises(NotFound, match="Nobody"):
-        memory.query_graph(["Ada", "Nobody"])
+        memory.graph.query(["Ada", "Nobody"])
 
 
 @on_every_engine
 def test_what_a_store_holds_is_surveyed_in_the_order_of_its_making(memory):
-    memory.relate("Zoe", "KNOWS", "Ada", weight=0.5)
-    memory.relate("Ada", "KNOWS", "Bob")
-    memory.relate("Ada", "LIKES", "Carol")
-    memory.relate("Ada", "LIKES", "Dora", replaces=True)
-    memory.add("Ada and Zoe met.", entities=["Ada", "Zoe"])
-    gone = memory.add("Ada was here.", entities=["Ada", "Here"])
+    memory.graph.relate("Zoe", "KNOWS", "Ada", weight=0.5)
+    memory.graph.relate("Ada", "KNOWS", "Bob")
+    memory.graph.relate("Ada", "LIKES", "Carol")
+    memory.graph.relate("Ada", "LIKES", "Dora", replaces=True)
+    memory.remember("Ada and Zoe met.", entities=["Ada", "Zoe"])
+    gone = memory.remember("Ada was here.", entities=["Ada", "Here"])
     memory.delete(gone.memory_id, confirm=True)
-    found, _ = memory._surveying().survey()
+    found, _ = whole_graph_of(memory).survey()
     assert [(each.name, each.mentions) for each in found.entities] == [
         ("Zoe", 1),
         ("Ada", 1),
@@ -227,7 +228,7 @@ def test_what_a_store_holds_is_surveyed_in_the_order_of_its_making(memory):
         ("Ada", "LIKES", "Dora"),
     ]
     assert [edge.invalid_at is None for edge in found.edges] == [True, True, False, True]
-    told = memory.graph_status()
+    told = memory.graph.status()
     assert (told.entities, told.relations, told.current_facts, told.ended_facts, told.orphans) == (6, 4, 3, 1, 1)
-    assert {each.name for one in memory.graph_communities().found for each in one.members} >= {"Zoe", "Ada", "Bob"}
-    assert memory.graph_context(limit=3).central[0][0].name == "Ada"
+    assert {each.name for one in memory.graph.communities().found for each in one.members} >= {"Zoe", "Ada", "Bob"}
+    assert memory.graph.briefing(limit=3).central[0][0].name == "Ada"

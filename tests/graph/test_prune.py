@@ -19,13 +19,14 @@ from memsweep.errors import BadInput, Conflict, Unconfirmed
 from memsweep.gc import collect
 from memsweep.gc.planner import make_plan
 from memsweep.gc.strategies.rule import Fading, Options
-from memsweep.memory import Memory
 from memsweep.model.decay import faded
 from memsweep.model.plan import EntityRow, RelationRow, Survey
 from memsweep.model.times import to_micros
+from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from tests.support import looking
 from tests.support.engines import on_every_engine
+from tests.support.inside import app_of, collector_of
 
 NOW = now()
 DAY = 86_400_000_000
@@ -52,9 +53,9 @@ def age(memory: Memory, days: float, *names: str) -> None:
 
 def change(memory: Memory, statements: tuple[str, str], **values: Any) -> None:
     """Past memsweep, in SQL or in Cypher."""
-    engine: Any = memory._app.engine
+    engine: Any = app_of(memory).engine
     if not hasattr(engine, "link"):
-        with looking.open_file(looking.file_of(memory._app.settings.home)) as db:
+        with looking.open_file(looking.file_of(app_of(memory).settings.home)) as db:
             db.execute(statements[0], values)
     else:
         graph = engine.open("default").graph._graph
@@ -62,8 +63,8 @@ def change(memory: Memory, statements: tuple[str, str], **values: Any) -> None:
 
 
 def planned(memory: Memory, **given: float | bool) -> set[str]:
-    plan = memory.plan_graph_prune(**given)  # type: ignore[arg-type]
-    return {item.name or "" for item in memory.plan_items(plan.id, limit=50)}
+    plan = memory.graph.plan_prune(**given)  # type: ignore[arg-type]
+    return {item.name or "" for item in memory.sweep.items(plan.id, limit=50)}
 
 
 def live(memory: Memory) -> set[str]:
@@ -74,28 +75,28 @@ def live(memory: Memory) -> set[str]:
 
 @on_every_engine
 def test_a_faded_relation_goes_with_the_ends_that_it_leaves_alone(memory: Memory) -> None:
-    memory.relate("Ada", "MET", "Charles", weight=0.5)
-    memory.relate("Ada", "WROTE", "Notes")
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.5)
+    memory.graph.relate("Ada", "WROTE", "Notes")
     assert planned(memory) == set()
     age(memory, 800)  # 0.5 × 0.997^800 = 0.045, 1.0 × 0.997^800 = 0.09
     assert planned(memory) == {"Ada MET Charles", "Charles"}
-    receipt = memory.prune_graph(confirm=True)
+    receipt = memory.graph.prune(confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations) == (1, 1)
     assert live(memory) == {"Ada", "Notes", "WROTE"}
-    memory.undo(receipt.id)
+    memory.sweep.undo(receipt.id)
     assert live(memory) == {"Ada", "Notes", "WROTE", "Charles", "MET"}
 
 
 @on_every_engine
 def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     age(memory, 30)
-    first = memory.decay_graph(dry_run=False)
+    first = memory.graph.decay(dry_run=False)
     for _ in range(30):
-        assert memory.decay_graph(dry_run=False).faded[0].current == pytest.approx(first.faded[0].current, abs=1e-6)
+        assert memory.graph.decay(dry_run=False).faded[0].current == pytest.approx(first.faded[0].current, abs=1e-6)
     edge = next(fact for fact in first.faded if fact.type == "MET")
     assert edge.current == pytest.approx(0.997**30, abs=1e-4)  # 0.914, not 0.247
-    assert memory.related("Ada").walk.edges[0].weight == pytest.approx(edge.current, abs=1e-4)
+    assert memory.graph.related("Ada").walk.edges[0].weight == pytest.approx(edge.current, abs=1e-4)
     with looking.into(memory) as db:
         ((stored,),) = db.execute("select current from relation")
     assert stored == pytest.approx(edge.current, abs=1e-4)
@@ -103,7 +104,7 @@ def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
 
 @on_every_engine
 def test_flaw_14_an_unknown_weight_protects(memory: Memory) -> None:
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     change(memory, ("update relation set weight = null", "MATCH ()-[r:RELATED_TO]->() SET r.weight = NULL"))
     age(memory, 5000)
     assert planned(memory) == set()
@@ -112,10 +113,10 @@ def test_flaw_14_an_unknown_weight_protects(memory: Memory) -> None:
 @on_every_engine
 def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_did(memory: Memory) -> None:
     for left, right in (("A", "B"), ("B", "C"), ("C", "A")):
-        memory.relate(left, "NEXT", right)
+        memory.graph.relate(left, "NEXT", right)
     age(memory, 5000)
     assert planned(memory) == {"A", "B", "C", "A NEXT B", "B NEXT C", "C NEXT A"}
-    receipt = memory.prune_graph(confirm=True)
+    receipt = memory.graph.prune(confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations) == (3, 3)
     assert planned(memory) == set()
 
@@ -123,7 +124,7 @@ def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_di
 @on_every_engine
 def test_flaw_16_thresholds_come_from_the_settings(make: Callable[..., App]) -> None:
     memory = make(MEMSWEEP_GRAPH_EDGE_THRESHOLD="0.95").memory()
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     age(memory, 40)
     assert planned(memory) == {"Ada", "Charles", "Ada MET Charles"}
     assert planned(memory, edge_threshold=0.05) == set()
@@ -132,9 +133,9 @@ def test_flaw_16_thresholds_come_from_the_settings(make: Callable[..., App]) -> 
 @on_every_engine
 def test_rates_come_from_the_settings(make: Callable[..., App]) -> None:
     memory = make(MEMSWEEP_GRAPH_RATES="Person=0.5").memory()
-    memory.relate("Ada", "MET", "Charles", from_type="Person", to_type="Project")
+    memory.graph.relate("Ada", "MET", "Charles", from_type="Person", to_type="Project")
     age(memory, 10)
-    confidence = {entity.name: entity.confidence for entity in memory.entities()[0]}
+    confidence = {entity.name: entity.confidence for entity in memory.graph.entities()[0]}
     assert confidence["Ada"] == pytest.approx(0.5**10, rel=1e-3)
     assert confidence["Charles"] == pytest.approx(0.995**10, rel=1e-3)
 
@@ -156,9 +157,9 @@ def test_impossible_settings_are_refused(tmp_path: Path, setting: str, value: st
 
 @on_every_engine
 def test_what_was_seen_lately_or_is_mentioned_stays(memory: Memory) -> None:
-    memory.relate("Ada", "MET", "Charles", weight=0.01)
-    memory.add("A note about Grace.", entities=["Grace"])
-    memory.relate("Grace", "MET", "Ada", weight=0.01)
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.01)
+    memory.remember("A note about Grace.", entities=["Grace"])
+    memory.graph.relate("Grace", "MET", "Ada", weight=0.01)
     age(memory, 20)
     assert planned(memory) == {"Ada MET Charles", "Grace MET Ada"}  # nodes seen within 30 days stay
     age(memory, 20)
@@ -169,12 +170,12 @@ def test_what_was_seen_lately_or_is_mentioned_stays(memory: Memory) -> None:
 
 @on_every_engine
 def test_a_pinned_or_permanent_subject_protects_its_relations_and_itself(memory: Memory) -> None:
-    memory.relate("Be kind", "APPLIES_TO", "Everyone", from_type="Rule")
-    memory.relate("Ada", "MET", "Charles")
-    ada = memory.entities("Ada")[0][0]
+    memory.graph.relate("Be kind", "APPLIES_TO", "Everyone", from_type="Rule")
+    memory.graph.relate("Ada", "MET", "Charles")
+    ada = memory.graph.entities("Ada")[0][0]
     memory.pin(ada.id, True)
     age(memory, 5000)
-    plan = memory.plan_graph_prune()
+    plan = memory.graph.plan_prune()
     assert plan.item_count == 0
     assert {(item["name"], item["reason"]) for item in plan.protected} == {
         ("Be kind APPLIES_TO Everyone", "its subject: permanent type"),
@@ -186,7 +187,7 @@ def test_a_pinned_or_permanent_subject_protects_its_relations_and_itself(memory:
 def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "repo").mkdir()
     (tmp_path / "repo" / "app.py").write_text("class Base: pass\n\n\nclass Child(Base): pass\n")
-    memory.index(tmp_path / "repo")
+    memory.code.index(tmp_path / "repo")
     assert len(live(memory)) > 2
     age(memory, 5000)
     assert planned(memory) == set()
@@ -197,11 +198,11 @@ def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) 
 def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(
     memory: Memory, kind: Literal["confirm", "correct"]
 ) -> None:
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     age(memory, 5000)
-    plan = memory.plan_graph_prune()
-    memory.reinforce("Ada", "MET", "Charles", kind=kind)
-    receipt = memory.apply_plan(plan.id, confirm=True)
+    plan = memory.graph.plan_prune()
+    memory.graph.reinforce("Ada", "MET", "Charles", kind=kind)
+    receipt = memory.sweep.apply(plan.id, confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations) == (0, 0)
     assert len(receipt.skipped) == 3
     assert live(memory) == {"Ada", "Charles", "MET"}
@@ -210,40 +211,40 @@ def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(
 @on_every_engine
 def test_more_than_half_of_the_graph_needs_to_be_asked_for(memory: Memory) -> None:
     for number in range(20):
-        memory.relate(f"A{number}", "MET", f"B{number}")
+        memory.graph.relate(f"A{number}", "MET", f"B{number}")
     age(memory, 5000)
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     with pytest.raises(Unconfirmed):
-        memory.prune_graph()
+        memory.graph.prune()
     with pytest.raises(Conflict, match=r"40 of 42 entities.*95%"):
-        memory.prune_graph(confirm=True)
-    receipt = memory.prune_graph(confirm=True, allow_large=True)
+        memory.graph.prune(confirm=True)
+    receipt = memory.graph.prune(confirm=True, allow_large=True)
     assert live(memory) == {"Ada", "Charles", "MET"}
-    memory.undo(receipt.id)
+    memory.sweep.undo(receipt.id)
     assert len(live(memory)) == 43
 
 
 @on_every_engine
 @pytest.mark.parametrize("given", [{"node_threshold": 1.5}, {"edge_threshold": -0.1}, {"max_age_days": -1.0}])
 def test_impossible_thresholds_are_refused(memory: Memory, given: dict[str, float]) -> None:
-    memory.relate("Ada", "MET", "Charles")
+    memory.graph.relate("Ada", "MET", "Charles")
     with pytest.raises(BadInput, match=next(iter(given))):
-        memory.plan_graph_prune(**given)  # type: ignore[arg-type]
+        memory.graph.plan_prune(**given)  # type: ignore[arg-type]
 
 
 @on_every_engine
 def test_superseded_facts_go_when_they_have_been_closed_for_long(memory: Memory) -> None:
-    memory.relate("Ada", "LIVES_IN", "London")
-    memory.relate("Ada", "LIVES_IN", "Paris", replaces=True)
-    assert memory.plan_prune("superseded").item_count == 0
-    plan = memory.plan_prune("superseded", ttl_days=0)
-    assert [item.name for item in memory.plan_items(plan.id)] == ["Ada LIVES_IN London"]
-    receipt = memory.apply_plan(plan.id, confirm=True)
+    memory.graph.relate("Ada", "LIVES_IN", "London")
+    memory.graph.relate("Ada", "LIVES_IN", "Paris", replaces=True)
+    assert memory.sweep.plan("superseded").item_count == 0
+    plan = memory.sweep.plan("superseded", ttl_days=0)
+    assert [item.name for item in memory.sweep.items(plan.id)] == ["Ada LIVES_IN London"]
+    receipt = memory.sweep.apply(plan.id, confirm=True)
     assert receipt.totals.relations == 1
-    (trashed,), total = memory.trash()
+    (trashed,), total = memory.sweep.trash()
     assert (trashed.kind, trashed.name, total) == ("relation", "Ada LIVES_IN London", 1)
-    memory.undo(receipt.id)
-    later = collect.plan(replace(memory.collecting("test"), clock=lambda: now() + timedelta(days=31)), "superseded")
+    memory.sweep.undo(receipt.id)
+    later = collect.plan(replace(collector_of(memory), clock=lambda: now() + timedelta(days=31)), "superseded")
     assert later.item_count == 1
 
 

@@ -12,9 +12,8 @@ from scripts import write_docs
 
 import memsweep
 from memsweep import errors
-from memsweep.app import App, Memory
+from memsweep.app import App
 from memsweep.cli.commands import cli
-from memsweep.library import AsyncMemory
 from memsweep.server.app import make_server
 from memsweep.settings import load_settings
 from tests.house.tree import ROOT
@@ -39,13 +38,6 @@ def test_the_public_names_are_these():
         "sweep_messages",
     ]
     assert all(getattr(memsweep, name) is not None for name in memsweep.__all__)
-
-
-def test_the_async_door_has_every_operation_of_the_sync_one():
-    def public(kind):
-        return {name for name, member in inspect.getmembers(kind) if callable(member) and not name.startswith("_")}
-
-    assert public(AsyncMemory) == public(Memory)
 
 
 def test_the_error_tree_is_drawn_as_it_is():

@@ -17,9 +17,9 @@ MOST_FUNCTION_LINES = 60
 PURE = re.compile(
     r"(model|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
     r"|store/(file|sqlite)/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
-    r"|server/schema\.py|gc/(planner|roots|explain|strategies/.*)\.py"
+    r"|server/schema\.py|gc/(planner|roots|strategies/.*)\.py"
     r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|moving|recalling|choosing|counting)\.py).*"
-    r"|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
+    r"|schedule/(cron|runs)\.py|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
 )
 IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pathlib", "apsw", "httpx", "threading"}
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "print", "input"}

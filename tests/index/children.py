@@ -68,6 +68,6 @@ def _index(pipe: Connection, home: str, root: str, batch_chunks: int, options: d
     index._BATCH_CHUNKS = batch_chunks
     with Sandbox() as sandbox, Desk(Path(home), sandbox) as desk:
         pipe.send("begun")
-        result = desk.memory.index(root, progress=progress, **options)
+        result = desk.memory.code.index(root, progress=progress, **options)
         pipe.send({name: getattr(result, name) for name in ("files_indexed", "files_moved", "chunks_embedded")})
     os._exit(0)

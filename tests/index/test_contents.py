@@ -84,10 +84,10 @@ def test_secrets_are_not_indexed_and_the_list_can_be_extended(
         },
     )
     memory = make().memory()
-    memory.index(root)
+    memory.code.index(root)
     assert set(live(looking.file_of(home), root)) == {"house.internal", "vault/plain.txt", "credentials.py"}
     (home / "memsweep.toml").write_text('[code]\nsecrets = ["*.internal", "vault/**"]\n')
-    result = make().memory().index(root)
+    result = make().memory().code.index(root)
     assert (result.files_removed, result.stale_memories) == (2, 2)
     assert set(live(looking.file_of(home), root)) == {"credentials.py"}
 

@@ -92,7 +92,7 @@ def test_kill_9_at_random_moments_leaves_whole_files_and_the_staleness_of_the_la
 
 def fresh_index(desk: Desk, root: Path) -> dict[str, File]:
     other = desk.app.memory(f"fresh-{len(desk.app.workspaces())}")
-    other.index(root)
+    other.code.index(root)
     path = next(path for path in desk.file.parent.glob("*.db") if path != desk.file and live(path, root))
     found = live(path, root)
     desk.app.delete_workspace(other.workspace_id, confirm=True)

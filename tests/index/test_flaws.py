@@ -129,7 +129,7 @@ def test_flaw_3_an_exception_in_the_middle_makes_nothing_stale(
     desk.embedder.forget()
     desk.embedder.fails_at = call
     with pytest.raises(Crash):
-        desk.memory.index(repo)
+        desk.memory.code.index(repo)
     assert desk.stale(repo) == set()
     assert set(desk.live(repo)) == ALL
     assert problems(desk.file) == []
@@ -144,14 +144,14 @@ def test_flaw_3_an_embedding_server_that_falls_over_costs_nothing_that_was_there
     monkeypatch.setattr("memsweep.code.index._BATCH_CHUNKS", 1)
     with EmbeddingServer() as server:
         memory = make(**server.settings("ollama")).memory()
-        memory.index(repo, languages=["python"])
+        memory.code.index(repo, languages=["python"])
         (repo / "app.py").unlink()
         server.mood = "error"
         with pytest.raises(EmbedderError):
-            memory.index(repo)
+            memory.code.index(repo)
         assert stale(looking.file_of(home), repo) == set()
         server.mood = "well"
-        assert memory.index(repo).files_indexed == 2
+        assert memory.code.index(repo).files_indexed == 2
         assert stale(looking.file_of(home), repo) == {"app.py"}
 
 

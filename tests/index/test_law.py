@@ -160,14 +160,14 @@ class World:
     # what memsweep does
 
     def prune(self, strategy: str) -> None:
-        self.memory.prune(strategy, confirm=True, allow_large=True)
+        self.memory.sweep.prune(strategy, confirm=True, allow_large=True)
         assert [file.path for file in self.known() if file.stale] == []
 
     def index(self, chosen: dict[str, Any]) -> int:
         """A whole run, held against a new index; how many pieces were embedded."""
         before = self.known() if self.memory.workspace_id in {each.id for each in self.app.workspaces()} else []
         self.embedder.forget()
-        result = self.memory.index(self.root, **chosen)
+        result = self.memory.code.index(self.root, **chosen)
         embedded = len(self.embedder.texts)
         after, fresh = self.known(), self.new_index(chosen)
         self.check_content(chosen, after, fresh)
@@ -189,7 +189,7 @@ class World:
 
         self.embedder.fails_at = number if where == "embed" else 0
         try:
-            self.memory.index(self.root, progress=progress, **chosen)
+            self.memory.code.index(self.root, progress=progress, **chosen)
         except Crash:
             self.check_crashed(before, self.new_index(chosen))
 
@@ -199,7 +199,7 @@ class World:
     def new_index(self, chosen: dict[str, Any]) -> dict[str, File]:
         self.embedder.forget()
         other = self.app.memory(next(self.fresh_names))
-        other.index(self.root, **chosen)
+        other.code.index(self.root, **chosen)
         return live(file_of(other), self.root)
 
     # what must hold

@@ -77,10 +77,10 @@ def test_what_was_looked_through_is_not_read_again(desk: Desk, tmp_path: Path, o
 @on_every_engine
 def test_a_file_that_becomes_a_secret_is_dropped(memory: Memory, tmp_path: Path) -> None:
     root = grow(tmp_path / "r", dict(PLAIN))
-    memory.index(root)
+    memory.code.index(root)
     (root / "data.json").write_text(ACCOUNT)
-    result = memory.index(root)
+    result = memory.code.index(root)
     assert (result.files_indexed, result.files_removed) == (0, 1)
     (root / "data.json").write_text("{}\n")
-    assert memory.index(root).files_removed == 0
+    assert memory.code.index(root).files_removed == 0
     assert memory.stats().total_memories == 3

@@ -68,7 +68,7 @@ def test_another_folder_or_another_workspace_does_not_wait(desk: Desk, home: Pat
     child.said()
     child.said()
     assert desk.index(repo).files_indexed == len(FILES)
-    assert desk.app.memory("other").index(many).files_indexed == 40
+    assert desk.app.memory("other").code.index(many).files_indexed == 40
     child.kill()
 
 
@@ -98,10 +98,10 @@ def test_of_those_who_join_one_waits_and_the_others_leave_it_to_that_one(desk: D
     running.said()
     running.said()
     answers: list[bool] = []
-    waiting = threading.Thread(target=lambda: answers.append(desk.memory.wait_to_index(many)))
+    waiting = threading.Thread(target=lambda: answers.append(desk.memory.code.wait_to_index(many)))
     waiting.start()
     wait_for(lambda: list((home / "locks").glob("*.next.lock")), "the next in line")
-    wait_for(lambda: not desk.memory.wait_to_index(many), "a second one to be told that it need not wait")
+    wait_for(lambda: not desk.memory.code.wait_to_index(many), "a second one to be told that it need not wait")
     joined = memsweep("index", str(many), "--join", "--json", home=home)
     assert (joined.status, joined.json) == (0, {"joined": True})
     assert answers == []
@@ -127,12 +127,12 @@ def test_who_is_next_in_line_says_so_if_it_waits_in_vain(tmp_path: Path, monkeyp
 
 
 def test_others_add_and_search_while_a_folder_is_indexed(desk: Desk, home: Path, many: Path) -> None:
-    desk.memory.add("the very first memory")
+    desk.memory.remember("the very first memory")
     child = Indexer(home, many, batch_chunks=2)
     added = []
     while child.process.is_alive():
         number = len(added)
-        added.append(desk.memory.add(f"note {number} beside the run").memory_id)
+        added.append(desk.memory.remember(f"note {number} beside the run").memory_id)
         found = [hit.memory_id for hit in desk.hits(f"note {number} beside", source="")]
         assert added[-1] in found
         for hit in desk.hits("def return"):
@@ -171,14 +171,14 @@ def test_a_prune_between_two_runs_makes_a_file_that_comes_back_a_new_one(desk: D
     desk.index(repo)
     old = desk.live(repo)["app.py"].id
     gone(desk, repo, "app.py")
-    receipt = desk.memory.prune(confirm=True)
+    receipt = desk.memory.sweep.prune(confirm=True)
     assert receipt.totals.memories == 1
     assert desk.index(repo).stale_memories == 0
     (repo / "app.py").write_text(FILES["app.py"])
     assert desk.index(repo).files_indexed == 1
     assert desk.live(repo)["app.py"].id != old
     assert desk.content(repo) == desk.anew(repo)
-    undone = desk.memory.undo(receipt.id)
+    undone = desk.memory.sweep.undo(receipt.id)
     assert (undone.totals.memories, undone.conflicts[0][0]) == (0, old)
     assert desk.index(repo).files_indexed == 0
     assert desk.content(repo) == desk.anew(repo)
@@ -189,7 +189,7 @@ def test_a_prune_that_is_undone_gives_back_a_stale_file_that_can_come_back(desk:
     desk.index(repo)
     old = desk.live(repo)["app.py"].id
     gone(desk, repo, "app.py")
-    desk.memory.undo(desk.memory.prune(confirm=True).id)
+    desk.memory.sweep.undo(desk.memory.sweep.prune(confirm=True).id)
     assert desk.stale(repo) == {"app.py"}
     (repo / "app.py").write_text(FILES["app.py"])
     assert desk.index(repo).chunks_embedded == 0
@@ -208,9 +208,9 @@ def test_a_prune_in_the_middle_of_a_run_takes_nothing_that_is_on_disk(
     (repo / "other.py").write_text("def other(): pass\n")
 
     def collect() -> None:
-        desk.memory.prune(confirm=True)
+        desk.memory.sweep.prune(confirm=True)
         if purged:
-            desk.memory.purge(0, confirm=True)
+            desk.memory.sweep.purge(0, confirm=True)
 
     result = desk.index(repo, progress=once(collect))
     assert set(desk.live(repo)) == {*FILES, "other.py"} - {"main.go"}
@@ -247,7 +247,7 @@ def test_collecting_everything_that_can_go_takes_nothing_from_live_files(desk: D
     (repo / "lonely.py").write_text("import wave\n")  # its names are in no relation to the others
     desk.index(repo)
     before = desk.content(repo)
-    desk.memory.prune("all", confirm=True, allow_large=True)
+    desk.memory.sweep.prune("all", confirm=True, allow_large=True)
     desk.index(repo)
     assert desk.content(repo) == before
 
@@ -255,10 +255,10 @@ def test_collecting_everything_that_can_go_takes_nothing_from_live_files(desk: D
 def test_a_plan_made_before_a_run_does_not_take_what_the_run_brought_back(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     gone(desk, repo, "app.py", "main.go")
-    plan = desk.memory.plan_prune()
+    plan = desk.memory.sweep.plan()
     (repo / "app.py").write_text(FILES["app.py"])
     desk.index(repo)
-    receipt = desk.memory.apply_plan(plan.id, confirm=True)
+    receipt = desk.memory.sweep.apply(plan.id, confirm=True)
     assert receipt.totals.memories == 1
     assert set(desk.live(repo)) == set(FILES) - {"main.go"}
 
@@ -275,7 +275,7 @@ def test_what_was_deleted_for_good_is_not_learned_again_until_its_tombstone_is_g
     (repo / "main.go").write_text(FILES["app.py"])
     result = desk.index(repo)
     assert (result.files_indexed, result.files_removed, desk.stale(repo)) == (0, 1, {"main.go"})
-    desk.memory.remove_tombstone(doomed)
+    desk.memory.sweep.remove_tombstone(doomed)
     assert desk.index(repo).files_indexed == 2
     assert desk.content(repo) == desk.anew(repo)
 

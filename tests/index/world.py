@@ -18,6 +18,7 @@ from memsweep.model.code import IndexResult
 from memsweep.model.memory import EmbeddingModel
 from memsweep.settings import load_settings
 from tests.support import looking
+from tests.support.inside import app_of
 
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 DIMENSION = 8
@@ -141,7 +142,7 @@ def problems(place: Path) -> list[str]:
 
 
 def file_of(memory: Memory) -> Path:
-    return looking.file_of(memory._app.settings.home, memory.workspace_id)
+    return looking.file_of(app_of(memory).settings.home, memory.workspace_id)
 
 
 class Desk:
@@ -157,7 +158,7 @@ class Desk:
     def index(self, root: Path | str, **options: Any) -> IndexResult:
         """One run; the embedder remembers the texts of this one only."""
         self.embedder.forget()
-        return self.memory.index(root, **options)
+        return self.memory.code.index(root, **options)
 
     @property
     def file(self) -> Path:
@@ -177,7 +178,7 @@ class Desk:
         """What a new workspace would know of the same folder."""
         other = self.app.memory(f"anew-{len(self.app.workspaces())}")
         self.embedder.forget()
-        other.index(root, **options)
+        other.code.index(root, **options)
         return [file.content for file in live(file_of(other), root).values()]
 
     def hits(self, query: str, **filters: Any) -> list[Any]:

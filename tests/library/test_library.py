@@ -6,13 +6,21 @@ import asyncio
 import inspect
 import sys
 import threading
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import memsweep
 from memsweep import AsyncMemory, Memory, MemsweepError, open_memory, open_memory_async
+from memsweep.context.service import ContextWindow
 from memsweep.errors import BadInput
+from memsweep.operation import operation
+from memsweep.services.care import CareService
+from memsweep.services.code import CodeService
+from memsweep.services.graph import GraphService
+from memsweep.services.memory import BaseMemory
+from memsweep.services.sweep import SweepService
 from tests.support.commands import run
 
 
@@ -29,7 +37,7 @@ def test_importing_the_package_imports_nothing_heavy(home: Path) -> None:
         "memsweep.open_memory\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    assert run([sys.executable, "-c", code], home=home).out == "[]\n['asyncio']\n"
+    assert run([sys.executable, "-c", code], home=home).out == "[]\n[]\n"
 
 
 def test_every_public_name_can_be_had() -> None:
@@ -41,7 +49,7 @@ def test_every_public_name_can_be_had() -> None:
 
 def test_a_memory_is_used_in_a_with(home: Path) -> None:
     with open_memory("notes", home=home) as memory:
-        added = memory.add("x")
+        added = memory.remember("x")
         assert memory.workspace_id == "notes"
     with open_memory("notes", home=str(home)) as memory:
         assert memory.get(added.memory_id).text == "x"
@@ -49,7 +57,7 @@ def test_a_memory_is_used_in_a_with(home: Path) -> None:
 
 def test_a_memory_may_be_used_after_it_was_closed(home: Path) -> None:
     memory = open_memory(home=home)
-    memory.add("x")
+    memory.remember("x")
     memory.close()
     assert memory.stats().total_memories == 1
     memory.close()
@@ -67,31 +75,52 @@ def test_the_environment_says_where_if_nobody_else_does(home: Path, monkeypatch:
     monkeypatch.setenv("MEMSWEEP_WORKSPACE", "chosen")
     with open_memory() as memory:
         assert memory.workspace_id == "chosen"
-        memory.add("x")
+        memory.remember("x")
     assert home.exists()
 
 
-def public(kind: type) -> set[str]:
+def operations(kind: type) -> set[str]:
     return {name for name, value in inspect.getmembers(kind) if not name.startswith("_") and callable(value)}
 
 
-def test_the_asynchronous_door_has_every_operation_with_the_same_signature() -> None:
-    assert public(AsyncMemory) == public(Memory)
-    for name in public(Memory):
-        twin, original = getattr(AsyncMemory, name), getattr(Memory, name)
-        assert inspect.signature(twin).parameters == inspect.signature(original).parameters
+SERVICES = [BaseMemory, CodeService, GraphService, SweepService, CareService, ContextWindow]
+
+
+@pytest.mark.parametrize("kind", SERVICES)
+def test_every_public_method_is_an_operation_with_a_description(kind: type) -> None:
+    plain = [name for name in operations(kind) if not isinstance(inspect.getattr_static(kind, name), operation)]
+    assert plain == (["context"] if kind is BaseMemory else []), "what is not awaited must not read or write"
+    assert [name for name in operations(kind) if not getattr(kind, name).__doc__] == []
+
+
+def test_both_doors_have_the_same_operations_with_the_same_signatures(home: Path) -> None:
+    direct, awaited = open_memory(home=home), open_memory_async(home=home)
+    assert operations(AsyncMemory) == operations(Memory)
+    for get in (lambda m: m, *map(attrgetter, ("code", "graph", "sweep", "care")), lambda m: m.context("w")):
+        assert type(get(awaited)) is type(get(direct)) or get(direct) is direct
+        for name in operations(type(get(direct))) - {"context"}:
+            one, other = getattr(get(direct), name), getattr(get(awaited), name)
+            assert inspect.signature(one) == inspect.signature(other)
+            assert (inspect.iscoroutinefunction(one), inspect.iscoroutinefunction(other)) == (False, True)
 
 
 def test_the_asynchronous_door_does_the_same(home: Path) -> None:
     async def use() -> None:
         async with open_memory_async("notes", home=home) as memory:
             assert memory.workspace_id == "notes"
-            added = await memory.add("an asynchronous note", tags=["a"])
+            added = await memory.remember("an asynchronous note", tags=["a"])
             assert (await memory.get(added.memory_id)).tags == ("a",)
             assert (await memory.search("asynchronous")).total == 1
             assert (await memory.stats()).total_memories == 1
             with pytest.raises(MemsweepError):
                 await memory.get("nothing")
+            await memory.graph.relate("Ada", "KNOWS", "Charles")
+            assert (await memory.graph.status()).entities == 2
+            plan = await memory.sweep.plan("all")
+            assert (await memory.sweep.get_plan(plan.id)).item_count == 0
+            assert (await memory.care.doctor()).findings == ()
+            await memory.context("w").add([{"text": "a line", "type": "log"}])
+            assert [row.project_id for row in await memory.contexts()] == ["w"]
 
     asyncio.run(use())
 
@@ -101,11 +130,11 @@ def test_asynchronous_calls_run_at_once_and_never_hold_up_the_loop(home: Path) -
 
     async def use() -> None:
         memory = open_memory_async(home=home)
-        await memory.add("first")
-        engine = memory.memory._app.engine
+        await memory.remember("first")
+        engine = memory._access.app.engine
         store = engine.open("default")
         with store._pool.writing():  # type: ignore[attr-defined]
-            waiting = [asyncio.create_task(memory.add(f"note {number}")) for number in range(5)]
+            waiting = [asyncio.create_task(memory.remember(f"note {number}")) for number in range(5)]
             found = await memory.search("first")  # readers do not wait
             assert found.total == 1
             assert not any(task.done() for task in waiting)
@@ -121,7 +150,7 @@ def test_many_threads_may_make_the_first_write_at_once(home: Path) -> None:
 
     def work(number: int) -> None:
         barrier.wait()
-        added.append(memory.add(f"note {number}").memory_id)
+        added.append(memory.remember(f"note {number}").memory_id)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:

@@ -9,18 +9,18 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import MemsweepError
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 
 HALF = "a\ud83d"
 Call = Callable[[Memory], Any]
 
 
 def _adding(**more: Any) -> Call:
-    return lambda memory: memory.add("a text", **more)
+    return lambda memory: memory.remember("a text", **more)
 
 
 def _segment(**more: Any) -> Call:
-    return lambda memory: memory.window("p").add([{"text": "a", "type": "note", **more}])
+    return lambda memory: memory.context("p").add([{"text": "a", "type": "note", **more}])
 
 
 def _filter(**filters: Any) -> Call:
@@ -29,7 +29,7 @@ def _filter(**filters: Any) -> Call:
 
 # what is named, and the call
 CALLS: list[tuple[str, Call]] = [
-    ("text", lambda memory: memory.add(HALF)),
+    ("text", lambda memory: memory.remember(HALF)),
     ("tag", _adding(tags=[HALF])),
     ("source", _adding(source=HALF)),
     ("metadata", _adding(metadata={HALF: 1})),
@@ -42,31 +42,31 @@ CALLS: list[tuple[str, Call]] = [
     ("filters.source", _filter(source=HALF)),
     ("filters.path", _filter(path=HALF)),
     ("filters.language", _filter(language=HALF)),
-    ("repo_path", lambda memory: memory.index(HALF)),
-    ("from", lambda memory: memory.relate(HALF, "R", "b")),
-    ("relation", lambda memory: memory.relate("a", HALF, "b")),
-    ("from_entity", lambda memory: memory.reinforce(HALF, "R", "b")),
-    ("reason", lambda memory: memory.reinforce("Ada", "KNOWS", "Bob", reason=HALF)),
-    ("search", lambda memory: memory.entities(HALF)),
-    ("type", lambda memory: memory.entities(entity_type=HALF)),
-    ("entity", lambda memory: memory.related(HALF)),
-    ("relation_types[0]", lambda memory: memory.related("Ada", relation_types=[HALF])),
-    ("entities[0]", lambda memory: memory.query_graph(HALF)),
-    ("entity", lambda memory: memory.plan_merge([HALF], "Ada")),
-    ("text", lambda memory: memory.build_graph(HALF)),
+    ("repo_path", lambda memory: memory.code.index(HALF)),
+    ("from", lambda memory: memory.graph.relate(HALF, "R", "b")),
+    ("relation", lambda memory: memory.graph.relate("a", HALF, "b")),
+    ("from_entity", lambda memory: memory.graph.reinforce(HALF, "R", "b")),
+    ("reason", lambda memory: memory.graph.reinforce("Ada", "KNOWS", "Bob", reason=HALF)),
+    ("search", lambda memory: memory.graph.entities(HALF)),
+    ("type", lambda memory: memory.graph.entities(entity_type=HALF)),
+    ("entity", lambda memory: memory.graph.related(HALF)),
+    ("relation_types[0]", lambda memory: memory.graph.related("Ada", relation_types=[HALF])),
+    ("entities[0]", lambda memory: memory.graph.query(HALF)),
+    ("entity", lambda memory: memory.graph.plan_merge([HALF], "Ada")),
+    ("text", lambda memory: memory.graph.build(HALF)),
     ("segment", _segment(text=HALF)),
     ("segment", _segment(tags=[HALF])),
     ("segment", _segment(file_path=HALF)),
     ("segment", _segment(references=[HALF])),
-    ("task_id", lambda memory: memory.window("p").analyze(task_id=HALF)),
+    ("task_id", lambda memory: memory.context("p").analyze(task_id=HALF)),
 ]
 
 
 @pytest.mark.parametrize(("named", "call"), CALLS, ids=[f"{number} {name}" for number, (name, _) in enumerate(CALLS)])
 def test_half_an_emoji_is_refused_by_the_name_of_what_has_it(app: App, named: str, call: Call) -> None:
     memory = app.memory()
-    memory.relate("Ada", "KNOWS", "Bob")
-    memory.window("p").add([{"text": "a", "type": "note"}])
+    memory.graph.relate("Ada", "KNOWS", "Bob")
+    memory.context("p").add([{"text": "a", "type": "note"}])
     with pytest.raises(MemsweepError) as refused:
         call(memory)
     said = str(refused.value)
@@ -81,14 +81,14 @@ def test_half_an_emoji_is_refused_by_the_name_of_what_has_it(app: App, named: st
         lambda memory: memory.get(HALF),
         lambda memory: memory.delete(HALF, confirm=True),
         lambda memory: memory.pin(HALF),
-        lambda memory: memory.undo(HALF),
-        lambda memory: memory.plan(HALF),
+        lambda memory: memory.sweep.undo(HALF),
+        lambda memory: memory.sweep.get_plan(HALF),
         lambda memory: memory.search("a", cursor=HALF),
         lambda memory: memory.search("a", filters={"date_from": HALF}),
-        lambda memory: memory.window(HALF),
-        lambda memory: memory.backup(HALF),
-        lambda memory: memory.export_graph(f"{HALF}.json"),
-        lambda memory: memory.import_graph(HALF),
+        lambda memory: memory.context(HALF),
+        lambda memory: memory.care.backup(HALF),
+        lambda memory: memory.graph.export_file(f"{HALF}.json"),
+        lambda memory: memory.graph.import_file(HALF),
     ],
 )
 def test_an_id_or_a_file_that_nothing_can_have_gets_a_sentence(
@@ -96,7 +96,7 @@ def test_an_id_or_a_file_that_nothing_can_have_gets_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     memory = app.memory()
-    memory.relate("Ada", "KNOWS", "Bob")
+    memory.graph.relate("Ada", "KNOWS", "Bob")
     with pytest.raises(MemsweepError) as refused:
         call(memory)
     assert "\\ud83d" in str(refused.value)

@@ -33,7 +33,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A workspace that is only read."""
     memory = open_memory(home=tmp_path_factory.mktemp("library") / "home")
     for text in LIBRARY:
-        memory.add(text)
+        memory.remember(text)
     yield memory
     memory.close()
 
@@ -103,7 +103,7 @@ def test_one_known_word_among_hundreds_of_unknown_ones_is_found(
 ) -> None:
     monkeypatch.setattr(words, "_SMALL", small)
     for text in ("the zebra sleeps", "a quiet evening", "nothing to see"):
-        memory.add(text)
+        memory.remember(text)
     unknown = [f"qx{number}z" for number in range(400)]
     hit = memory.search(" ".join([*unknown, "zebra"])).hits[0]
     assert hit.passage.text == "the zebra sleeps"
@@ -113,15 +113,15 @@ def test_one_known_word_among_hundreds_of_unknown_ones_is_found(
 def test_a_word_that_was_unknown_a_moment_ago_is_found(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "_SMALL", 0)
     for number in range(30):
-        memory.add(f"note number {number}")
+        memory.remember(f"note number {number}")
     memory.search("note zebra")
-    memory.add("a zebra sleeps")
+    memory.remember("a zebra sleeps")
     assert memory.search("note zebra").hits[0].passage.text == "a zebra sleeps"
 
 
 def test_meaning_finds_what_words_do_not(memory: Memory) -> None:
     for text in ["My dog barks at the postman.", "The invoice is due on Friday.", "Rust compiles slowly."]:
-        memory.add(text)
+        memory.remember(text)
     hit = memory.search("a puppy, an animal").hits[0]
     assert hit.passage.text.startswith("My dog")
     assert "words" not in hit.why
@@ -200,7 +200,7 @@ def test_any_text_at_all_is_a_legal_query(library: Memory, query: str) -> None:
 
 def test_a_query_without_words_gives_the_newest(memory: Memory) -> None:
     for number in range(5):
-        memory.add(f"note {number}")
+        memory.remember(f"note {number}")
     page = memory.search("  ", limit=3)
     assert texts(page) == ["note 4", "note 3", "note 2"]
     assert {hit.why for hit in page.hits} == {"newest"}
@@ -239,7 +239,7 @@ def test_a_word_is_found_in_whatever_form_it_is_written(library: Memory, query: 
 
 def test_why_stays_short_for_long_words(memory: Memory) -> None:
     long = "x" * 1000
-    memory.add(f"the key is {long} and no other")
+    memory.remember(f"the key is {long} and no other")
     assert len(memory.search(f"key {long}").hits[0].why) < 400
 
 
@@ -257,7 +257,7 @@ def pages(memory: Memory, query: str, **options: Any) -> list[list[str]]:
 @pytest.mark.parametrize("query", ["meeting notes", ""])
 def test_pages_have_no_gaps_and_no_repeats(memory: Memory, query: str, limit: int) -> None:
     for number in range(30):
-        memory.add(f"meeting notes number {number}", thread_id="t" if number % 2 else None)
+        memory.remember(f"meeting notes number {number}", thread_id="t" if number % 2 else None)
     found = [chunk for page in pages(memory, query, limit=limit) for chunk in page]
     assert len(found) == len(set(found)) == memory.search(query).total == 30
     assert found == pages(memory, query, limit=50)[0]
@@ -265,7 +265,7 @@ def test_pages_have_no_gaps_and_no_repeats(memory: Memory, query: str, limit: in
 
 def test_every_page_but_the_last_is_full(memory: Memory) -> None:
     for number in range(25):
-        memory.add(f"meeting notes number {number}")
+        memory.remember(f"meeting notes number {number}")
     assert [len(page) for page in pages(memory, "meeting", limit=10)] == [10, 10, 5]
 
 
@@ -275,7 +275,7 @@ def other_cursors(good: str) -> list[Any]:
 
 def test_a_cursor_of_another_query_is_refused(memory: Memory) -> None:
     for number in range(25):
-        memory.add(f"meeting notes number {number}")
+        memory.remember(f"meeting notes number {number}")
     good = memory.search("meeting").next_cursor
     assert good is not None
     for bad in other_cursors(good):
@@ -292,14 +292,14 @@ def test_an_empty_cursor_is_the_first_page(library: Memory) -> None:
 
 def test_the_same_search_gives_the_same_answer(memory: Memory) -> None:
     for number in range(40):
-        memory.add("the same words", thread_id=f"thread {number}")
+        memory.remember("the same words", thread_id=f"thread {number}")
     assert len({tuple(hit.passage.chunk_id for hit in memory.search("same words").hits) for _ in range(5)}) == 1
 
 
 def test_tags_must_all_be_there(memory: Memory) -> None:
-    memory.add("one apple", tags=["fruit", "red"])
-    memory.add("two apples", tags=["fruit"])
-    memory.add("three apples", tags=["red", "fruit", "sweet"])
+    memory.remember("one apple", tags=["fruit", "red"])
+    memory.remember("two apples", tags=["fruit"])
+    memory.remember("three apples", tags=["red", "fruit", "sweet"])
     assert set(texts(memory.search("apple", filters={"tags": ["fruit", "red"]}))) == {"one apple", "three apples"}
     assert set(texts(memory.search("", filters={"tags": ["fruit", "red"]}))) == {"one apple", "three apples"}
     assert texts(memory.search("apple", filters={"tags": ["fruit", "absent"]})) == []
@@ -307,7 +307,7 @@ def test_tags_must_all_be_there(memory: Memory) -> None:
 
 
 def test_tags_are_compared_exactly(memory: Memory) -> None:
-    memory.add("one apple", tags=["Fruit", "🍎", "a'b\"c", "100%"])
+    memory.remember("one apple", tags=["Fruit", "🍎", "a'b\"c", "100%"])
     for tag in ["Fruit", "🍎", "a'b\"c", "100%"]:
         assert texts(memory.search("apple", filters={"tags": [tag]})) == ["one apple"]
     for tag in ["fruit", "Frui", "%", "100_"]:
@@ -315,9 +315,9 @@ def test_tags_are_compared_exactly(memory: Memory) -> None:
 
 
 def test_source_is_compared_exactly(memory: Memory) -> None:
-    memory.add("one apple", source="chat")
-    memory.add("two apples", source="mail")
-    memory.add("three apples")
+    memory.remember("one apple", source="chat")
+    memory.remember("two apples", source="mail")
+    memory.remember("three apples")
     assert texts(memory.search("apple", filters={"source": "chat"})) == ["one apple"]
     assert texts(memory.search("apple", filters={"source": ""})) == ["three apples"]
     assert texts(memory.search("apple", filters={"source": "cha"})) == []
@@ -325,7 +325,7 @@ def test_source_is_compared_exactly(memory: Memory) -> None:
 
 def test_dates_hold_both_ends(memory: Memory, home: Path) -> None:
     for day in range(1, 6):
-        added = memory.add(f"apple of day {day}")
+        added = memory.remember(f"apple of day {day}")
         moment = f"2026-01-0{day}T12:00:00"
         change(home, "update memory set created_at = unixepoch(?) * 1000000 where uid = ?", moment, added.memory_id)
 
@@ -343,14 +343,14 @@ def test_dates_hold_both_ends(memory: Memory, home: Path) -> None:
 
 def test_few_that_pass_are_found_among_many_that_do_not(memory: Memory) -> None:
     for number in range(600):
-        memory.add(f"apple pie recipe number {number}")
-    memory.add("an orchard far away", tags=["rare"])
+        memory.remember(f"apple pie recipe number {number}")
+    memory.remember("an orchard far away", tags=["rare"])
     assert texts(memory.search("apple pie", filters={"tags": ["rare"]})) == ["an orchard far away"]
 
 
 def test_stale_is_hidden_unless_asked_for(memory: Memory, home: Path) -> None:
-    old = memory.add("the old apple", thread_id="t")
-    memory.add("the new apple", thread_id="t")
+    old = memory.remember("the old apple", thread_id="t")
+    memory.remember("the new apple", thread_id="t")
     change(home, "update memory set stale = 1 where uid = ?", old.memory_id)
     for query in ("apple", ""):
         assert texts(memory.search(query)) == ["the new apple"]
@@ -380,8 +380,8 @@ def trash(home: Path, memory_id: str) -> None:
 
 
 def test_trash_is_invisible_to_every_read(memory: Memory, home: Path) -> None:
-    gone = memory.add("the rotten apple", thread_id="t", tags=["x"], entities=["Apple"])
-    memory.add("the fresh apple", thread_id="t", tags=["x"])
+    gone = memory.remember("the rotten apple", thread_id="t", tags=["x"], entities=["Apple"])
+    memory.remember("the fresh apple", thread_id="t", tags=["x"])
     trash(home, gone.memory_id)
     for query in ("rotten apple", "apple", ""):
         for filters in ({}, {"tags": ["x"]}, {"include_stale": True}, {"source": ""}, {"date_from": "2000-01-01"}):
@@ -390,7 +390,7 @@ def test_trash_is_invisible_to_every_read(memory: Memory, home: Path) -> None:
         memory.get(gone.memory_id)
     assert memory.stats().total_memories == memory.stats().total_chunks == 1
     assert looking.problems(looking.file_of(home)) == []
-    again = memory.add("the rotten apple", thread_id="t")
+    again = memory.remember("the rotten apple", thread_id="t")
     assert again.duplicate_of is None
 
 
@@ -401,9 +401,9 @@ def test_neighbours_in_a_thread_are_considered(memory: Memory) -> None:
         "Caroline: Shall we have lunch?",
     ]
     for turn in turns:
-        memory.add(turn, thread_id="talk")
+        memory.remember(turn, thread_id="talk")
     for number in range(30):
-        memory.add(f"Unrelated filler sentence {number} on gardening.")
+        memory.remember(f"Unrelated filler sentence {number} on gardening.")
     found = memory.search("conference Lisbon").hits
     assert found[0].passage.text == turns[0]
     assert found[1].passage.text == turns[1]
@@ -411,20 +411,20 @@ def test_neighbours_in_a_thread_are_considered(memory: Memory) -> None:
 
 
 def test_the_same_turns_without_a_thread_are_no_neighbours(memory: Memory) -> None:
-    memory.add("How was the conference in Lisbon?")
-    memory.add("It went really well, thanks!")
+    memory.remember("How was the conference in Lisbon?")
+    memory.remember("It went really well, thanks!")
     assert not any("neighbours" in hit.why for hit in memory.search("conference Lisbon").hits)
 
 
 def test_neighbours_respect_the_filters(memory: Memory) -> None:
-    memory.add("How was the conference in Lisbon?", thread_id="t", tags=["a"])
-    memory.add("It went really well, thanks!", thread_id="t")
+    memory.remember("How was the conference in Lisbon?", thread_id="t", tags=["a"])
+    memory.remember("It went really well, thanks!", thread_id="t")
     assert texts(memory.search("conference Lisbon", filters={"tags": ["a"]})) == ["How was the conference in Lisbon?"]
 
 
 def test_the_pieces_of_a_long_memory_are_neighbours(memory: Memory) -> None:
     text = "\n\n".join(f"Chapter {n}. " + f"Some words about topic {n}. " * 60 for n in range(8))
-    added = memory.add(text)
+    added = memory.remember(text)
     assert added.chunks_created > 3
     assert any("neighbours" in hit.why for hit in memory.search("chapter 4 topic").hits)
 
@@ -432,8 +432,8 @@ def test_the_pieces_of_a_long_memory_are_neighbours(memory: Memory) -> None:
 def test_an_unknown_workspace_lists_the_known(app: App) -> None:
     with pytest.raises(UnknownWorkspace, match="known workspaces: none yet"):
         app.memory("nowhere").search("x")
-    app.memory("alpha").add("x")
-    app.memory("beta").add("x")
+    app.memory("alpha").remember("x")
+    app.memory("beta").remember("x")
     for read in ("search", "get"):
         with pytest.raises(UnknownWorkspace, match="'nowhere' does not exist; known workspaces: 'alpha', 'beta'"):
             getattr(app.memory("nowhere"), read)("x")
@@ -449,5 +449,5 @@ def test_an_empty_workspace_finds_nothing(app: App) -> None:
 
 def test_what_was_just_added_is_found_at_once(memory: Memory) -> None:
     for number in range(20):
-        memory.add(f"remember zebra{number} well")
+        memory.remember(f"remember zebra{number} well")
         assert texts(memory.search(f"zebra{number}"))[0] == f"remember zebra{number} well"

@@ -34,7 +34,7 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def old(make: Callable[..., App]) -> App:
     app = make()
     for number in range(MANY):
-        app.memory().add(f"note number {number}")
+        app.memory().remember(f"note number {number}")
     return app
 
 
@@ -51,15 +51,15 @@ def test_every_chunk_gets_a_vector_of_the_new_model(
 ) -> None:
     new = make(**server.settings("ollama")).memory()
     steps: list[tuple[int, int]] = []
-    assert new.reembed(lambda done, total: steps.append((done, total))) == MANY
+    assert new.care.reembed(lambda done, total: steps.append((done, total))) == MANY
     assert steps == [(10, 40), (20, 40), (30, 40), (40, 40)]
     assert new.search("note number 7").hits[0].passage.text == "note number 7"
     whole(home, "ollama:tiny", 8)
     with pytest.raises(ModelMismatch):
         old.memory().search("note")
     with pytest.raises(ModelMismatch):
-        old.memory().add("late")
-    assert old.memory().reembed() == MANY
+        old.memory().remember("late")
+    assert old.memory().care.reembed() == MANY
     assert old.memory().search("note number 7").hits[0].passage.text == "note number 7"
     whole(home, "wordllama-l2-supercat-256", 256)
 
@@ -70,14 +70,14 @@ def test_the_old_vectors_serve_until_the_switch_and_a_stopped_run_goes_on(
     new = make(**server.settings("ollama")).memory()
     server.fails_after = 3  # one question for the dimension, two batches
     with pytest.raises(EmbedderError):
-        new.reembed()
+        new.care.reembed()
     assert old.memory().search("note number 7").hits[0].passage.text == "note number 7"
-    old.memory().add("added in between")
+    old.memory().remember("added in between")
     whole(home, "wordllama-l2-supercat-256", 256)
     server.fails_after = 10**9
     steps: list[tuple[int, int]] = []
     again = make(**server.settings("ollama")).memory()
-    assert again.reembed(lambda done, total: steps.append((done, total))) == MANY - 20 + 1
+    assert again.care.reembed(lambda done, total: steps.append((done, total))) == MANY - 20 + 1
     assert steps[0] == (10, 21)
     whole(home, "ollama:tiny", 8)
 
@@ -91,7 +91,7 @@ def test_an_interrupted_run_leaves_everything_as_it_was(
         raise Stop
 
     with pytest.raises(Stop):
-        make(**server.settings("ollama")).memory().reembed(stop)
+        make(**server.settings("ollama")).memory().care.reembed(stop)
     assert old.memory().search("note number 7").hits[0].passage.text == "note number 7"
     whole(home, "wordllama-l2-supercat-256", 256)
 
@@ -101,10 +101,10 @@ def test_a_run_with_a_third_model_begins_anew(
 ) -> None:
     server.fails_after = 3
     with pytest.raises(EmbedderError):
-        make(**server.settings("ollama")).memory().reembed()
+        make(**server.settings("ollama")).memory().care.reembed()
     server.fails_after = 10**9
     server.dimension = 12
-    assert make(**server.settings("ollama", model="third")).memory().reembed() == MANY
+    assert make(**server.settings("ollama", model="third")).memory().care.reembed() == MANY
     whole(home, "ollama:third", 12)
 
 
@@ -119,7 +119,7 @@ def test_writers_may_go_on_during_it(
     monkeypatch.setattr(reembedding, "_BATCH", 256)
     monkeypatch.setattr(reembedding, "_LAST", 64)
     for number in range(100):
-        old.memory().add(f"another note {number}")
+        old.memory().remember(f"another note {number}")
     new, added, refused = make(**server.settings("ollama")).memory(), [], threading.Event()
     begun = threading.Event()
 
@@ -128,7 +128,7 @@ def test_writers_may_go_on_during_it(
         try:
             while True:
                 number += 1
-                added.append(old.memory().add(f"written meanwhile {number}").memory_id)
+                added.append(old.memory().remember(f"written meanwhile {number}").memory_id)
                 begun.set()
         except ModelMismatch:
             refused.set()
@@ -136,7 +136,7 @@ def test_writers_may_go_on_during_it(
     writer = threading.Thread(target=write)
     writer.start()
     begun.wait(60)
-    done = new.reembed()
+    done = new.care.reembed()
     writer.join(60)
     assert refused.is_set()
     assert done >= MANY + 101
@@ -163,8 +163,8 @@ def test_a_search_at_the_moment_of_the_switch_is_answered_or_refused(
     for searcher in searchers:
         searcher.start()
     for _ in range(6):
-        new.reembed()
-        old.memory().reembed()
+        new.care.reembed()
+        old.memory().care.reembed()
     stop.set()
     for searcher in searchers:
         searcher.join(60)
@@ -173,7 +173,8 @@ def test_a_search_at_the_moment_of_the_switch_is_answered_or_refused(
 
 def test_two_processes_may_do_it_at_once(old: App, nursery: Nursery, server: EmbeddingServer, home: Path) -> None:
     children = [
-        nursery.fork("attempt", home, calls=[["reembed", {}]], settings=server.settings("ollama")) for _ in range(2)
+        nursery.fork("attempt", home, calls=[["care.reembed", {}]], settings=server.settings("ollama"))
+        for _ in range(2)
     ]
     for child in children:
         (outcome,) = child.report()
@@ -182,14 +183,14 @@ def test_two_processes_may_do_it_at_once(old: App, nursery: Nursery, server: Emb
 
 
 def test_reembedding_with_the_same_model_is_allowed(old: App, home: Path) -> None:
-    assert old.memory().reembed() == MANY
+    assert old.memory().care.reembed() == MANY
     whole(home, "wordllama-l2-supercat-256", 256)
 
 
 def test_an_empty_workspace_changes_its_model_at_once(make: Callable[..., App], server: EmbeddingServer) -> None:
     make().create_workspace("default")
     new = make(**server.settings("ollama")).memory()
-    assert new.reembed() == 0
-    model = new.model()
+    assert new.care.reembed() == 0
+    model = new.care.model()
     assert model is not None
     assert model.name == "ollama:tiny"

@@ -34,12 +34,12 @@ ACCEPTED = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 @settings(max_examples=150)
 @given(ACCEPTED | st.tuples(ACCEPTED, st.integers(20, 400)).map(lambda part: part[0] * part[1]))
 def test_what_was_added_comes_back_byte_for_byte(shared: Memory, text: str) -> None:
-    assert shared.get(shared.add(text).memory_id).text.encode() == text.encode()
+    assert shared.get(shared.remember(text).memory_id).text.encode() == text.encode()
 
 
 @given(ACCEPTED, ACCEPTED)
 def test_only_the_very_same_text_is_a_duplicate(shared: Memory, one: str, other: str) -> None:
-    ids = [shared.add(text).memory_id for text in (one, other)]
+    ids = [shared.remember(text).memory_id for text in (one, other)]
     assert (ids[0] == ids[1]) == (one == other)
 
 
@@ -62,7 +62,7 @@ def test_only_the_very_same_text_is_a_duplicate(shared: Memory, one: str, other:
     ids=ascii,
 )
 def test_odd_text_comes_back_and_is_found_as_it_is(memory: Memory, text: str, home: Path) -> None:
-    added = memory.add(text)
+    added = memory.remember(text)
     assert memory.get(added.memory_id).text == text
     assert memory.search(text).hits[0].passage.text == text
     assert looking.problems(looking.file_of(home)) == []
@@ -73,7 +73,7 @@ def test_a_text_of_megabytes_is_remembered_whole(memory: Memory, home: Path) -> 
     """One of them usually, all ten that are allowed in `make soak`."""
     line = "The quick brown fox jumps over the lazy dog and 北京 & São Paulo.\n"
     text = line * (MAX_TEXT_BYTES // 10 * min(10, TIMES) // len(line.encode()))
-    added = memory.add(text)
+    added = memory.remember(text)
     assert memory.get(added.memory_id).text == text
     assert added.chunks_created > 300
     assert memory.search("quick fox", limit=1).total > 0
@@ -81,7 +81,7 @@ def test_a_text_of_megabytes_is_remembered_whole(memory: Memory, home: Path) -> 
 
 
 def everything(memory: Memory) -> dict[str, Any]:
-    added = memory.add(
+    added = memory.remember(
         "Ada Lovelace wrote to Charles Babbage.",
         tags=["history", "letters"],
         source="book",
@@ -140,14 +140,16 @@ def test_everything_that_was_given_comes_back(memory: Memory, home: Path) -> Non
 )
 def test_what_is_refused_leaves_nothing_behind(memory: Memory, home: Path, wrong: dict[str, Any]) -> None:
     with pytest.raises(BadInput):
-        memory.add(**{"text": "fine", **wrong})
+        memory.remember(**{"text": "fine", **wrong})
     assert not home.exists()
 
 
 def test_the_same_text_again_touches_the_old_memory(memory: Memory, home: Path) -> None:
-    first = memory.add("the same", tags=["a", "b"], metadata={"k": 1, "l": 1}, source="one", pinned=True)
+    first = memory.remember("the same", tags=["a", "b"], metadata={"k": 1, "l": 1}, source="one", pinned=True)
     old = memory.get(first.memory_id)
-    again = memory.add("the same", tags=["b", "c"], metadata={"k": 2, "m": 3}, source="two", expires_at="2030-01-01")
+    again = memory.remember(
+        "the same", tags=["b", "c"], metadata={"k": 2, "m": 3}, source="two", expires_at="2030-01-01"
+    )
     new = memory.get(first.memory_id)
     assert again.memory_id == again.duplicate_of == first.memory_id
     assert again.chunks_created == again.entities_created == 0
@@ -165,39 +167,39 @@ def test_the_same_text_again_touches_the_old_memory(memory: Memory, home: Path) 
 
 
 def test_a_duplicate_does_not_forget_when_the_first_one_expires(memory: Memory) -> None:
-    first = memory.add("the same", expires_at="2030-01-01")
-    memory.add("the same")
+    first = memory.remember("the same", expires_at="2030-01-01")
+    memory.remember("the same")
     assert memory.get(first.memory_id).expires_at == datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def test_what_a_duplicate_says_of_names_and_facts_is_kept(memory: Memory, home: Path) -> None:
-    first = memory.add("Ada met Bob.", entities=["Ada"])
-    memory.add("Ada met Bob.", entities=["Bob"], relations=[{"from": "Ada", "relation": "met", "to": "Bob"}])
+    first = memory.remember("Ada met Bob.", entities=["Ada"])
+    memory.remember("Ada met Bob.", entities=["Bob"], relations=[{"from": "Ada", "relation": "met", "to": "Bob"}])
     assert {thing.name for thing in memory.get(first.memory_id).entities} == {"Ada", "Bob"}
     assert memory.stats().total_relations == 1
     assert looking.problems(looking.file_of(home)) == []
 
 
 def test_the_same_text_in_another_thread_is_another_memory(memory: Memory) -> None:
-    ids = {memory.add("yes", thread_id=thread).memory_id for thread in (None, "a", "b", "a", None)}
+    ids = {memory.remember("yes", thread_id=thread).memory_id for thread in (None, "a", "b", "a", None)}
     assert len(ids) == 3
 
 
 def test_an_almost_equal_text_is_another_memory(memory: Memory) -> None:
-    ids = {memory.add(text).memory_id for text in ("yes", "Yes", "yes ", "yes\n", "e\u0301", "é")}
+    ids = {memory.remember(text).memory_id for text in ("yes", "Yes", "yes ", "yes\n", "e\u0301", "é")}
     assert len(ids) == 6
 
 
 def test_a_stale_memory_has_no_twin(memory: Memory, home: Path) -> None:
-    first = memory.add("the same")
+    first = memory.remember("the same")
     looking.query(looking.file_of(home), "update memory set stale = 1")
-    assert memory.add("the same").memory_id != first.memory_id
+    assert memory.remember("the same").memory_id != first.memory_id
 
 
 def test_turns_of_a_thread_keep_their_order(memory: Memory, home: Path) -> None:
     for number in range(5):
-        memory.add(f"turn {number}", thread_id="talk")
-        memory.add(f"elsewhere {number}", thread_id="other")
+        memory.remember(f"turn {number}", thread_id="talk")
+        memory.remember(f"elsewhere {number}", thread_id="other")
     rows = looking.query(
         looking.file_of(home),
         "select chunk.text from chunk join memory on memory.id = chunk.memory join thread on thread.id = memory.thread"
@@ -207,39 +209,39 @@ def test_turns_of_a_thread_keep_their_order(memory: Memory, home: Path) -> None:
 
 
 def test_a_name_becomes_an_entity_when_the_workspace_has_seen_enough_of_it(memory: Memory, home: Path) -> None:
-    first = memory.add("Yesterday we met Caroline there.")
+    first = memory.remember("Yesterday we met Caroline there.")
     assert memory.stats().total_entities == 0
-    second = memory.add("I asked Caroline for advice.")
+    second = memory.remember("I asked Caroline for advice.")
     assert second.entities_created == 1
     for added in (first, second):
         assert memory.get(added.memory_id).entities == (NamedThing("Caroline"),)
-    assert memory.add("then Caroline left").entities_created == 0
+    assert memory.remember("then Caroline left").entities_created == 0
     assert looking.problems(looking.file_of(home)) == []
 
 
 def test_names_that_the_caller_hands_in_come_instead_of_the_rule(memory: Memory) -> None:
-    added = memory.add("We met Caroline, then Caroline left, so Caroline.", entities=[])
+    added = memory.remember("We met Caroline, then Caroline left, so Caroline.", entities=[])
     assert memory.get(added.memory_id).entities == ()
-    added = memory.add("We met Caroline, then Caroline left us, so Caroline.", entities=["Bob"])
+    added = memory.remember("We met Caroline, then Caroline left us, so Caroline.", entities=["Bob"])
     assert memory.get(added.memory_id).entities == (NamedThing("Bob"),)
 
 
 def test_an_entity_is_the_same_whatever_its_case(memory: Memory) -> None:
-    assert memory.add("a", entities=["Ada", "ADA", " ada "]).entities_created == 1
-    assert memory.add("b", entities=[{"name": "Ada", "type": "Person"}]).entities_created == 1
+    assert memory.remember("a", entities=["Ada", "ADA", " ada "]).entities_created == 1
+    assert memory.remember("b", entities=[{"name": "Ada", "type": "Person"}]).entities_created == 1
     assert memory.stats().total_entities == 2
 
 
 def test_a_fact_told_twice_is_one_relation_with_more_evidence(memory: Memory, home: Path) -> None:
     fact = {"from": "Ada", "relation": "knows", "to": "Bob", "weight": 0.5}
-    memory.add("one", relations=[fact])
-    memory.add("two", relations=[{**fact, "relation": "KNOWS", "weight": 0.25}])
+    memory.remember("one", relations=[fact])
+    memory.remember("two", relations=[{**fact, "relation": "KNOWS", "weight": 0.25}])
     rows = looking.query(looking.file_of(home), "select relation, weight, evidence from relation")
     assert rows == [("knows", pytest.approx(0.5), 2)]
 
 
 def test_a_relation_from_a_thing_to_itself_is_kept(memory: Memory, home: Path) -> None:
-    memory.add("loop", relations=[{"from": "Ada", "relation": "is", "to": "Ada"}])
+    memory.remember("loop", relations=[{"from": "Ada", "relation": "is", "to": "Ada"}])
     assert memory.stats().total_relations == 1
     assert looking.problems(looking.file_of(home)) == []
 
@@ -248,14 +250,14 @@ def test_a_relation_from_a_thing_to_itself_is_kept(memory: Memory, home: Path) -
     "memory_id", ["mem_000000000000", "", "x", "%", "mem_\ud800", "a\0b", "🎉", "x" * 100_000, None, 5]
 )
 def test_an_unknown_id_is_not_found(memory: Memory, memory_id: Any) -> None:
-    memory.add("something")
+    memory.remember("something")
     with pytest.raises(NotFound, match="does not exist in workspace 'default'"):
         memory.get(memory_id)
 
 
 def test_an_id_of_another_workspace_is_not_found(app: App) -> None:
-    added = app.memory("one").add("secret of one")
-    app.memory("two").add("something else")
+    added = app.memory("one").remember("secret of one")
+    app.memory("two").remember("something else")
     with pytest.raises(NotFound, match="workspace 'two'"):
         app.memory("two").get(added.memory_id)
     assert all("secret" not in hit.passage.text for hit in app.memory("two").search("secret of one").hits)
@@ -263,5 +265,5 @@ def test_an_id_of_another_workspace_is_not_found(app: App) -> None:
 
 
 def test_the_same_text_in_two_workspaces_is_two_memories(app: App) -> None:
-    assert app.memory("one").add("same").duplicate_of is None
-    assert app.memory("two").add("same").duplicate_of is None
+    assert app.memory("one").remember("same").duplicate_of is None
+    assert app.memory("two").remember("same").duplicate_of is None

@@ -120,7 +120,7 @@ def test_a_line_may_come_in_any_pieces(home: Path) -> None:
 
 def test_a_client_that_does_not_read_is_waited_for(home: Path, app: App) -> None:
     """Answers of many times what a pipe takes; the server goes on listening, and none is lost or torn."""
-    added = app.memory().add("a long text " * 20_000)
+    added = app.memory().remember("a long text " * 20_000)
     app.close()
     with raw_server(home) as server:
         server.initialize()
@@ -188,12 +188,12 @@ def test_without_a_place_for_its_log_it_serves(home: Path) -> None:
 
 CHANGED = """
 import subprocess, sys
-import memsweep.memory
-stats = memsweep.memory.Memory.stats
+import memsweep.services.memory
+stats = memsweep.services.memory.BaseMemory.stats
 def changed(self):
 {body}
     return stats(self)
-memsweep.memory.Memory.stats = changed
+memsweep.services.memory.BaseMemory.stats = changed
 from memsweep.__main__ import main
 sys.argv = ["memsweep", "serve"]
 main()
@@ -206,7 +206,7 @@ PRINTING = """
 
 @pytest.mark.skipif(sys.platform == "win32", reason="descriptors are not taken there")
 def test_what_others_print_does_not_reach_the_client(home: Path, app: App) -> None:
-    app.memory().add("one")
+    app.memory().remember("one")
     app.close()
     answer, log = _stats_with(PRINTING, home)
     assert answer["structuredContent"]["total_memories"] == 1
@@ -216,7 +216,7 @@ def test_what_others_print_does_not_reach_the_client(home: Path, app: App) -> No
 
 
 def test_an_exception_that_no_future_can_carry_is_answered(home: Path, app: App) -> None:
-    app.memory().add("one")
+    app.memory().remember("one")
     app.close()
     answer, log = _stats_with("    next(iter(()))", home)
     assert answer["isError"]

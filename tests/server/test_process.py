@@ -46,7 +46,7 @@ def test_initialize_and_tools_list_leave_the_disk_alone(home: Path, tmp_path: Pa
 
 @pytest.mark.parametrize("mode", MODES)
 def test_initialize_is_answered_while_the_data_folder_is_unreadable(home: Path, mode: str, app: App) -> None:
-    app.memory().add("precious")
+    app.memory().remember("precious")
     app.close()
     home.chmod(0)
     try:
@@ -75,7 +75,7 @@ def test_initialize_is_answered_while_the_data_folder_is_unreadable(home: Path, 
 
 
 def test_a_home_that_appears_later_is_used(home: Path, tmp_path: Path, app: App) -> None:
-    app.memory().add("precious")
+    app.memory().remember("precious")
     app.close()
     aside = tmp_path / "aside"
     home.rename(aside)
@@ -181,7 +181,7 @@ def test_a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing_half(home
 
 
 def test_a_client_that_vanishes_while_it_is_answered_ends_the_server(home: Path, app: App) -> None:
-    added = app.memory().add("a long text " * 20_000)
+    added = app.memory().remember("a long text " * 20_000)
     app.close()
     with raw_server(home) as server:
         server.initialize()

@@ -65,7 +65,7 @@ def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogC
 
 
 def test_a_search_is_answered_while_forty_adds_wait_for_the_lock(home: Path, app: App) -> None:
-    app.memory().add("the parser was rewritten in spring")
+    app.memory().remember("the parser was rewritten in spring")
     app.close()
     with raw_server(home) as server, looking.open_file(looking.file_of(home)) as held:
         server.initialize()

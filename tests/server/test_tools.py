@@ -67,7 +67,7 @@ def test_metadata_as_deep_as_it_may_be_comes_back(server: ServerClient, workspac
     for _ in range(63):
         deep = {"a": deep}
     app = make_app(load_settings({"MEMSWEEP_HOME": str(served_home)}))
-    added = app.memory(workspace).add("deep", metadata=deep)
+    added = app.memory(workspace).remember("deep", metadata=deep)
     app.close()
     assert server.call("get_memory", memory_id=added.memory_id, workspace_id=workspace)["metadata"] == deep
 

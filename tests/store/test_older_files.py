@@ -65,7 +65,7 @@ def seen(memory: Memory) -> dict[str, Any]:
         "chunks": stats.total_chunks,
         "entities": stats.total_entities,
         "relations": stats.total_relations,
-        "graph": by_id(json.loads(memory.dump_graph("json"))),
+        "graph": by_id(json.loads(memory.graph.dump("json"))),
     }
 
 
@@ -79,36 +79,36 @@ def test_an_old_workspace_shows_what_it_showed(old: Opened) -> None:
     assert seen(plain) == written["plain"]["seen"]
     assert plain.get(written["plain"]["ids"]["redis"]).metadata == {"by": "Ada", "n": 3}
     assert plain.search("failover gap of redis").hits[0].passage.memory_id == written["plain"]["ids"]["redis"]
-    assert plain.doctor().findings == ()
+    assert plain.care.doctor().findings == ()
 
 
 def test_old_receipts_are_undone(old: Opened) -> None:
     app, written = old
     plain, receipts = app.memory("plain"), written["plain"]["receipts"]
-    plain.undo(receipts["stale_code"])
-    plain.undo(receipts["delete"])
+    plain.sweep.undo(receipts["stale_code"])
+    plain.sweep.undo(receipts["delete"])
     filled, now = written["plain"]["filled"], seen(plain)
     assert now["graph"] == filled["graph"]
     assert now["memories"] == filled["memories"] - 1  # one was forgotten for good
-    assert plain.doctor().findings == ()
+    assert plain.care.doctor().findings == ()
 
 
 def test_parts_of_an_old_window_come_back(old: Opened) -> None:
     app, written = old
     plain, ids = app.memory("plain"), written["plain"]["ids"]
-    plain.undo(ids["window_receipt"])
-    restored = plain.window("work").restore(["s0", "s1"]).restored
+    plain.sweep.undo(ids["window_receipt"])
+    restored = plain.context("work").restore(["s0", "s1"]).restored
     assert [segment.text for segment in restored] == [f"turn {n}: the crane number {n} is broken" for n in (0, 1)]
 
 
 def test_an_old_clear_after_a_merge_is_undone_and_then_the_merge(old: Opened) -> None:
     app, written = old
     merged, receipts = app.memory("merged"), written["merged"]["receipts"]
-    merged.undo(receipts["clear"])
+    merged.sweep.undo(receipts["clear"])
     assert seen(merged) == written["merged"]["merged"]
-    merged.undo(receipts["merge"])
+    merged.sweep.undo(receipts["merge"])
     assert seen(merged) == written["merged"]["filled"]
-    assert merged.doctor().findings == ()
+    assert merged.care.doctor().findings == ()
 
 
 def test_an_old_deleted_workspace_comes_back(old: Opened) -> None:
@@ -127,5 +127,5 @@ def test_an_old_backup_is_restored(from_engine: str, make: Callable[..., App], t
     app.restore(backup, "again")
     again = app.memory("again")
     assert seen(again) == written["seen"]
-    again.undo(written["receipts"]["stale_code"])
-    assert again.doctor().findings == ()
+    again.sweep.undo(written["receipts"]["stale_code"])
+    assert again.care.doctor().findings == ()

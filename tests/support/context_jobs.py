@@ -11,7 +11,7 @@ from memsweep.errors import MemsweepError
 
 def sweep_until_killed(app: App, say: Callable[[Any], None], *, prefix: str, project: str) -> None:
     """Add, stash and restore in turns; say what was acknowledged: each id, with its text and where it is."""
-    window = app.memory().window(project)
+    window = app.memory().context(project)
     number = 0
     while True:
         number += 1
@@ -30,7 +30,7 @@ def add_segments(app: App, say: Callable[[Any], None], *, prefix: str, count: in
     """Add so many segments, one a call; say the ids that were acknowledged and the errors."""
     from tests.support.nursery import wait_for_word
 
-    window = app.memory().window(project)
+    window = app.memory().context(project)
     say("ready")
     wait_for_word()
     ids = [own for n in range(count) for own in window.add([{"text": f"{prefix} says item_{n}"}]).segment_ids]
@@ -39,7 +39,7 @@ def add_segments(app: App, say: Callable[[Any], None], *, prefix: str, count: in
 
 def fill_window(app: App, say: Callable[[Any], None], *, project: str, text: str, count: int) -> None:
     """Add large segments, then stash and restore one; say what became of each call."""
-    window = app.memory().window(project)
+    window = app.memory().context(project)
     outcomes = [
         _outcome(lambda n=n: window.add([{"segment_id": f"big{n}", "text": f"{n} {text}"}])) for n in range(count)
     ]

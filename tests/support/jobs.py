@@ -6,6 +6,7 @@ import dataclasses
 import os
 import threading
 import time
+from operator import attrgetter
 from typing import Any
 
 from memsweep.app import App
@@ -20,7 +21,7 @@ def add_many(app: App, say: Say, *, prefix: str, count: int, workspace: str = ""
         say("ready")
         wait_for_word()
     memory = app.memory(workspace)
-    say([memory.add(f"{prefix} note {number} about Ada Lovelace").memory_id for number in range(count)])
+    say([memory.remember(f"{prefix} note {number} about Ada Lovelace").memory_id for number in range(count)])
 
 
 def add_until_killed(app: App, say: Say, *, prefix: str, workspace: str = "") -> None:
@@ -29,7 +30,7 @@ def add_until_killed(app: App, say: Say, *, prefix: str, workspace: str = "") ->
     number = 0
     while True:
         number += 1
-        added = memory.add(
+        added = memory.remember(
             text_of_turn(prefix, number),
             tags=["crash", f"n{number % 3}"],
             thread_id=f"thread {prefix}" if number % 2 else None,
@@ -74,7 +75,7 @@ def add_and_search(app: App, say: Say, *, rounds: int, prefix: str, workspace: s
     memory, missed = app.memory(workspace), 0
     for number in range(rounds):
         word = f"{prefix}x{number}"
-        memory.add(f"remember {word} well")
+        memory.remember(f"remember {word} well")
         missed += not any(word in hit.passage.text for hit in memory.search(word).hits)
     say(missed)
 
@@ -86,7 +87,7 @@ def threads(app: App, say: Say, *, count: int, rounds: int, workspace: str = "")
     def work(name: int) -> None:
         try:
             for number in range(rounds):
-                added = memory.add(f"thread {name} remembers {number}")
+                added = memory.remember(f"thread {name} remembers {number}")
                 assert memory.get(added.memory_id).text == f"thread {name} remembers {number}"
                 assert memory.search(f"thread {name} remembers {number}").hits
                 memory.stats()
@@ -116,13 +117,13 @@ def copy_in_small_batches(app: App, say: Say, *, source: str, target: str, batch
 def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> None:
     """Fork with the workspace open, as `multiprocessing` does; both sides write and read; the parent closes first."""
     memory = app.memory(workspace)
-    memory.add("before the fork")
+    memory.remember("before the fork")
     memory.search("fork")
     closed, close = os.pipe()
     child = os.fork()
     side = "parent" if child else "child"
     for number in range(count):
-        memory.add(f"{side} note {number}")
+        memory.remember(f"{side} note {number}")
         assert memory.search(f"{side} note {number}").hits
     if child:
         app.close()
@@ -131,7 +132,7 @@ def fork_while_open(app: App, say: Say, *, count: int, workspace: str = "") -> N
     else:
         os.read(closed, 1)
         for number in range(count):
-            memory.add(f"late note {number}")
+            memory.remember(f"late note {number}")
         os._exit(0)
 
 
@@ -139,7 +140,7 @@ def run_schedule(app: App, say: Say, *, due: str) -> None:
     """Run the schedule when it is due, as a server does; say what the run did, or None if it was not ours."""
     from datetime import datetime
 
-    from memsweep.background import Background
+    from memsweep.schedule.background import Background
 
     background = Background(app)
     say("ready")
@@ -150,7 +151,7 @@ def run_schedule(app: App, say: Say, *, due: str) -> None:
 def _outcome(app: App, workspace: str, name: str, arguments: dict[str, Any]) -> Any:
     try:
         target = app if hasattr(App, name) else app.memory(workspace)
-        result = getattr(target, name)(**arguments)
+        result = attrgetter(name)(target)(**arguments)
     except MemsweepError as error:
         return {"error": type(error).__name__, "message": str(error)}
     return {"result": _plain(result)}

@@ -11,8 +11,9 @@ from typing import Any
 
 import apsw
 
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.store.file.script import spread_script
+from tests.support.inside import app_of, store_of
 
 
 def files_of(home: Path) -> list[Path]:
@@ -47,12 +48,12 @@ class open_file:
 @contextmanager
 def into(memory: Memory) -> Iterator[apsw.Connection]:
     """What a workspace holds, as a file: its own, or the one that a backup of its graph would be."""
-    keeper: Any = memory._app.engine.open(memory.workspace_id).keeper
+    keeper: Any = store_of(memory).keeper
     if hasattr(keeper, "_as_file"):
         with keeper._as_file() as db:
             yield db
     else:
-        with open_file(file_of(memory._app.settings.home, memory.workspace_id)) as db:
+        with open_file(file_of(app_of(memory).settings.home, memory.workspace_id)) as db:
             yield db
 
 

@@ -51,8 +51,8 @@ def _deleted(app: App, folder: Path) -> str:
 
 
 def _backed_up(app: App, folder: Path) -> None:
-    app.memory("other").backup(folder / "copy.backup")
-    app.memory("other").add("written after the backup")
+    app.memory("other").care.backup(folder / "copy.backup")
+    app.memory("other").remember("written after the backup")
 
 
 OPERATIONS = {
@@ -78,9 +78,9 @@ _model = LocalEmbedder()
 
 def fill(home: Path) -> None:
     app = open_app(home)
-    app.memory().add("Ada Lovelace wrote the first program.")
+    app.memory().remember("Ada Lovelace wrote the first program.")
     for number in range(3):
-        app.memory("other").add(f"{SECRET} number {number} of Grace Hopper")
+        app.memory("other").remember(f"{SECRET} number {number} of Grace Hopper")
     app.close()
 
 
@@ -177,7 +177,7 @@ def next_command(home: Path) -> list[str]:
         app = open_app(home)
         app.workspaces()
         found = [f"left: {each}" for each in leftovers(home)]
-        return found + [f"doctor: {each.invariant} {each.samples}" for each in app.memory().doctor().findings]
+        return found + [f"doctor: {each.invariant} {each.samples}" for each in app.memory().care.doctor().findings]
 
     said: list[str] | None = in_child(work)
     return ["the next command failed"] if said is None else said

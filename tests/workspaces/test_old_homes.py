@@ -32,7 +32,7 @@ def test_a_home_of_an_earlier_version_opens_and_works(old_home: Path, make: Call
     app.undo(receipt)
     app.create_workspace("new")
     assert app.memory("other").stats().total_memories == 3
-    assert app.memory().doctor().findings == ()
+    assert app.memory().care.doctor().findings == ()
     assert looking.query(old_home / "registry.db", "pragma user_version") == [len(REGISTRY_MIGRATIONS)]
 
 
@@ -42,7 +42,7 @@ def test_drafts_that_an_earlier_version_left_go_with_the_next_clean_up(
     draft = old_home / "workspaces" / ".restore.999999999.0123abcd.draft"
     draft.write_bytes(b"half of a backup")
     app = make()
-    backup = app.memory("other").backup(old_home.parent / "copy.backup")
+    backup = app.memory("other").care.backup(old_home.parent / "copy.backup")
     app.restore(backup.path, "new")
     assert not draft.exists()
     assert leftovers(old_home) == []
@@ -70,7 +70,7 @@ def test_an_intent_leads_nowhere_but_to_a_file_of_the_home(
         db.execute("insert into intent values (?, 'remove', '0123456789abcdef')", (file,))
     app = make()
     assert app.memory("other").stats().total_memories == 3
-    assert app.memory().doctor().findings == ()
+    assert app.memory().care.doctor().findings == ()
     assert precious.exists()
 
 

@@ -18,9 +18,9 @@ from tests.support.engines import on_every_engine
 def receipts(make: Callable[..., App]) -> list[str]:
     """Two deleted workspaces beside the one that is used."""
     app = make()
-    app.memory().add("used")
+    app.memory().remember("used")
     for name in ("first", "second"):
-        app.memory(name).add(f"a memory of {name}")
+        app.memory(name).remember(f"a memory of {name}")
     return [str(app.delete_workspace(name, confirm=True).receipt_id) for name in ("first", "second")]
 
 
@@ -29,7 +29,7 @@ def test_deleted_workspaces_are_counted_and_freed_only_when_asked(
     make: Callable[..., App], receipts: list[str], engine_kind: str
 ) -> None:
     app = make()
-    app.memory().purge(0, confirm=True)
+    app.memory().sweep.purge(0, confirm=True)
     assert app.deleted_workspaces(0) == 2
     assert app.deleted_workspaces(1) == 0
     app.undo(receipts[0])

@@ -65,28 +65,28 @@ def test_nobody_cleans_up_what_a_living_process_is_at_work_on(
     for _ in range(2):
         app = open_app(place / "home")
         assert {"default"} <= {workspace.id for workspace in app.workspaces()}
-        assert app.memory().doctor(repair=True).findings == ()
+        assert app.memory().care.doctor(repair=True).findings == ()
         app.close()
     assert child.go_on() == 0
     assert state(place / "home") != before
-    assert app.memory().doctor().findings == ()
+    assert app.memory().care.doctor().findings == ()
     app.close()
     assert leftovers(place / "home") == []
 
 
 def test_a_doctor_beside_restores_finds_no_loss_and_destroys_nothing(nursery: Nursery, place: Path, app: App) -> None:
-    backup = app.memory("other").backup(place / "copy.backup")
+    backup = app.memory("other").care.backup(place / "copy.backup")
     calls = [["restore", {"path": str(backup.path), "workspace_id": "other", "replace": True}]] * 25
     calls += [["restore", {"path": str(backup.path), "workspace_id": f"new{n}"}] for n in range(10)]
     children = [nursery.fork("attempt", place / "home", calls=calls[part::2]) for part in range(2)]
     rounds = 0
     while any(not child.ended for child in children):
-        assert app.memory().doctor(repair=True).findings == ()
+        assert app.memory().care.doctor(repair=True).findings == ()
         rounds += 1
     outcomes = [outcome for child in children for outcome in child.report()]
     assert {outcome.get("error") for outcome in outcomes} <= {None, "Conflict"}  # both replace the same one
     assert rounds > 3
-    assert app.memory().doctor().findings == ()
+    assert app.memory().care.doctor().findings == ()
     assert {workspace.id for workspace in app.workspaces()} == {"default", "other", *(f"new{n}" for n in range(10))}
     for name in ("other", *(f"new{n}" for n in range(10))):
         assert looking.problems(looking.file_of(place / "home", name)) == []

@@ -28,7 +28,7 @@ def doctor(
     """Check every invariant of a workspace; exit status 5 if something is left that should not be so."""
 
     def run(app: App) -> report.CheckupAnswer:
-        return report.checked(app.memory(workspace).doctor(repair=repair), sentence, next_step)
+        return report.checked(app.memory(workspace).care.doctor(repair=repair), sentence, next_step)
 
     answer = with_app(run)
     show(answer, as_json, lambda console: _checkup(console, answer))
@@ -41,7 +41,7 @@ def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
     def run(app: App) -> report.CompactAnswer:
         memory = app.memory(workspace)
-        return report.compacted(memory.workspace_id, memory.compact())
+        return report.compacted(memory.workspace_id, memory.care.compact())
 
     answer = with_app(run)
     show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
@@ -54,7 +54,7 @@ def backup(
     as_json: Json = False,
 ) -> None:
     """Copy a workspace to a file, while others use it."""
-    answer = report.backed_up(with_app(lambda app: app.memory(workspace).backup(file, force=force)))
+    answer = report.backed_up(with_app(lambda app: app.memory(workspace).care.backup(file, force=force)))
     show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from memsweep.context.service import ContextWindow
+    from memsweep.operation import Sync
 
 cli = typer.Typer(help="The context window of an agent: look at it, sweep it, bring back.", no_args_is_help=True)
 
@@ -191,7 +192,7 @@ def unpin(
 @cli.command("list")
 def list_(workspace: InWorkspace = "", as_json: Json = False) -> None:
     """The context windows of the workspace."""
-    answer = with_app(lambda app: report.windows(app.memory(workspace).windows()))
+    answer = with_app(lambda app: report.windows(app.memory(workspace).contexts()))
 
     def words(console: Console) -> None:
         for row in answer["windows"]:
@@ -229,8 +230,8 @@ def _pin(segment_ids: list[str], pinned: bool, project: str, workspace: str, as_
     show(answer, as_json, words)
 
 
-def _window(app: App, workspace: str, project: str) -> ContextWindow:
-    return app.memory(workspace).window(project)
+def _window(app: App, workspace: str, project: str) -> ContextWindow[Sync]:
+    return app.memory(workspace).context(project)
 
 
 def _read(file: Path) -> str:

@@ -48,7 +48,7 @@ def relate(
 ) -> None:
     """State a fact; a known one grows stronger."""
     result = with_app(
-        lambda app: app.memory(workspace).relate(
+        lambda app: app.memory(workspace).graph.relate(
             subject,
             relation,
             target,
@@ -77,7 +77,9 @@ def reinforce(
     """Confirm a fact, or correct it."""
     kind: Literal["confirm", "correct"] = "correct" if correct else "confirm"
     result = with_app(
-        lambda app: app.memory(workspace).reinforce(subject, relation, target, kind=kind, amount=amount, reason=reason)
+        lambda app: app.memory(workspace).graph.reinforce(
+            subject, relation, target, kind=kind, amount=amount, reason=reason
+        )
     )
     answer = report.reinforced(result)
     show(answer, as_json, lambda console: console.print(f"{answer['old_weight']:.2f} → {answer['new_weight']:.2f}"))
@@ -95,7 +97,7 @@ def entities(
 ) -> None:
     """List entities by name and type."""
     found, total = with_app(
-        lambda app: app.memory(workspace).entities(
+        lambda app: app.memory(workspace).graph.entities(
             search, entity_type=kind, min_confidence=min_confidence, sort_by=sort_by, limit=limit
         )
     )
@@ -114,7 +116,7 @@ def related(
 ) -> None:
     """What is connected to an entity by current facts."""
     found = with_app(
-        lambda app: app.memory(workspace).related(entity, depth=depth, limit=limit, relation_types=relation)
+        lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit, relation_types=relation)
     )
     answer = report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
     show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
@@ -134,7 +136,7 @@ def query(
 ) -> None:
     """Walk outwards from entities."""
     found = with_app(
-        lambda app: app.memory(workspace).query_graph(
+        lambda app: app.memory(workspace).graph.query(
             entity,
             hops=hops,
             min_weight=min_weight,
@@ -151,14 +153,14 @@ def query(
 @cli.command("status")
 def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Counts, shape, and how far facts have faded."""
-    answer = atlas_report.status(with_app(lambda app: app.memory(workspace).graph_status()))
+    answer = atlas_report.status(with_app(lambda app: app.memory(workspace).graph.status()))
     show(answer, as_json, lambda console: words.status(console, answer))
 
 
 @cli.command("validate")
 def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Contradictions, dangling facts, near duplicates, generic names."""
-    answer = atlas_report.validated(with_app(lambda app: app.memory(workspace).validate_graph()), max(0, limit))
+    answer = atlas_report.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
     show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
 
 
@@ -170,7 +172,7 @@ def communities(
     as_json: Json = False,
 ) -> None:
     """Groups of entities that have more to do with each other than with the rest."""
-    found = with_app(lambda app: app.memory(workspace).graph_communities(min_size=min_size))
+    found = with_app(lambda app: app.memory(workspace).graph.communities(min_size=min_size))
     answer = atlas_report.communities(found, max(0, limit), 20)
     show(answer, as_json, lambda console: words.communities(console, answer))
 
@@ -178,7 +180,7 @@ def communities(
 @cli.command("context")
 def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """A briefing: recent, central, contradictory, stale."""
-    answer = atlas_report.context(with_app(lambda app: app.memory(workspace).graph_context(limit=limit)))
+    answer = atlas_report.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
     show(answer, as_json, lambda console: words.briefing(console, answer))
 
 
@@ -195,7 +197,7 @@ def build(
     types = dict(_pair(each) for each in kind or [])
     options = {"types": types, "related": related, "dry_run": dry_run}
     said = standard_input(MAX_TEXT_BYTES) if text == "-" else text
-    result = with_app(lambda app: app.memory(workspace).build_graph(said, options))
+    result = with_app(lambda app: app.memory(workspace).graph.build(said, options))
     answer = atlas_report.built(result.batch, result.outcome)
     show(answer, as_json, lambda console: words.built(console, answer))
 
@@ -210,9 +212,9 @@ def export(
 ) -> None:
     """Write the whole graph into a file, in the format of its ending."""
     if file == "-":
-        print(with_app(lambda app: app.memory(workspace).dump_graph(format or "json")), end="")
+        print(with_app(lambda app: app.memory(workspace).graph.dump(format or "json")), end="")
         return
-    result = with_app(lambda app: app.memory(workspace).export_graph(Path(file), format, force=force))
+    result = with_app(lambda app: app.memory(workspace).graph.export_file(Path(file), format, force=force))
     answer = atlas_report.exported(result)
     show(answer, as_json, lambda console: words.exported(console, answer))
 
@@ -229,8 +231,8 @@ def import_(
     def run(app: App) -> atlas_report.ImportAnswer:
         memory = app.memory(workspace)
         if file == "-":
-            return atlas_report.imported(memory.load_graph(standard_input(MAX_IMPORT_BYTES), format))
-        return atlas_report.imported(memory.import_graph(Path(file), format))
+            return atlas_report.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
+        return atlas_report.imported(memory.graph.import_file(Path(file), format))
 
     answer = with_app(run)
     show(answer, as_json, lambda console: words.imported(console, answer))
@@ -249,7 +251,7 @@ def show_(
     as_json: Json = False,
 ) -> None:
     """Draw the neighbourhood of an entity: a tree on the terminal, or a picture by graphviz or matplotlib."""
-    found = with_app(lambda app: app.memory(workspace).related(entity, depth=depth, limit=limit))
+    found = with_app(lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit))
     answer: dict[str, Any] = dict(
         report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
     )

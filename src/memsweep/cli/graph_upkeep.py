@@ -15,8 +15,8 @@ from memsweep.report import upkeep as report
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memsweep.memory import Memory
     from memsweep.model.plan import Plan
+    from memsweep.services.memory import Memory
 
 Threshold = Annotated[float | None, Option(help="From 0 to 1; the settings have the default.")]
 Into = Annotated[str, Option("--into", metavar="ENTITY", help="The one that they become.")]
@@ -37,7 +37,7 @@ def prune(
     """Show which facts have faded away; then remove them if you say so."""
 
     def make(memory: Memory) -> Plan:
-        return memory.plan_graph_prune(
+        return memory.graph.plan_prune(
             node_threshold=node_threshold,
             edge_threshold=edge_threshold,
             include_orphans=orphans,
@@ -55,7 +55,7 @@ def decay(
     as_json: Json = False,
 ) -> None:
     """What facts count now that nobody has confirmed for a while."""
-    result = with_app(lambda app: app.memory(workspace).decay_graph(dry_run=not store))
+    result = with_app(lambda app: app.memory(workspace).graph.decay(dry_run=not store))
     answer = report.decayed(result, dry_run=not store)
 
     def tell(console: Console) -> None:
@@ -79,10 +79,10 @@ def merge(
     def run(app: App) -> report.MergeAnswer:
         memory = app.memory(workspace)
         if not entities:
-            return report.suggested(memory.validate_graph())
+            return report.suggested(memory.graph.validate())
         if yes:
-            return report.merged(memory.merge_entities(entities, into), dry_run=False)
-        return report.merged(memory.plan_merge(entities, into), dry_run=True)
+            return report.merged(memory.graph.merge(entities, into), dry_run=False)
+        return report.merged(memory.graph.plan_merge(entities, into), dry_run=True)
 
     answer = with_app(run)
 
@@ -105,7 +105,7 @@ def unmerge(
 ) -> None:
     """Make a new entity of chosen facts of another, and of its mentions in chosen memories."""
     result = with_app(
-        lambda app: app.memory(workspace).unmerge_entity(
+        lambda app: app.memory(workspace).graph.unmerge(
             entity, name, entity_type=kind, relations=relation or (), memories=memory or ()
         )
     )

@@ -31,10 +31,10 @@ def index(
     """Index a folder of code, or refresh its index: only what changed is read."""
 
     def run(app: App) -> report.IndexAnswer | None:
-        if join and not app.memory(workspace).wait_to_index(path):
+        if join and not app.memory(workspace).code.wait_to_index(path):
             return None
         with progress_bar("indexing", quiet=as_json) as progress:
-            result = app.memory(workspace).index(
+            result = app.memory(workspace).code.index(
                 path,
                 languages=language,
                 recursive=recursive,

@@ -12,19 +12,19 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
 from memsweep.errors import Unconfirmed
-from memsweep.gc.explain import why
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
+from memsweep.report.reasons import why
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
-    from memsweep.memory import Memory
     from memsweep.model.plan import Plan, Totals
+    from memsweep.services.memory import Memory
 
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the prune printed.")]
@@ -44,7 +44,7 @@ def prune(
     """Show what a collection would remove and why; then remove it if you say so."""
 
     def make(memory: Memory) -> Plan:
-        return memory.plan(plan) if plan else memory.plan_prune(strategy, ttl_days=ttl_days)
+        return memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days)
 
     look_and_apply(
         make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json
@@ -73,10 +73,10 @@ def look_and_apply(
         if not made.item_count or not (yes or _sure(made.totals, as_json)):
             return preview, None
         if backup is not None:
-            saved["backup"] = backed_up(memory.backup(backup))
+            saved["backup"] = backed_up(memory.care.backup(backup))
             if not as_json:
                 print(saved["backup"]["message"])
-        return preview, report.applied(memory.apply_plan(made.id, confirm=True, allow_large=allow_large))
+        return preview, report.applied(memory.sweep.apply(made.id, confirm=True, allow_large=allow_large))
 
     preview, result = with_app(run)
     if result is None:
@@ -96,7 +96,7 @@ def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = Fal
 
 def recover(memory_id: Annotated[str, Argument()], workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Bring one memory back from the trash."""
-    answer = report.undone(with_app(lambda app: app.memory(workspace).recover(memory_id)))
+    answer = report.undone(with_app(lambda app: app.memory(workspace).sweep.recover(memory_id)))
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
@@ -125,7 +125,7 @@ def trash(
     """What was removed, why, when, and until when it is kept at least."""
 
     def run(app: App) -> report.TrashAnswer:
-        items, total = app.memory(workspace).trash(limit=limit)
+        items, total = app.memory(workspace).sweep.trash(limit=limit)
         return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(limit, total, "trash"))
 
     answer = with_app(run)
@@ -151,7 +151,7 @@ def purge(
             else ""
         )
         question = f"Free everything that has been in the trash for {days:g} days{others}, for good?"
-        purged = app.memory(workspace).purge(days, confirm=_agreed(question, yes, as_json))
+        purged = app.memory(workspace).sweep.purge(days, confirm=_agreed(question, yes, as_json))
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
 
@@ -173,7 +173,7 @@ def explain(
     item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
     """Why a memory or an entity is alive, or why it is garbage, and its history."""
-    answer = report.explained(*with_app(lambda app: app.memory(workspace).explain(item_id)))
+    answer = report.explained(*with_app(lambda app: app.memory(workspace).sweep.explain(item_id)))
 
     def words(console: Console) -> None:
         console.print(
@@ -198,7 +198,7 @@ def audit(
     as_json: Json = False,
 ) -> None:
     """Who did what, when and why."""
-    answer = report.audited(with_app(lambda app: app.memory(workspace).audit(limit=limit, subject=subject)))
+    answer = report.audited(with_app(lambda app: app.memory(workspace).sweep.audit(limit=limit, subject=subject)))
 
     def words(console: Console) -> None:
         for event in answer["events"]:
@@ -217,8 +217,8 @@ def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
 
 
 def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
-    made = memory.plan(plan_id)
-    items = memory.plan_items(plan_id, limit=limit)
+    made = memory.sweep.get_plan(plan_id)
+    items = memory.sweep.items(plan_id, limit=limit)
     return report.previewed(made, items, why, cursor_at(limit, made.item_count, plan_id))
 
 

@@ -29,7 +29,7 @@ def remember(
     """Remember a text."""
     body = _standard_input() if text == "-" else text
     result = with_app(
-        lambda app: app.memory(workspace).add(
+        lambda app: app.memory(workspace).remember(
             body,
             tags=tag,
             source=source,

@@ -6,8 +6,8 @@ from typing import Any
 
 import typer
 
-from memsweep.background import Background
 from memsweep.cli.door import Json, show, with_app
+from memsweep.schedule.background import Background
 
 cli = typer.Typer(help="Background collection: what it does, when, and what it did.", no_args_is_help=True)
 

@@ -16,7 +16,7 @@ cli = typer.Typer(help="What was deleted for good and may not be learned again."
 @cli.command("list")
 def list_all(workspace: InWorkspace = "", as_json: Json = False) -> None:
     """All tombstones."""
-    found = with_app(lambda app: app.memory(workspace).tombstones())
+    found = with_app(lambda app: app.memory(workspace).sweep.tombstones())
     rows = [{"memory_id": each.memory_id, "at": iso(each.at), "reason": each.reason} for each in found]
 
     def words(console: object) -> None:
@@ -33,5 +33,5 @@ def remove(
     memory_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
     """Let it be learned again."""
-    with_app(lambda app: app.memory(workspace).remove_tombstone(memory_id))
+    with_app(lambda app: app.memory(workspace).sweep.remove_tombstone(memory_id))
     show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} may be learned again."))

@@ -45,7 +45,7 @@ def watch(path: Folder = ".", language: Language = None, workspace: InWorkspace 
 
         memory = app.memory(workspace)
         first = True
-        refresh = partial(memory.index, path, languages=language, progress=progress)
+        refresh = partial(memory.code.index, path, languages=language, progress=progress)
         with suppress(_Stopped):
             for outcome in refreshes(path, refresh, stop, app.settings.home):
                 _tell(outcome, as_json, always=first)

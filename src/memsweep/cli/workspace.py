@@ -68,8 +68,8 @@ def reembed(
     def run(app: App) -> report.ReembeddedAnswer:
         memory = app.memory(workspace_id)
         with progress_bar("embedding", quiet=as_json) as progress:
-            chunks = memory.reembed(progress)
-        return report.reembedded(memory.workspace_id, chunks, memory.model())
+            chunks = memory.care.reembed(progress)
+        return report.reembedded(memory.workspace_id, chunks, memory.care.model())
 
     answer = with_app(run)
     show(answer, as_json, lambda console: console.print(f"Embedded {answer['chunks']:,} chunks by {answer['model']}."))

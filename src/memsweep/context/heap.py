@@ -68,6 +68,7 @@ class ContextHeap:
         return segment_id in self._window
 
     def get(self, segment_id: str) -> ContextSegment:
+        """One segment of the window, counters up to date."""
         return self._counted(self._window[segment_id])
 
     def add(self, segment: ContextSegment, *, now: datetime) -> tuple[str, ...]:
@@ -89,9 +90,11 @@ class ContextHeap:
             self._window.change(replace(segment, last_touched_at=now))
 
     def pin(self, segment_ids: Iterable[str]) -> None:
+        """Keep segments out of every collection."""
         self._set_pinned(segment_ids, True)
 
     def unpin(self, segment_ids: Iterable[str]) -> None:
+        """Let segments be collected again."""
         self._set_pinned(segment_ids, False)
 
     def analyze(self, *, now: datetime, budget: int | None = None) -> Analysis:

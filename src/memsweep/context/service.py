@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Generic, Literal
 
 from memsweep.context import choosing, recalling
 from memsweep.context.counting import Counter, counter_for
@@ -16,11 +16,11 @@ from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import read_transcript
-from memsweep.damage import damage_explained
-from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, StoreCorrupt, Unconfirmed
+from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Added, Analyzed, Change, Configured, Held, StashFound, Swept, WindowState, WorkingSet
+from memsweep.operation import Calls, Mode, operation
 from memsweep.settings import Settings
 from memsweep.store.protocol import OpenWindow, Segments
 
@@ -65,20 +65,21 @@ def sweeping(
     )
 
 
-@damage_explained
-class ContextWindow:
+class ContextWindow(Generic[Mode]):
     """One context window of a workspace. Any number of processes may use it at the same time."""
 
-    def __init__(
-        self, tools: Sweeping, project_id: str, explain_damage: Callable[[], StoreCorrupt | None] = lambda: None
-    ) -> None:
+    def __init__(self, tools: Sweeping, project_id: str, calls: Calls[Mode]) -> None:
         self.project_id = check_name(project_id, "project id")
         self._tools = tools
         self._engine = GCEngine(weights_with(tools.weights))
-        self._explain_damage = explain_damage
+        self._calls = calls
 
+    @operation
     def add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool = False) -> Added:
         """Take segments in; ids are made where none is given. One that is here already is refused, or skipped."""
+        return self._add(segments, skip_known=skip_known)
+
+    def _add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool) -> Added:
         acting = self._acting()
         counter = self._tools.counter()
         drafts = [self._draft(each, acting, counter) for each in segments]
@@ -100,11 +101,13 @@ class ContextWindow:
                 receipt_id=left.receipt_id,
             )
 
+    @operation
     def add_transcript(self, text: str) -> Added:
         """Take in a session file (see `read_transcript`); what is known from an earlier reading is skipped."""
         counter = self._tools.counter()
-        return self.add(read_transcript(text, now=self._tools.clock(), count=counter.count), skip_known=True)
+        return self._add(read_transcript(text, now=self._tools.clock(), count=counter.count), skip_known=True)
 
+    @operation
     def analyze(
         self,
         *,
@@ -145,6 +148,7 @@ class ContextWindow:
             notes=tuple(filter(None, (seen.roots.note,))),
         )
 
+    @operation
     def prune(
         self,
         segment_ids: Sequence[str] | None = None,
@@ -186,6 +190,7 @@ class ContextWindow:
                 age_survivors(window, policy, window.active())
             return Swept(_change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id)
 
+    @operation
     def delete(self, *, confirm: bool = False) -> Swept:
         """The whole window with its stash to the trash, but for pins; undoing the receipt brings it back."""
         if confirm is not True:
@@ -198,8 +203,12 @@ class ContextWindow:
             left = take_out(window, acting, Leaving(delete=going), "window deleted", refused=refused)
             return Swept(_change(window.state, before), (), left.deleted, (), (), refused, left.receipt_id)
 
+    @operation
     def pin(self, segment_ids: Sequence[str], pinned: bool = True) -> Swept:
         """Keep segments out of every collection, or let them go again."""
+        return self._pin(segment_ids, pinned)
+
+    def _pin(self, segment_ids: Sequence[str], pinned: bool) -> Swept:
         acting = self._acting()
         with self._writing(acting) as window:
             ids = list(dict.fromkeys(segment_ids))
@@ -212,9 +221,12 @@ class ContextWindow:
             change = _change(window.state, window.state.tokens)
             return Swept(change, pinned=tuple(own for own in ids if own in found), refused=refused)
 
+    @operation
     def unpin(self, segment_ids: Sequence[str]) -> Swept:
-        return self.pin(segment_ids, False)
+        """Let segments be collected again."""
+        return self._pin(segment_ids, False)
 
+    @operation
     def configure(
         self,
         *,
@@ -236,6 +248,7 @@ class ContextWindow:
             self._policy(state)
             return Configured(_change(state, state.tokens), {**self._tools.defaults, **state.config})
 
+    @operation
     def search(self, query: str, *, limit: int = 10) -> StashFound:
         """Search the stash, best first."""
         _require_count(limit, "limit", MOST_SHOWN)
@@ -243,6 +256,7 @@ class ContextWindow:
             found = recalling.search(window, query)[:limit]
             return StashFound(_change(window.state, window.state.tokens), tuple(found), window.state.stashed)
 
+    @operation
     def restore(
         self, segment_ids: Sequence[str] | None = None, *, query: str | None = None, budget: int | None = None
     ) -> Swept:
@@ -267,6 +281,7 @@ class ContextWindow:
             restored = tuple(held.segment for held in sorted(back, key=lambda held: held.place))
             return Swept(_change(state, before), restored=restored, refused=refused)
 
+    @operation
     def compress(self, segment_ids: Sequence[str], summary: str) -> Swept:
         """Put a summary in place of segments: it refers to them, and they wait in the stash."""
         acting = self._acting()
@@ -296,6 +311,7 @@ class ContextWindow:
                 summary_id=made.segment_id,
             )
 
+    @operation
     def working_set(self, budget: int | None = None) -> WorkingSet:
         """What a window of this budget (the soft limit unless given) would hold, in order; nothing changes."""
         acting = self._acting()
@@ -308,12 +324,15 @@ class ContextWindow:
         change = Change(seen.tokens, seen.tokens - plan.total_tokens_freed, window.state.counted_by)
         return WorkingSet(change, tuple(kept), len(plan.candidates), plan.shortfall)
 
+    @operation
     def segments(self, *, stashed: bool = False) -> list[ContextSegment]:
         """What is in the window, in order, counters up to date; with `stashed`, the stash in its places too."""
         with self._reading() as window:
             return choosing.counted([held.segment for held in (window.live() if stashed else window.active())])
 
+    @operation
     def state(self) -> WindowState:
+        """Its counters, limits and focus."""
         with self._reading() as window:
             return window.state
 

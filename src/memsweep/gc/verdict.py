@@ -6,12 +6,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from memsweep.gc.explain import why
 from memsweep.gc.planner import make_plan
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
 from memsweep.model.plan import Kind, MemoryRow, Survey, Verdict
 from memsweep.model.times import from_micros, iso
+from memsweep.report.reasons import why
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options

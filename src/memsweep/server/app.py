@@ -17,8 +17,8 @@ from mcp_types import ToolAnnotations
 
 from memsweep import __version__
 from memsweep.app import App
-from memsweep.background import Background
 from memsweep.errors import BadInput
+from memsweep.schedule.background import Background
 from memsweep.server.pipes import PipedServer
 from memsweep.server.resources import add_resources
 from memsweep.server.tool import MemsweepTool

@@ -12,8 +12,8 @@ from mcp.server.mcpserver import MCPServer
 
 from memsweep.app import App
 from memsweep.errors import MemsweepError
-from memsweep.gc.explain import why
 from memsweep.report import collector as report
+from memsweep.report.reasons import why
 
 _SHOWN = 100
 _JSON = "application/json"
@@ -28,7 +28,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     @server.resource("memsweep://{workspace_id}/audit", name="audit", mime_type=_JSON)
     def audit(workspace_id: str) -> str:
         """Who planned, removed, brought back, purged, pinned or merged what, when and why; newest first."""
-        return _told(lambda: report.audited(app.memory(workspace_id).audit(limit=_SHOWN)))
+        return _told(lambda: report.audited(app.memory(workspace_id).sweep.audit(limit=_SHOWN)))
 
     @server.resource("memsweep://{workspace_id}/plans/{plan_id}", name="plan", mime_type=_JSON)
     def plan(workspace_id: str, plan_id: str) -> str:
@@ -36,7 +36,9 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
         def shown() -> report.PruneAnswer:
             memory = app.memory(workspace_id)
-            return report.previewed(memory.plan(plan_id), memory.plan_items(plan_id, limit=_SHOWN), why, None)
+            return report.previewed(
+                memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=_SHOWN), why, None
+            )
 
         return _told(shown)
 
@@ -45,7 +47,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
         """What is in the trash, with the receipts that bring it back."""
 
         def shown() -> report.TrashAnswer:
-            items, total = app.memory(workspace_id).trash(limit=_SHOWN)
+            items, total = app.memory(workspace_id).sweep.trash(limit=_SHOWN)
             return report.trashed(items, total, app.settings.gc.purge_days, None)
 
         return _told(shown)

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from memsweep.app import App, make_app
-from memsweep.memory import Memory
+from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from memsweep.store.file import mark
 from memsweep.store.file.mark import Mark
@@ -93,7 +93,7 @@ def test_lost_adds_are_noticed_wherever_the_log_is_damaged(
     adds: int,
 ) -> None:
     for number in range(adds):
-        memory.add(f"note number {number}")
+        memory.remember(f"note number {number}")
     image = killed(home, tmp_path / "image")
     log = log_of(image)
     harm(log)
@@ -108,22 +108,22 @@ def test_lost_adds_are_noticed_wherever_the_log_is_damaged(
     kept = list((image / "workspaces").glob("*.lost-*.wal"))
     assert [file.read_bytes() for file in kept] == ([damaged] if damaged else [])
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in kept)
-    (found,) = again.doctor().findings
+    (found,) = again.care.doctor().findings
     assert found.invariant == "writes_lost"
-    repaired = again.doctor(repair=True)
+    repaired = again.care.doctor(repair=True)
     assert not repaired.left
     (lost,) = repaired.lost
     assert "has lost writes" in lost
     assert again.stats().warnings == ()
-    assert again.doctor().findings == ()
+    assert again.care.doctor().findings == ()
 
 
 def test_a_lost_change_that_made_no_row_is_noticed_too(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
-    memory.add("one and the same")
+    memory.remember("one and the same")
     before = mark.read(looking.file_of(home))
-    memory.add("one and the same", tags=["again"])
+    memory.remember("one and the same", tags=["again"])
     after = mark.read(looking.file_of(home))
     assert before
     assert after
@@ -138,12 +138,12 @@ def test_a_loss_is_said_once_and_new_writes_do_not_hide_it(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App], caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(5):
-        memory.add(f"note number {number}")
+        memory.remember(f"note number {number}")
     image = killed(home, tmp_path / "image")
     in_the_last_frame(log_of(image))
     for number in range(3):
         app = opened(image)
-        app.memory().add(f"after it, {number}")
+        app.memory().remember(f"after it, {number}")
         assert len(app.memory().stats().warnings) == 1
         app.close()
     assert caplog.text.count("has lost writes") == 1
@@ -152,8 +152,8 @@ def test_a_loss_is_said_once_and_new_writes_do_not_hide_it(
 def test_the_damaged_log_goes_with_the_next_purge(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
-    gone = memory.add("qsecret7731zv").memory_id
-    memory.add("another")
+    gone = memory.remember("qsecret7731zv").memory_id
+    memory.remember("another")
     image = killed(home, tmp_path / "image")
     in_the_last_frame(log_of(image))
     again = opened(image).memory()
@@ -166,28 +166,28 @@ def use(memory: Memory) -> Iterator[None]:
     """All kinds of writes; the log is begun anew several times."""
     ids = []
     for number in range(30):
-        ids.append(memory.add(f"note number {number} with {'many words ' * 50}").memory_id)
+        ids.append(memory.remember(f"note number {number} with {'many words ' * 50}").memory_id)
         yield
     receipt = memory.delete(ids[0], confirm=True)
     yield
-    memory.undo(receipt.id)
+    memory.sweep.undo(receipt.id)
     yield
     memory.delete(ids[1], confirm=True)
-    memory.purge(0, confirm=True)
+    memory.sweep.purge(0, confirm=True)
     yield
-    memory.add("after the purge")
+    memory.remember("after the purge")
     yield
-    memory.compact()
+    memory.care.compact()
     yield
-    memory.add("after the compaction")
+    memory.remember("after the compaction")
     yield
     memory.delete(ids[2], confirm=True, forever=True)
     yield
-    memory.reembed()
+    memory.care.reembed()
     yield
     memory.pin(ids[3])
     yield
-    memory.doctor(repair=True)
+    memory.care.doctor(repair=True)
     yield
 
 
@@ -198,7 +198,7 @@ def test_a_kill_at_any_moment_is_no_loss(
         image = killed(home, tmp_path / f"image{number}")
         app = opened(image)
         assert app.memory().stats().warnings == ()
-        assert app.memory().doctor().findings == ()
+        assert app.memory().care.doctor().findings == ()
         app.close()
         assert opened(image).memory().stats().warnings == ()
 
@@ -206,13 +206,13 @@ def test_a_kill_at_any_moment_is_no_loss(
 def test_a_mark_that_is_behind_missing_or_damaged_accuses_nobody(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
-    memory.add("first")
+    memory.remember("first")
     file = looking.file_of(home)
     beside = file.with_name(file.name + "-mark")
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
     behind = beside.read_bytes()
     for number in range(5):
-        memory.add(f"note number {number}")
+        memory.remember(f"note number {number}")
     whole = beside.read_bytes()
     others = {"behind": behind, "empty": b"", "zeros": bytes(len(whole)), "torn": whole[:20], "long": whole + b"x"}
     others |= {f"bit {n}": whole[:n] + bytes([whole[n] ^ 4]) + whole[n + 1 :] for n in range(len(whole))}
@@ -225,21 +225,21 @@ def test_a_mark_that_is_behind_missing_or_damaged_accuses_nobody(
 
 
 def test_a_folder_in_the_place_of_the_mark_does_no_harm(memory: Memory, home: Path) -> None:
-    memory.add("first")
+    memory.remember("first")
     file = looking.file_of(home)
     memory.close()
     beside = file.with_name(file.name + "-mark")
     beside.unlink()
     beside.mkdir()
-    memory.add("second")
+    memory.remember("second")
     assert memory.stats().total_memories == 2
     assert memory.stats().warnings == ()
 
 
 def test_writers_that_are_killed_among_each_other_are_no_loss(nursery: Nursery, home: Path, app: App) -> None:
-    app.memory().add("first")
+    app.memory().remember("first")
     app.close()
-    calls = [["add", {"text": f"{{}} number {number} {'of many words ' * 40}"}] for number in range(60)]
+    calls = [["remember", {"text": f"{{}} number {number} {'of many words ' * 40}"}] for number in range(60)]
     writers = [
         nursery.fork("attempt", home, calls=[[name, {"text": given["text"].format(who)}] for name, given in calls])
         for who in range(4)
@@ -259,9 +259,9 @@ def test_the_registry_is_watched_too(app: App, home: Path, tmp_path: Path, opene
     in_the_last_frame(image / "registry.db-wal")
     again = opened(image)
     assert [workspace.id for workspace in again.workspaces()] == ["one"]
-    found = {finding.invariant for finding in again.memory("one").doctor().findings}
+    found = {finding.invariant for finding in again.memory("one").care.doctor().findings}
     assert "registry_writes_lost" in found
-    repaired = again.memory("one").doctor(repair=True)
+    repaired = again.memory("one").care.doctor(repair=True)
     assert not repaired.left
     assert any("registry.db has lost writes" in said for said in repaired.lost)
 
@@ -285,13 +285,13 @@ def test_what_counts_as_lost(case: str) -> None:
 
 def test_the_salts_are_those_of_the_log(memory: Memory, home: Path) -> None:
     """The mark follows the log when it is begun anew, whoever does that."""
-    memory.add("first")
+    memory.remember("first")
     file = looking.file_of(home)
     before = mark.read(file)
     with looking.open_file(file) as db:
         db.execute("select count(*) from memory").fetchall()  # until it reads, it does not know that there is a log
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
-    memory.add("second")
+    memory.remember("second")
     after = mark.read(file)
     assert before
     assert after

@@ -23,12 +23,12 @@ from tests.support import looking
 from tests.support.nursery import Nursery
 
 OPERATIONS: dict[str, Callable[[Memory], object]] = {
-    "add": lambda memory: memory.add("another"),
+    "add": lambda memory: memory.remember("another"),
     "search": lambda memory: memory.search("text"),
     "search nothing": lambda memory: memory.search(""),
     "get": lambda memory: memory.get("mem_000000000000"),
     "stats": lambda memory: memory.stats(),
-    "reembed": lambda memory: memory.reembed(),
+    "reembed": lambda memory: memory.care.reembed(),
 }
 
 
@@ -44,7 +44,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("template") / "home"
     with open_memory(home=home) as memory:
         for number in range(200):
-            memory.add(f"text number {number} with some words in it", tags=["t"])
+            memory.remember(f"text number {number} with some words in it", tags=["t"])
     return home
 
 
@@ -105,7 +105,7 @@ def test_damage_in_the_middle_never_shows_as_a_success_that_is_none(filled: Path
     with pytest.raises(MemsweepError, match=filled.name):
         app.memory().search("text number")
     with pytest.raises(MemsweepError, match=filled.name):
-        app.memory().add("new")
+        app.memory().remember("new")
 
 
 def test_an_empty_file_with_a_log_beside_it_keeps_the_log(filled: Path, make: Callable[..., App]) -> None:
@@ -124,7 +124,7 @@ def test_a_database_of_somebody_else_is_not_taken_over(filled: Path, make: Calla
         db.execute("create table theirs (x); insert into theirs values (1)")
     db.close()
     with pytest.raises(StoreCorrupt):
-        make().memory().add("x")
+        make().memory().remember("x")
     assert looking.query(filled, "select name from sqlite_schema") == ["theirs"]
 
 
@@ -137,7 +137,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(home: Path, app: App) -> Non
 def test_a_file_in_the_place_of_the_home_is_refused(home: Path, app: App) -> None:
     home.write_text("in the way")
     with pytest.raises(MemsweepError, match="home"):
-        app.memory().add("x")
+        app.memory().remember("x")
     assert home.read_text() == "in the way"
 
 
@@ -210,7 +210,7 @@ def modes(home: Path) -> dict[str, int]:
 
 def test_only_the_owner_can_read_whatever_the_umask(nursery: Nursery, tmp_path: Path) -> None:
     home = tmp_path / "deep" / "er" / "home"
-    calls = [["add", {"text": "secret"}], ["search", {"query": "secret"}]]
+    calls = [["remember", {"text": "secret"}], ["search", {"query": "secret"}]]
     child = nursery.fork("attempt", home, calls=calls, wait=True, umask=0)
     assert all("result" in outcome for outcome in child.said())
     made = modes(home)
@@ -225,7 +225,7 @@ def test_only_the_owner_can_read_whatever_the_umask(nursery: Nursery, tmp_path: 
 def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path, make: Callable[..., App], home: Path) -> None:
     home.mkdir(mode=0o755)
     home.chmod(0o755)
-    make().memory().add("x")
+    make().memory().remember("x")
     assert stat.S_IMODE(home.stat().st_mode) == 0o755
     assert stat.S_IMODE((home / "workspaces").stat().st_mode) == 0o700
 

@@ -32,7 +32,7 @@ def test_flaw_25_an_id_is_never_used_as_a_path(app: App, home: Path, tmp_path: P
     ]
     if name:  # an empty one means the configured one
         calls += [
-            lambda: app.memory(name).add("escaped"),
+            lambda: app.memory(name).remember("escaped"),
             lambda: app.memory(name).search("x"),
             lambda: app.memory(name).get("x"),
             lambda: app.memory(name).stats(),
@@ -45,7 +45,7 @@ def test_flaw_25_an_id_is_never_used_as_a_path(app: App, home: Path, tmp_path: P
 
 
 def test_flaw_25_no_file_is_named_after_a_workspace(app: App, home: Path) -> None:
-    app.memory("con").add("x")
+    app.memory("con").remember("x")
     app.create_workspace("visible-name")
     assert not [path for path in home.rglob("*") if "con" in path.name or "visible" in path.name]
 
@@ -60,13 +60,13 @@ def test_reading_a_home_that_is_not_there_makes_nothing(app: App, home: Path) ->
 
 def test_an_empty_id_means_the_configured_one(make: Callable[..., App]) -> None:
     app = make(MEMSWEEP_WORKSPACE="chosen")
-    app.memory().add("x")
+    app.memory().remember("x")
     assert names(app) == ["chosen"]
     assert app.memory("").workspace_id == "chosen"
 
 
 def test_deleting_needs_confirmation(app: App) -> None:
-    app.memory("alpha").add("x")
+    app.memory("alpha").remember("x")
     for confirm in (False, None, 1, "true"):
         with pytest.raises(Unconfirmed, match="confirm=true"):
             app.delete_workspace("alpha", confirm=confirm)  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def test_deleting_an_unknown_workspace_says_so(app: App, confirm: bool) -> None:
 
 
 def test_a_deleted_workspace_keeps_its_file(app: App, home: Path) -> None:
-    app.memory("alpha").add("precious")
+    app.memory("alpha").remember("precious")
     file = looking.file_of(home, "alpha")
     app.delete_workspace("alpha", confirm=True)
     app.close()
@@ -106,9 +106,9 @@ def test_a_description_that_cannot_be_kept_is_refused(app: App, home: Path, desc
 def test_a_lost_registry_is_made_again_from_the_files(make: Callable[..., App], home: Path) -> None:
     app = make()
     app.create_workspace("alpha", "the first")
-    app.memory("alpha").add("kept")
-    app.memory("beta").add("kept too")
-    app.memory("gone").add("deleted")
+    app.memory("alpha").remember("kept")
+    app.memory("beta").remember("kept too")
+    app.memory("gone").remember("deleted")
     app.delete_workspace("gone", confirm=True)
     before = app.workspaces()
     app.close()
@@ -122,11 +122,11 @@ def test_a_lost_registry_is_made_again_from_the_files(make: Callable[..., App], 
 
 def test_a_write_after_the_registry_was_lost_goes_to_the_old_workspace(make: Callable[..., App], home: Path) -> None:
     app = make()
-    app.memory().add("before")
+    app.memory().remember("before")
     app.close()
     lose_registry(home)
     again = make()
-    again.memory().add("after")
+    again.memory().remember("after")
     assert again.memory().stats().total_memories == 2
     assert len(list((home / "workspaces").glob("*.db"))) == 1
 
@@ -134,7 +134,7 @@ def test_a_write_after_the_registry_was_lost_goes_to_the_old_workspace(make: Cal
 def test_an_empty_registry_counts_as_lost(make: Callable[..., App], home: Path) -> None:
     """As after a crash between making the file and filling it."""
     app = make()
-    app.memory("alpha").add("kept")
+    app.memory("alpha").remember("kept")
     app.close()
     lose_registry(home)
     (home / "registry.db").touch()
@@ -143,8 +143,8 @@ def test_an_empty_registry_counts_as_lost(make: Callable[..., App], home: Path) 
 
 def test_a_damaged_file_does_not_make_the_others_vanish_with_the_registry(make: Callable[..., App], home: Path) -> None:
     app = make()
-    app.memory("alpha").add("kept")
-    app.memory("beta").add("kept")
+    app.memory("alpha").remember("kept")
+    app.memory("beta").remember("kept")
     app.close()
     damaged = looking.file_of(home, "beta")
     damaged.write_bytes(b"not a database" * 1000)
@@ -154,7 +154,7 @@ def test_a_damaged_file_does_not_make_the_others_vanish_with_the_registry(make: 
         with pytest.raises(StoreCorrupt, match=damaged.name):
             app.workspaces()
         with pytest.raises(StoreCorrupt, match=damaged.name):
-            app.memory("alpha").add("new")
+            app.memory("alpha").remember("new")
     damaged.unlink()
     assert names(app) == ["alpha"]
     assert app.memory("alpha").stats().total_memories == 1
@@ -162,7 +162,7 @@ def test_a_damaged_file_does_not_make_the_others_vanish_with_the_registry(make: 
 
 def test_leftovers_of_a_crash_do_not_become_workspaces(make: Callable[..., App], home: Path) -> None:
     app = make()
-    app.memory("alpha").add("kept")
+    app.memory("alpha").remember("kept")
     app.close()
     (home / "workspaces" / "0000000000000000.db").touch()
     shutil.copy(home / "registry.db", home / "workspaces" / "0000000000000001.db.bak")
@@ -180,7 +180,7 @@ def test_of_two_files_with_one_name_the_fuller_one_is_taken(make: Callable[..., 
     empty.rename(kept)
     lose_registry(home)
     app = make()
-    app.memory("alpha").add("precious")
+    app.memory("alpha").remember("precious")
     app.close()
     for name in ("0000000000000000.db", "ffffffffffffffff.db"):
         shutil.copy(kept, home / "workspaces" / name)
@@ -190,64 +190,64 @@ def test_of_two_files_with_one_name_the_fuller_one_is_taken(make: Callable[..., 
 
 def test_a_workspace_whose_file_vanished_is_named_and_can_be_deleted(make: Callable[..., App], home: Path) -> None:
     app = make()
-    app.memory("alpha").add("x")
-    app.memory("beta").add("y")
+    app.memory("alpha").remember("x")
+    app.memory("beta").remember("y")
     app.close()
     file = looking.file_of(home, "alpha")
     file.unlink()
     app = make()
-    for call in (lambda: app.memory("alpha").search("x"), lambda: app.memory("alpha").add("z")):
+    for call in (lambda: app.memory("alpha").search("x"), lambda: app.memory("alpha").remember("z")):
         with pytest.raises(StoreCorrupt, match=f"'alpha' is missing: .*{file.name}"):
             call()
     assert not file.exists()
     assert app.memory("beta").stats().total_memories == 1
     assert app.delete_workspace("alpha", confirm=True).id == "alpha"
     assert names(app) == ["beta"]
-    app.memory("alpha").add("anew")
+    app.memory("alpha").remember("anew")
     assert app.memory("alpha").stats().total_memories == 1
 
 
 def test_nothing_is_written_into_a_file_that_vanished_while_it_was_open(app: App, home: Path) -> None:
-    app.memory("alpha").add("x")
+    app.memory("alpha").remember("x")
     file = looking.file_of(home, "alpha")
     for path in file.parent.glob(f"{file.name}*"):
         path.unlink()
     with pytest.raises(StoreCorrupt, match="is missing"):
-        app.memory("alpha").add("this would be lost")
+        app.memory("alpha").remember("this would be lost")
 
 
 def test_a_file_that_was_replaced_while_it_was_open_is_the_one_that_is_used(app: App, home: Path) -> None:
     """As when somebody puts a backup back."""
-    app.memory("alpha").add("in the backup")
+    app.memory("alpha").remember("in the backup")
     app.close()
     file = looking.file_of(home, "alpha")
     backup = file.with_suffix(".backup")
     shutil.copy(file, backup)
-    app.memory("alpha").add("after the backup")
+    app.memory("alpha").remember("after the backup")
     app.close()
     backup.rename(file)
     assert app.memory("alpha").stats().total_memories == 1
-    app.memory("alpha").add("new")
+    app.memory("alpha").remember("new")
     assert looking.query(file, "select text from memory") == ["in the backup", "new"]
 
 
 def test_a_home_that_was_removed_while_it_was_open_is_made_again(app: App, home: Path) -> None:
-    app.memory("alpha").add("gone")
+    app.memory("alpha").remember("gone")
     shutil.rmtree(home)
     assert app.workspaces() == []
     with pytest.raises(UnknownWorkspace, match="none yet"):
         app.memory("alpha").search("gone")
     assert not home.exists()
-    app.memory("alpha").add("new")
+    app.memory("alpha").remember("new")
     assert looking.query(looking.file_of(home, "alpha"), "select text from memory") == ["new"]
 
 
 def test_a_registry_that_was_lost_while_it_was_open_is_made_again(make: Callable[..., App], home: Path) -> None:
     one, other = make(), make()
-    one.memory("alpha").add("kept")
-    other.memory("beta").add("kept")
+    one.memory("alpha").remember("kept")
+    other.memory("beta").remember("kept")
     lose_registry(home)
-    one.memory("gamma").add("new")
+    one.memory("gamma").remember("new")
     for app in (one, other, make()):
         assert names(app) == ["alpha", "beta", "gamma"]
 
@@ -256,7 +256,7 @@ def test_a_registry_without_its_log_is_lost_and_the_log_alone_is_no_registry(
     make: Callable[..., App], home: Path
 ) -> None:
     one = make()
-    one.memory("alpha").add("kept")
+    one.memory("alpha").remember("kept")
     assert (home / "registry.db-wal").exists()
     (home / "registry.db").unlink()
     assert names(make()) == ["alpha"]
@@ -266,12 +266,12 @@ def test_a_registry_without_its_log_is_lost_and_the_log_alone_is_no_registry(
 @pytest.mark.parametrize("damage", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_damaged_registry_is_named_and_can_be_moved_away(make: Callable[..., App], home: Path, damage: bytes) -> None:
     app = make()
-    app.memory("alpha").add("kept")
+    app.memory("alpha").remember("kept")
     app.close()
     registry = home / "registry.db"
     registry.write_bytes(damage)
     app = make()
-    for call in (app.workspaces, app.memory("alpha").stats, lambda: app.memory("alpha").add("x")):
+    for call in (app.workspaces, app.memory("alpha").stats, lambda: app.memory("alpha").remember("x")):
         with pytest.raises(StoreCorrupt, match=r"registry\.db .*move it away"):
             call()
     assert registry.read_bytes() == damage
@@ -282,7 +282,7 @@ def test_a_damaged_registry_is_named_and_can_be_moved_away(make: Callable[..., A
 
 def test_a_damaged_workspace_can_be_deleted(make: Callable[..., App], home: Path) -> None:
     app = make()
-    app.memory("alpha").add("x")
+    app.memory("alpha").remember("x")
     app.close()
     file = looking.file_of(home, "alpha")
     file.write_bytes(b"garbage" * 1000)

@@ -20,6 +20,7 @@ from memsweep.embed.protocol import quantise
 from memsweep.model.search import Filters
 from memsweep.store.sqlite import vectors
 from tests.support import looking
+from tests.support.inside import app_of, store_of
 from tests.support.nursery import Nursery
 
 MANY = 60
@@ -42,14 +43,14 @@ WORDS = [
 
 def fill(memory: Memory, texts: list[str]) -> None:
     for text in texts:
-        memory.add(text)
+        memory.remember(text)
 
 
 def by_meaning(memory: Memory, texts: list[str]) -> list[str]:
     """What each text finds first when it is looked for by its vector alone."""
-    store = memory._app.engine.open(memory.workspace_id)
+    store = store_of(memory)
     found = []
-    for vector in quantise(memory._app.local_model.embed(texts)):
+    for vector in quantise(app_of(memory).local_model.embed(texts)):
         nearest = max(store.candidates("", vector, Filters(), 10), key=lambda item: item.similarity)
         found.append(store.passages([nearest.key])[nearest.key].text)
     return found
@@ -164,7 +165,7 @@ def test_reembedding_begins_a_new_file(memory: Memory, home: Path, texts: list[s
     fill(memory, texts)
     by_meaning(memory, texts[:1])
     (old,) = files(home)
-    assert memory.reembed() == MANY
+    assert memory.care.reembed() == MANY
     assert files(home) == []
     assert by_meaning(memory, texts) == texts
     (new,) = files(home)
@@ -175,7 +176,7 @@ def test_who_has_the_old_generation_mapped_moves_on(make: Callable[..., App], ho
     first, second = make().memory(), make().memory()
     fill(first, texts)
     assert by_meaning(second, texts) == texts
-    first.reembed()
+    first.care.reembed()
     assert by_meaning(second, texts) == texts
     assert by_meaning(first, texts) == texts
 

@@ -44,7 +44,7 @@ def code_tools(app: App) -> list[ToolRow]:
         """Index a folder of code, or refresh it: only what changed is read. Gone files become stale."""
         cancelled = threading.Event()
         run = partial(
-            app.memory(workspace_id).index,
+            app.memory(workspace_id).code.index,
             repo_path,
             languages=languages,
             recursive=recursive,

@@ -10,10 +10,10 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.gc.explain import why
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.report import collector as report
+from memsweep.report.reasons import why
 from memsweep.server.consent import Consent, can_ask, granted, question
 from memsweep.server.tools import ToolRow
 
@@ -29,7 +29,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         if dry_run or not confirm or plan_id is None or not can_ask(context):
             return Consent(approve=True)
         memory = app.memory(workspace_id)
-        return question(memory.workspace_id, memory.plan(plan_id), memory.plan_items(plan_id, limit=5))
+        return question(memory.workspace_id, memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=5))
 
     def prune_memory(
         agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
@@ -48,13 +48,13 @@ def collector_tools(app: App) -> list[ToolRow]:
         if not dry_run:
             granted(agreed)
             if plan_id is not None:
-                return report.applied(memory.apply_plan(plan_id, confirm=confirm, allow_large=allow_large))
-            receipt = memory.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
+                return report.applied(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
+            receipt = memory.sweep.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
             return report.applied(receipt)
         page_size(limit)
         offset = offset_of(cursor, plan_id or "")  # both before a plan is saved; a new one has no cursor yet
-        plan = memory.plan_prune(strategy, ttl_days=ttl_days) if plan_id is None else memory.plan(plan_id)
-        items = memory.plan_items(plan.id, offset=offset, limit=limit)
+        plan = memory.sweep.plan(strategy, ttl_days=ttl_days) if plan_id is None else memory.sweep.get_plan(plan_id)
+        items = memory.sweep.items(plan.id, offset=offset, limit=limit)
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
     def undo_prune(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
@@ -70,12 +70,12 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     def recover_memory(memory_id: str, workspace_id: str = "") -> report.UndoAnswer:
         """Bring one memory back from the trash."""
-        return report.undone(app.memory(workspace_id).recover(memory_id))
+        return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
     def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
         """What was removed, why, when, and until when it is kept at least."""
         offset = offset_of(cursor, "trash")
-        items, total = app.memory(workspace_id).trash(offset=offset, limit=limit)
+        items, total = app.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
         return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(offset + limit, total, "trash"))
 
     def purge_trash(
@@ -86,13 +86,13 @@ def collector_tools(app: App) -> list[ToolRow]:
     ) -> report.PurgeAnswer:
         """Free what has been in the trash for so long (30 days); deleted workspaces if asked. Cannot be undone."""
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        purged = app.memory(workspace_id).purge(days, confirm=confirm)
+        purged = app.memory(workspace_id).sweep.purge(days, confirm=confirm)
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
 
     def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.ClearedAnswer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""
-        return report.cleared(app.memory(workspace_id).clear(confirm_phrase))
+        return report.cleared(app.memory(workspace_id).sweep.clear(confirm_phrase))
 
     def pin(id: str, pinned: bool = True, workspace_id: str = "") -> report.PinAnswer:
         """Keep a memory or an entity out of every collection, or let it go again."""
@@ -101,7 +101,7 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
         """Why a memory or an entity is alive, or why it is garbage, and its history."""
-        return report.explained(*app.memory(workspace_id).explain(id))
+        return report.explained(*app.memory(workspace_id).sweep.explain(id))
 
     return [
         ToolRow(prune_memory, destroys=True),

@@ -36,7 +36,7 @@ Confirm = Annotated[bool, Field(description="needed to delete")]
 def context_tools(app: App) -> list[ToolRow]:
     def context_add(project_id: str, segments: Segments, workspace_id: str = "") -> report.AddedAnswer:
         """Record what entered your context window. Over its limits, the least useful is stashed by itself."""
-        return report.added(app.memory(workspace_id).window(project_id).add(segments))
+        return report.added(app.memory(workspace_id).context(project_id).add(segments))
 
     def context_gc_analyze(
         project_id: str,
@@ -51,7 +51,7 @@ def context_tools(app: App) -> list[ToolRow]:
         """What could leave the window and why, as a plan for context_gc_prune. Nothing is moved."""
         result = (
             app.memory(workspace_id)
-            .window(project_id)
+            .context(project_id)
             .analyze(
                 target_tokens=target_tokens,
                 budget=budget,
@@ -84,16 +84,16 @@ def context_tools(app: App) -> list[ToolRow]:
     ) -> report.PrunedAnswer:
         """Take segments out of the window: to the stash, or to the trash. By ids or by plan."""
         granted(agreed)
-        window = app.memory(workspace_id).window(project_id)
+        window = app.memory(workspace_id).context(project_id)
         return report.pruned(window.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
 
     def context_gc_pin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
         """Keep segments in the window whatever happens."""
-        return report.pinned(app.memory(workspace_id).window(project_id).pin(segment_ids), True)
+        return report.pinned(app.memory(workspace_id).context(project_id).pin(segment_ids), True)
 
     def context_gc_unpin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
         """Let pinned segments be collected again."""
-        return report.pinned(app.memory(workspace_id).window(project_id).unpin(segment_ids), False)
+        return report.pinned(app.memory(workspace_id).context(project_id).unpin(segment_ids), False)
 
     def context_gc_configure(
         project_id: str,
@@ -108,7 +108,7 @@ def context_tools(app: App) -> list[ToolRow]:
         """Set limits of the window, or none to see them."""
         result = (
             app.memory(workspace_id)
-            .window(project_id)
+            .context(project_id)
             .configure(
                 soft_tokens=soft_tokens,
                 hard_tokens=hard_tokens,
@@ -124,7 +124,7 @@ def context_tools(app: App) -> list[ToolRow]:
         project_id: str, query: str, limit: int = 10, workspace_id: str = ""
     ) -> report.FoundAnswer:
         """Search what was stashed."""
-        return report.found(app.memory(workspace_id).window(project_id).search(query, limit=limit))
+        return report.found(app.memory(workspace_id).context(project_id).search(query, limit=limit))
 
     def context_restore(
         project_id: str,
@@ -134,7 +134,7 @@ def context_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.RestoredAnswer:
         """Bring stashed segments back, whole, by ids or by what they say."""
-        window = app.memory(workspace_id).window(project_id)
+        window = app.memory(workspace_id).context(project_id)
         room = ANSWER_TOKENS if budget is None and query is not None else budget
         return report.restored(window.restore(segment_ids, query=query, budget=room))
 
@@ -142,17 +142,17 @@ def context_tools(app: App) -> list[ToolRow]:
         project_id: str, segment_ids: list[str], summary: str, workspace_id: str = ""
     ) -> report.CompressedAnswer:
         """Put your summary in place of segments; the originals are stashed behind it."""
-        return report.compressed(app.memory(workspace_id).window(project_id).compress(segment_ids, summary))
+        return report.compressed(app.memory(workspace_id).context(project_id).compress(segment_ids, summary))
 
     def context_working_set(
         project_id: str, budget: int = ANSWER_TOKENS, workspace_id: str = ""
     ) -> report.WorkingSetAnswer:
         """What a window of this budget should hold, in order."""
-        return report.working_set(app.memory(workspace_id).window(project_id).working_set(budget))
+        return report.working_set(app.memory(workspace_id).context(project_id).working_set(budget))
 
     def context_list(workspace_id: str = "") -> report.WindowsAnswer:
         """The context windows of a workspace."""
-        return report.windows(app.memory(workspace_id).windows())
+        return report.windows(app.memory(workspace_id).contexts())
 
     def consent_to_all(context: Context, project_id: str, confirm: bool) -> Elicit[Consent] | Consent:
         if not confirm or not can_ask(context):
@@ -169,7 +169,7 @@ def context_tools(app: App) -> list[ToolRow]:
     ) -> report.PrunedAnswer:
         """Move a whole window and its stash to the trash."""
         granted(agreed)
-        return report.pruned(app.memory(workspace_id).window(project_id).delete(confirm=confirm))
+        return report.pruned(app.memory(workspace_id).context(project_id).delete(confirm=confirm))
 
     return [
         ToolRow(context_add),

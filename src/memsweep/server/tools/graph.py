@@ -35,8 +35,8 @@ def graph_tools(app: App) -> list[ToolRow]:
         """State a fact between two entities, or a batch of them, all or nothing. Known facts grow stronger."""
         memory = app.memory(workspace_id)
         if batch is not None:
-            return report.related_facts(memory.relate_many(batch))
-        result = memory.relate(
+            return report.related_facts(memory.graph.relate_many(batch))
+        result = memory.graph.relate(
             from_entity or "",
             relation or "",
             to_entity or "",
@@ -61,7 +61,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         """Confirm a fact (+0.15) or correct it (-0.3)."""
         memory = app.memory(workspace_id)
         return report.reinforced(
-            memory.reinforce(from_entity, relation, to_entity, kind=kind, amount=amount, reason=reason)
+            memory.graph.reinforce(from_entity, relation, to_entity, kind=kind, amount=amount, reason=reason)
         )
 
     def graph_entities(
@@ -73,7 +73,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.EntitiesAnswer:
         """Entities by name and type. sort_by: confidence, last_seen, relations, mentions, name."""
-        found, total = app.memory(workspace_id).entities(
+        found, total = app.memory(workspace_id).graph.entities(
             search, entity_type=type, min_confidence=min_confidence, sort_by=sort_by, limit=limit
         )
         return report.entities(found, total)
@@ -86,7 +86,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.RelatedAnswer:
         """What is connected to an entity (name or id), by current facts, nearest first."""
-        found = app.memory(workspace_id).related(entity, depth=depth, limit=limit, relation_types=relation_types)
+        found = app.memory(workspace_id).graph.related(entity, depth=depth, limit=limit, relation_types=relation_types)
         return report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
 
     return [

@@ -25,7 +25,7 @@ File = Annotated[str | None, Field(description="a name inside the export folder"
 def graph_overview_tools(app: App) -> list[ToolRow]:
     def build_graph(text: str, options: Options = None, workspace_id: str = "") -> report.BuildAnswer:
         """Read names and facts out of a text by rule. `A (Type) -[RELATION]-> B (Type)` on a line is taken as told."""
-        result = app.memory(workspace_id).build_graph(text, options)
+        result = app.memory(workspace_id).graph.build(text, options)
         return report.built(result.batch, result.outcome)
 
     def graph_query(
@@ -39,7 +39,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.QueryAnswer:
         """Walk outwards from entities (names or ids) by facts that hold now, or at a date (as_of)."""
-        found = app.memory(workspace_id).query_graph(
+        found = app.memory(workspace_id).graph.query(
             entities,
             hops=hops,
             min_weight=min_weight,
@@ -52,19 +52,19 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
 
     def graph_status(workspace_id: str = "") -> report.StatusAnswer:
         """Counts by type, components, density, orphans, how far facts have faded."""
-        return report.status(app.memory(workspace_id).graph_status())
+        return report.status(app.memory(workspace_id).graph.status())
 
     def graph_validate(limit: int = 20, workspace_id: str = "") -> report.ValidateAnswer:
         """Contradictions, dangling facts, near duplicates, generic names."""
-        return report.validated(app.memory(workspace_id).validate_graph(), max(0, limit))
+        return report.validated(app.memory(workspace_id).graph.validate(), max(0, limit))
 
     def graph_communities(min_size: int = 2, limit: int = 10, workspace_id: str = "") -> report.CommunitiesAnswer:
         """Groups of entities that have more to do with each other than with the rest."""
-        return report.communities(app.memory(workspace_id).graph_communities(min_size=min_size), max(0, limit), 20)
+        return report.communities(app.memory(workspace_id).graph.communities(min_size=min_size), max(0, limit), 20)
 
     def graph_context(limit: int = 5, workspace_id: str = "") -> report.ContextAnswer:
         """A briefing before work begins: recent facts, central entities, contradictions, stale facts."""
-        return report.context(app.memory(workspace_id).graph_context(limit=limit))
+        return report.context(app.memory(workspace_id).graph.briefing(limit=limit))
 
     def export_graph(
         format: Format = "json", file: File = None, overwrite: bool = False, workspace_id: str = ""
@@ -72,7 +72,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         """Write the whole graph into a file of the export folder."""
         memory = app.memory(workspace_id)
         target = inside(app.export_folder(), file or f"graph{FORMS[format].ending}")
-        return report.exported(memory.export_graph(target, format, force=overwrite))
+        return report.exported(memory.graph.export_file(target, format, force=overwrite))
 
     def import_graph(
         file: File = None, content: Content = None, format: Format | None = None, workspace_id: str = ""
@@ -81,8 +81,8 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         memory = app.memory(workspace_id)
         if content is not None:
             text = content if isinstance(content, str) else json.dumps(content)
-            return report.imported(memory.load_graph(text, format))
-        return report.imported(memory.import_graph(inside(app.export_folder(), file or ""), format))
+            return report.imported(memory.graph.load(text, format))
+        return report.imported(memory.graph.import_file(inside(app.export_folder(), file or ""), format))
 
     return [
         ToolRow(build_graph, profile="full"),

@@ -27,7 +27,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         if mode != "execute" or not confirm or plan_id is None or not can_ask(context):
             return Consent(approve=True)
         memory = app.memory(workspace_id)
-        return question(memory.workspace_id, memory.plan(plan_id), memory.plan_items(plan_id, limit=5))
+        return question(memory.workspace_id, memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=5))
 
     def graph_prune(
         agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
@@ -45,21 +45,21 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         memory = app.memory(workspace_id)
         if mode == "preview":
             plan = (
-                memory.plan(plan_id)
+                memory.sweep.get_plan(plan_id)
                 if plan_id
-                else memory.plan_graph_prune(
+                else memory.graph.plan_prune(
                     node_threshold=node_threshold,
                     edge_threshold=edge_threshold,
                     include_orphans=include_orphans,
                     max_age_days=max_age_days,
                 )
             )
-            return report.previewed(plan, memory.plan_items(plan.id, limit=report.SHOWN))
+            return report.previewed(plan, memory.sweep.items(plan.id, limit=report.SHOWN))
         granted(agreed)
         if plan_id is not None:
-            receipt = memory.apply_plan(plan_id, confirm=confirm, allow_large=allow_large)
+            receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large)
         else:
-            receipt = memory.prune_graph(
+            receipt = memory.graph.prune(
                 node_threshold=node_threshold,
                 edge_threshold=edge_threshold,
                 include_orphans=include_orphans,
@@ -67,11 +67,11 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
                 confirm=confirm,
                 allow_large=allow_large,
             )
-        return report.executed(receipt, memory.plan_items(receipt.plan_id or "", limit=report.SHOWN))
+        return report.executed(receipt, memory.sweep.items(receipt.plan_id or "", limit=report.SHOWN))
 
     def graph_decay(dry_run: bool = True, workspace_id: str = "") -> report.DecayAnswer:
         """What facts count now that nobody has confirmed for a while; dry_run=false stores it beside their base."""
-        return report.decayed(app.memory(workspace_id).decay_graph(dry_run=dry_run), dry_run=dry_run)
+        return report.decayed(app.memory(workspace_id).graph.decay(dry_run=dry_run), dry_run=dry_run)
 
     def merge_entities(
         ids: Ids = (), into: str = "", dry_run: bool = True, plan_id: PlanId = None, workspace_id: str = ""
@@ -79,10 +79,10 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         """Make several entities one; their old names still find it. undo_prune takes them apart again."""
         memory = app.memory(workspace_id)
         if not ids and plan_id is None:
-            return report.suggested(memory.validate_graph())
+            return report.suggested(memory.graph.validate())
         if dry_run:
-            return report.merged(memory.plan_merge(ids, into), dry_run=True)
-        return report.merged(memory.merge_entities(ids, into, plan_id=plan_id), dry_run=False)
+            return report.merged(memory.graph.plan_merge(ids, into), dry_run=True)
+        return report.merged(memory.graph.merge(ids, into, plan_id=plan_id), dry_run=False)
 
     def unmerge_entity(
         entity: str,
@@ -95,7 +95,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         """Make a new entity of chosen relations of another, and of its mentions in chosen memories."""
         memory = app.memory(workspace_id)
         return report.split(
-            memory.unmerge_entity(entity, name, entity_type=type, relations=relation_ids, memories=memory_ids)
+            memory.graph.unmerge(entity, name, entity_type=type, relations=relation_ids, memories=memory_ids)
         )
 
     return [

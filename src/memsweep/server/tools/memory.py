@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.background import Background
 from memsweep.report import memory as report
+from memsweep.schedule.background import Background
 from memsweep.server.tools import ToolRow
 
 Entities = Annotated[list[str | dict[str, Any]] | None, Field(description="names, or {name, type}")]
@@ -36,7 +36,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         pinned: bool = False,
     ) -> report.RememberedAnswer:
         """Remember a text. The same text again only marks the memory as seen."""
-        result = app.memory(workspace_id).add(
+        result = app.memory(workspace_id).remember(
             text,
             tags=tags,
             source=source,

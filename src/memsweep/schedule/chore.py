@@ -16,7 +16,7 @@ from memsweep.model.plan import Totals
 if TYPE_CHECKING:
     from memsweep.errors import MemsweepError
     from memsweep.gc.collect import Collecting
-    from memsweep.gc.cron import Cron
+    from memsweep.schedule.cron import Cron
 
 logger = logging.getLogger("memsweep.schedule")
 

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import local_now, now
 from memsweep.errors import BadSetting, MemsweepError
-from memsweep.gc import runs
-from memsweep.gc.cron import parse_cron
-from memsweep.gc.schedule import Chore, Outcome, describe_failure, due_times, notify, run_chore
 from memsweep.gc.strategies import resolve
 from memsweep.model.times import iso
+from memsweep.schedule import runs
+from memsweep.schedule.chore import Chore, Outcome, describe_failure, due_times, notify, run_chore
+from memsweep.schedule.cron import parse_cron
+from memsweep.services.access import sync_access
+from memsweep.services.collector import collector
 from memsweep.store.drafts import draft_of, plain_refusals
 
 if TYPE_CHECKING:
@@ -114,7 +116,7 @@ class Background:
         after: int | None = None
         try:
             there = memory.stats().total_memories
-            tools = replace(memory.collecting("schedule"), clock=self._clock)
+            tools = replace(collector(sync_access(self._app, workspace_id), "schedule"), clock=self._clock)
             outcome: Outcome = run_chore(tools, chore, there, memories_then)
             after = memory.stats().total_memories
         except MemsweepError as error:

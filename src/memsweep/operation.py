@@ -1,0 +1,90 @@
+"""What a public operation is: written once, called directly or awaited, with damage to the store explained."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+
+if TYPE_CHECKING:
+    from memsweep.errors import StoreCorrupt
+
+SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, StopIteration)
+"""What no operation raises on sound rows; anything else is an error of its own."""
+
+
+class Sync:
+    """The mode of an object whose operations return their result."""
+
+
+class Async:
+    """The mode of an object whose operations run in a thread and are awaited."""
+
+
+Mode = TypeVar("Mode")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Calls(Generic[Mode]):
+    """How the operations of an object are called; `Mode` is `Sync` or `Async`, and decides their types."""
+
+    in_thread: bool
+    explain_damage: Callable[[], StoreCorrupt | None]
+
+
+class _Owner(Protocol[Mode]):
+    _calls: Calls[Mode]
+
+
+class operation(Generic[P, T]):
+    """Make a method a public operation of a class that has `_calls`.
+
+    An operation must not call another one of `self`: in `Async` mode it would get a coroutine.
+    """
+
+    def __init__(self, method: Callable[Concatenate[Any, P], T]) -> None:
+        self._direct = _explained(method)
+        self._awaited = _threaded(self._direct)
+
+    @overload
+    def __get__(self, owner: None, kind: Any = None) -> Callable[Concatenate[Any, P], T]: ...
+    @overload
+    def __get__(self, owner: _Owner[Sync], kind: Any = None) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, owner: _Owner[Async], kind: Any = None) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        if owner is None:
+            return self._direct
+        return MethodType(self._awaited if owner._calls.in_thread else self._direct, owner)
+
+
+def _explained(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """An error that should not happen is looked into: where a damaged store explains it, the answer says so."""
+
+    @functools.wraps(method)
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return method(self, *args, **kwargs)
+        except SUSPECTS as error:
+            found: StoreCorrupt | None = self._calls.explain_damage()
+            if found is None:
+                raise
+            raise found from error
+
+    return call
+
+
+def _threaded(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """In a thread of its own, so that the event loop never waits for the disk."""
+
+    @functools.wraps(method)
+    async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        import asyncio
+
+        return await asyncio.to_thread(method, self, *args, **kwargs)
+
+    return call

@@ -1,0 +1,1 @@
+"""The operations on one workspace, by feature; every door uses these."""

@@ -1,0 +1,64 @@
+"""`memory.care`: the health of a workspace, its space, its copies, its embedding model."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Generic
+
+from memsweep.operation import Mode, operation
+
+if TYPE_CHECKING:
+    from memsweep.model.care import Backup, Checkup, Compaction
+    from memsweep.model.memory import EmbeddingModel
+    from memsweep.remember.reembed import Progress
+    from memsweep.services.access import Access
+
+
+class CareService(Generic[Mode]):
+    """Upkeep of a whole workspace."""
+
+    def __init__(self, access: Access[Mode]) -> None:
+        self._access = access
+        self._calls = access.calls
+
+    @operation
+    def doctor(self, *, repair: bool = False) -> Checkup:
+        """Check every invariant of the workspace and its home; `repair` mends what can be mended without loss."""
+        from memsweep.care.doctor import Caring, doctor
+
+        access = self._access
+        tools = Caring(
+            workspace_id=access.workspace_id,
+            home=access.app.engine.keeper,
+            store=lambda: access.store,
+            embedder=lambda: access.app.embedder,
+            actor=access.actor,
+            clock=access.clock,
+        )
+        return doctor(tools, repair=repair)
+
+    @operation
+    def compact(self) -> Compaction:
+        """Give back the space that nothing uses any more."""
+        return self._access.store.keeper.compact()
+
+    @operation
+    def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> Backup:
+        """Copy the workspace as it is now to a file, with its trash, plans, receipts and audit log."""
+        from memsweep import __version__
+        from memsweep.care.backup import backup
+
+        keeper = self._access.store.keeper
+        return backup(keeper, path, version=__version__, clock=self._access.clock, force=force)
+
+    @operation
+    def model(self) -> EmbeddingModel | None:
+        """The embedding model of the workspace; None before the first memory."""
+        return self._access.store.model()
+
+    @operation
+    def reembed(self, progress: Progress = lambda done, total: None) -> int:
+        """Embed every chunk anew with the model of the settings; returns how many were embedded."""
+        from memsweep.remember.reembed import reembed
+
+        return reembed(self._access.store, self._access.app.embedder, progress)

@@ -1,0 +1,38 @@
+"""The collector of a workspace with the settings it goes by, for every service that removes something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memsweep.clock import new_id
+
+if TYPE_CHECKING:
+    from memsweep.gc.collect import Collecting
+    from memsweep.gc.strategies.rule import Fading
+    from memsweep.services.access import Access
+
+
+def collector(access: Access[Any], actor: str | None = None) -> Collecting:
+    """What the steps of `gc.collect` need; `actor` is whoever calls, unless given."""
+    from memsweep.gc.collect import Collecting
+
+    settings = access.settings.gc
+    return Collecting(
+        store=access.store.collector,
+        workspace_id=access.workspace_id,
+        actor=access.actor if actor is None else actor,
+        clock=access.clock,
+        new_id=new_id,
+        plan_hours=settings.plan_hours,
+        grace_days=settings.grace_days,
+        apply_seconds=settings.apply_seconds,
+        fading=fading(access),
+    )
+
+
+def fading(access: Access[Any]) -> Fading:
+    """How fast facts fade, and below what they are garbage, as the settings say."""
+    from memsweep.gc.strategies.rule import Fading
+
+    graph = access.settings.graph
+    return Fading(graph.decay(), graph.node_threshold, graph.edge_threshold, max_age_days=graph.max_age_days)

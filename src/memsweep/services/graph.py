@@ -1,0 +1,317 @@
+"""`memory.graph`: the knowledge graph of a workspace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from memsweep.clock import new_id
+from memsweep.operation import Mode, operation
+from memsweep.services.collector import collector, fading
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Fading
+    from memsweep.graph.atlas import Queried, Surveying
+    from memsweep.graph.building import Built
+    from memsweep.graph.facts import Graphing, Neighbourhood
+    from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
+    from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
+    from memsweep.model.plan import Plan, Receipt
+    from memsweep.services.access import Access
+
+
+class GraphService(Generic[Mode]):
+    """Entities and the facts between them: stated, queried, surveyed, carried over, pruned, merged."""
+
+    def __init__(self, access: Access[Mode]) -> None:
+        self._access = access
+        self._calls = access.calls
+
+    @operation
+    def relate(
+        self,
+        from_entity: str,
+        relation: str,
+        to_entity: str,
+        *,
+        from_type: str | None = None,
+        to_type: str | None = None,
+        weight: float = 1.0,
+        valid_at: str | datetime | None = None,
+        replaces: bool = False,
+        source: str = "",
+    ) -> Related:
+        """State a fact; a known one grows stronger. `replaces` closes the other objects of subject and relation.
+
+        `source` is the id of the memory that it comes from.
+        """
+        from memsweep.graph import batch, facts
+
+        one = batch.one_relation(
+            from_entity,
+            to_entity,
+            relation,
+            from_type=from_type,
+            to_type=to_type,
+            weight=weight,
+            valid_at=valid_at,
+            replaces=replaces,
+            source=source,
+        )
+        return facts.relate(graph_facts(self._access, create=_may_create(one)), one)
+
+    @operation
+    def relate_many(self, batch: Mapping[str, Any]) -> Related:
+        """A batch of entities and relations, all or nothing."""
+        from memsweep.graph import facts
+        from memsweep.graph.batch import many_relations
+
+        checked = many_relations(batch)
+        return facts.relate(graph_facts(self._access, create=_may_create(checked)), checked)
+
+    @operation
+    def reinforce(
+        self,
+        from_entity: str,
+        relation: str,
+        to_entity: str,
+        *,
+        kind: Literal["confirm", "correct"] = "confirm",
+        amount: float | None = None,
+        reason: str = "",
+    ) -> Reinforced:
+        """Confirm a fact, or correct it; a correction does not make it look fresh."""
+        from memsweep.graph import facts
+
+        return facts.reinforce(graph_facts(self._access), from_entity, to_entity, relation, kind, amount, reason)
+
+    @operation
+    def entities(
+        self,
+        search: str | None = None,
+        *,
+        entity_type: str | None = None,
+        min_confidence: float = 0.0,
+        sort_by: str = "confidence",
+        limit: int = 20,
+    ) -> tuple[list[Entity], int]:
+        """Entities by name and type, and how many match."""
+        from memsweep.graph import facts
+
+        return facts.entities(graph_facts(self._access), search, entity_type, min_confidence, sort_by, limit)
+
+    @operation
+    def related(
+        self, entity: str, *, depth: int = 1, limit: int = 20, relation_types: Iterable[str] | None = None
+    ) -> Neighbourhood:
+        """What is connected to an entity by current facts."""
+        from memsweep.graph import facts
+
+        kinds = None if relation_types is None else list(relation_types)
+        return facts.related(graph_facts(self._access), entity, depth=depth, limit=limit, relation_types=kinds)
+
+    @operation
+    def query(
+        self,
+        entities: str | Iterable[str],
+        *,
+        hops: int = 2,
+        min_weight: float = 0.0,
+        relation_types: Iterable[str] | None = None,
+        as_of: str | datetime | None = None,
+        include_ended: bool = False,
+        limit: int = 50,
+    ) -> Queried:
+        """Outwards from some entities by facts that hold now, or at a date, or (with `include_ended`) ever held."""
+        from memsweep.graph import atlas
+        from memsweep.model.times import parse_time
+
+        return atlas.query(
+            whole_graph(self._access),
+            [entities] if isinstance(entities, str) else list(entities),
+            hops=hops,
+            min_weight=min_weight,
+            relation_types=None if relation_types is None else list(relation_types),
+            as_of=None if as_of in (None, "") else parse_time(as_of, "as_of", end_of_day=True),
+            include_ended=include_ended,
+            limit=limit,
+        )
+
+    @operation
+    def status(self) -> GraphStatus:
+        """Counts by type, components, density, orphans, and how far facts have faded."""
+        from memsweep.graph import atlas
+
+        return atlas.graph_status(whole_graph(self._access))
+
+    @operation
+    def validate(self) -> list[Doubt]:
+        """Generic names, near duplicates, dangling facts, contradictions."""
+        from memsweep.graph import atlas
+
+        return atlas.graph_doubts(whole_graph(self._access))
+
+    @operation
+    def communities(self, *, min_size: int = 2) -> Communities:
+        """Entities that have more to do with each other than with the rest."""
+        from memsweep.graph import atlas
+
+        return atlas.graph_communities(whole_graph(self._access), min_size)
+
+    @operation
+    def briefing(self, *, limit: int = 5) -> Briefing:
+        """What to know before work begins: recent, central, contradictory, stale."""
+        from memsweep.graph import atlas
+
+        return atlas.briefing(whole_graph(self._access), limit)
+
+    @operation
+    def build(self, text: str, options: Mapping[str, Any] | None = None) -> Built:
+        """Read names and facts out of a text by rule; a fact that is known already grows by a mention."""
+        from memsweep.graph import atlas
+        from memsweep.graph.building import Named, checked_text, make_options
+        from memsweep.remember.names import find_names
+
+        names = [Named(found.name, found.evidence > 0) for found in find_names([checked_text(text)])]
+        writes = not make_options(options).dry_run
+        return atlas.build(whole_graph(self._access, create=writes), text, names, options)
+
+    @operation
+    def dump(self, format: str = "json") -> str:
+        """The whole graph as text: json, graphml, cytoscape or cypher."""
+        from memsweep.graph import atlas
+
+        return atlas.dump_text(whole_graph(self._access), format)
+
+    @operation
+    def load(self, text: str, format: str | None = None) -> Imported:
+        """Take in what `dump` gave, beside what is there; the format is seen from the text."""
+        return _load(self._access, text, format)
+
+    @operation
+    def export_file(self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False) -> Exported:
+        """The whole graph into a file; the format is that of its ending, or JSON."""
+        from memsweep.graph import atlas
+
+        return atlas.export(whole_graph(self._access), path, format, force=force)
+
+    @operation
+    def import_file(self, path: str | os.PathLike[str], format: str | None = None) -> Imported:
+        """Take in a file that `export_file` wrote, or another program's GraphML or Cytoscape JSON."""
+        from memsweep.graph import atlas
+
+        return _load(self._access, atlas.read_export(path), format)
+
+    @operation
+    def decay(self, *, dry_run: bool = True) -> Decayed:
+        """What every fact counts now; stored beside its base unless `dry_run`, which changes nothing that is read."""
+        from memsweep.graph import facts
+
+        faded = fading(self._access)
+        return facts.decay(graph_facts(self._access), faded.node_threshold, faded.edge_threshold, not dry_run)
+
+    @operation
+    def plan_prune(
+        self,
+        *,
+        node_threshold: float | None = None,
+        edge_threshold: float | None = None,
+        include_orphans: bool = True,
+        max_age_days: float | None = None,
+    ) -> Plan:
+        """Find the facts that have faded away, and save the exact list of them; nothing is removed."""
+        from memsweep.gc import collect
+
+        rule = _fading_with(self._access, node_threshold, edge_threshold, include_orphans, max_age_days)
+        return collect.plan(collector(self._access), "decayed", fading=rule)
+
+    @operation
+    def prune(
+        self,
+        *,
+        node_threshold: float | None = None,
+        edge_threshold: float | None = None,
+        include_orphans: bool = True,
+        max_age_days: float | None = None,
+        confirm: bool = False,
+        allow_large: bool = False,
+    ) -> Receipt:
+        """Move the facts that have faded away to the trash, planned and applied in one transaction."""
+        from memsweep.gc import collect
+
+        rule = _fading_with(self._access, node_threshold, edge_threshold, include_orphans, max_age_days)
+        tools = collector(self._access)
+        return collect.plan_and_apply(tools, "decayed", confirm=confirm, allow_large=allow_large, fading=rule)
+
+    @operation
+    def plan_merge(self, ids: Iterable[str], into: str) -> Merged:
+        """What would move if these entities (ids or names) became one with `into`; saved as a plan."""
+        from memsweep.graph import facts
+
+        lifetime = timedelta(hours=self._access.settings.gc.plan_hours)
+        return facts.plan_merge(graph_facts(self._access), list(ids), into, lifetime)
+
+    @operation
+    def merge(self, ids: Iterable[str] = (), into: str = "", *, plan_id: str | None = None) -> Merged:
+        """Make several entities one; their names still find it. `sweep.undo` with the receipt takes them apart."""
+        from memsweep.graph import facts
+
+        return facts.merge(graph_facts(self._access), list(ids), into, plan_id)
+
+    @operation
+    def unmerge(
+        self,
+        entity: str,
+        name: str,
+        *,
+        entity_type: str | None = None,
+        relations: Iterable[str] = (),
+        memories: Iterable[str] = (),
+    ) -> Split:
+        """Make a new entity of chosen relations of another (by id), and of its mentions in chosen memories."""
+        from memsweep.graph import facts
+
+        return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
+
+
+def graph_facts(access: Access[Any], *, create: bool = False) -> Graphing:
+    """What the steps of `graph.facts` need."""
+    from memsweep.graph.facts import Graphing
+
+    store = access.create_store() if create else access.store
+    return Graphing(store.graph, access.actor, access.clock, new_id, access.settings.graph.decay())
+
+
+def whole_graph(access: Access[Any], *, create: bool = False) -> Surveying:
+    """What the steps on the graph as a whole need."""
+    from memsweep.graph.atlas import Surveying
+
+    facts = graph_facts(access, create=create)
+    return Surveying(facts, access.store.atlas)
+
+
+def _load(access: Access[Any], text: str, format: str | None) -> Imported:
+    from memsweep.graph import atlas
+
+    dump = atlas.read_graph(text, format)  # before a workspace is made for it
+    return atlas.load(whole_graph(access, create=True), dump)
+
+
+def _may_create(batch: GraphBatch) -> bool:
+    """A memory that a fact comes from is in a workspace that is there."""
+    return not any(relation.source for relation in batch.relations)
+
+
+def _fading_with(
+    access: Access[Any],
+    node_threshold: float | None,
+    edge_threshold: float | None,
+    include_orphans: bool,
+    max_age_days: float | None,
+) -> Fading:
+    given = {"node_threshold": node_threshold, "edge_threshold": edge_threshold, "max_age_days": max_age_days}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return replace(fading(access), include_orphans=include_orphans, **chosen)  # type: ignore[arg-type]

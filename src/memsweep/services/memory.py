@@ -1,0 +1,192 @@
+"""`Memory`: one workspace, with its memories at hand and everything else by feature.
+
+Each operation imports its feature when it is called, so that a process pays only for what it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Generic
+
+from memsweep.clock import new_id
+from memsweep.errors import NotFound, UnknownWorkspace
+from memsweep.model.window import DEFAULT_PROJECT
+from memsweep.operation import Async, Mode, Sync, operation
+from memsweep.services.access import Access, async_access, sync_access
+from memsweep.services.care import CareService
+from memsweep.services.code import CodeService
+from memsweep.services.collector import collector
+from memsweep.services.graph import GraphService
+from memsweep.services.sweep import SweepService
+
+if TYPE_CHECKING:
+    from memsweep.app import App
+    from memsweep.context.service import ContextWindow
+    from memsweep.model.memory import Memory as StoredMemory
+    from memsweep.model.memory import Remembered, Stats
+    from memsweep.model.plan import Receipt
+    from memsweep.model.search import Filters, Page
+    from memsweep.model.window import WindowRow
+    from memsweep.store.protocol import Segments, Store
+
+
+class BaseMemory(Generic[Mode]):
+    """The operations of `Memory` and of `AsyncMemory`."""
+
+    def __init__(self, access: Access[Mode]) -> None:
+        self._access = access
+        self._calls = access.calls
+        self.workspace_id = access.workspace_id
+        self.code = CodeService(access)
+        self.graph = GraphService(access)
+        self.sweep = SweepService(access)
+        self.care = CareService(access)
+
+    @operation
+    def remember(
+        self,
+        text: str,
+        *,
+        tags: Iterable[str] | None = None,
+        source: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        thread_id: str | None = None,
+        entities: Iterable[str | Mapping[str, Any]] | None = None,
+        relations: Iterable[Mapping[str, Any]] | None = None,
+        expires_at: str | datetime | None = None,
+        pinned: bool = False,
+    ) -> Remembered:
+        """Remember a text. The same text in the same thread again touches the memory that is there."""
+        from memsweep.remember.draft import make_draft
+        from memsweep.remember.remember import ChunkSize, remember
+
+        draft = make_draft(
+            text,
+            tags=tags,
+            source=source,
+            metadata=metadata,
+            thread_id=thread_id,
+            entities=entities,
+            relations=relations,
+            expires_at=expires_at,
+            pinned=pinned,
+        )
+        app, chunking = self._access.app, self._access.settings.chunking
+        return remember(
+            self._store_to_fill(),
+            app.embedder,
+            app.local_model,
+            draft,
+            now=self._access.clock(),
+            new_id=new_id,
+            chunk_size=ChunkSize(chunking.size, chunking.overlap),
+            edge_rate=app.settings.graph.decay().edge,
+        )
+
+    @operation
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        filters: Filters | Mapping[str, Any] | None = None,
+        cursor: str | None = None,
+    ) -> Page:
+        """Find passages by words and by meaning."""
+        from memsweep.remember.filters import make_filters
+        from memsweep.remember.recall import recall
+
+        checked = make_filters(filters)
+        embedder = self._access.app.embedder
+        return recall(self._access.store, embedder, query, filters=checked, limit=limit, cursor=cursor)
+
+    @operation
+    def get(self, memory_id: str) -> StoredMemory:
+        """One whole memory."""
+        store = self._access.store
+        found = store.memory(memory_id) if isinstance(memory_id, str) and memory_id.isascii() else None
+        if found is None:
+            raise NotFound(
+                f"memory {memory_id!r:.80} does not exist in workspace {self.workspace_id!r}.",
+                hint="Take an id from search_memory or add_memory, and check the workspace.",
+            )
+        return found
+
+    @operation
+    def delete(self, memory_id: str, *, confirm: bool = False, forever: bool = False) -> Receipt:
+        """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
+        from memsweep.gc import collect
+
+        return collect.delete(collector(self._access), memory_id, confirm=confirm, forever=forever)
+
+    @operation
+    def pin(self, item_id: str, pinned: bool = True) -> str:
+        """Keep a memory or an entity out of every plan, or let it go again; returns which of the two it is."""
+        access = self._access
+        return access.store.collector.pin(item_id, pinned, actor=access.actor, now=access.clock())
+
+    @operation
+    def stats(self) -> Stats:
+        """How much is in the workspace."""
+        return self._access.store.stats()
+
+    def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
+        """One context window of the workspace; nothing is read yet, and the first segment makes it."""
+        from memsweep.context.service import ContextWindow, sweeping
+
+        access = self._access
+        tools = sweeping(access.settings, self._segments, access.actor, access.clock, new_id)
+        return ContextWindow(tools, project_id, access.calls)
+
+    @operation
+    def contexts(self) -> list[WindowRow]:
+        """The context windows of the workspace that hold anything, by name."""
+        return self._access.store.segments.windows()
+
+    def _segments(self, create: bool) -> Segments:
+        return (self._access.create_store() if create else self._access.store).segments
+
+    def _store_to_fill(self) -> Store:
+        """The first memory makes the workspace, but not before there is a model that could embed it."""
+        try:
+            return self._access.store
+        except UnknownWorkspace:
+            _ = self._access.app.embedder.model  # a server that is down says so here
+            return self._access.create_store()
+
+
+class Memory(BaseMemory[Sync]):
+    """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
+
+    def __init__(self, app: App, workspace_id: str) -> None:
+        super().__init__(sync_access(app, workspace_id))
+
+    def close(self) -> None:
+        """Give back files and connections; the next operation opens them again."""
+        self._access.app.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncMemory(BaseMemory[Async]):
+    """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
+
+    def __init__(self, app: App, workspace_id: str) -> None:
+        super().__init__(async_access(app, workspace_id))
+
+    async def close(self) -> None:
+        """Give back files and connections; the next operation opens them again."""
+        import asyncio
+
+        await asyncio.to_thread(self._access.app.close)
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,133 @@
+"""`memory.sweep`: the collector of a workspace: plan, look, apply, undo, purge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Generic
+
+from memsweep.errors import NotFound, UnknownWorkspace
+from memsweep.model.paging import page_size
+from memsweep.operation import Mode, operation
+from memsweep.services.collector import collector
+
+if TYPE_CHECKING:
+    from memsweep.gc.collect import Safety
+    from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+    from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
+    from memsweep.services.access import Access
+
+
+class SweepService(Generic[Mode]):
+    """Finds garbage, moves it to the trash, brings it back, frees it, and says why."""
+
+    def __init__(self, access: Access[Mode]) -> None:
+        self._access = access
+        self._calls = access.calls
+
+    @operation
+    def plan(self, strategy: str = "stale_code", *, ttl_days: float | None = None) -> Plan:
+        """Find garbage and save the exact list of it; nothing is removed."""
+        from memsweep.gc import collect
+
+        return collect.plan(collector(self._access), strategy, ttl_days)
+
+    @operation
+    def get_plan(self, plan_id: str) -> Plan:
+        """A saved plan."""
+        return self._access.store.collector.load_plan(plan_id)
+
+    @operation
+    def items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
+        """What a saved plan would remove, and why."""
+        return self._access.store.collector.plan_items(plan_id, offset, page_size(limit))
+
+    @operation
+    def apply(self, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Receipt:
+        """Move what a saved plan names to the trash, and nothing else."""
+        from memsweep.gc import collect
+
+        return collect.apply(collector(self._access), plan_id, confirm=confirm, allow_large=allow_large)
+
+    @operation
+    def prune(
+        self,
+        strategy: str = "stale_code",
+        *,
+        confirm: bool = False,
+        allow_large: bool = False,
+        ttl_days: float | None = None,
+    ) -> Receipt:
+        """Plan and apply in one transaction."""
+        from memsweep.gc import collect
+
+        tools = collector(self._access)
+        return collect.plan_and_apply(tools, strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
+
+    @operation
+    def undo(self, receipt_id: str) -> Undone:
+        """Everything that a receipt moved, back where it was."""
+        from memsweep.gc import collect
+
+        return collect.undo(collector(self._access), receipt_id)
+
+    @operation
+    def recover(self, memory_id: str) -> Undone:
+        """One memory back from the trash."""
+        from memsweep.gc import collect
+
+        return collect.recover(collector(self._access), memory_id)
+
+    @operation
+    def trash(self, *, offset: int = 0, limit: int = 20) -> tuple[list[Trashed], int]:
+        """What waits in the trash, newest first, and how much there is."""
+        return self._access.store.collector.trashed(page_size(limit), offset)
+
+    @operation
+    def purge(self, older_than_days: float = 30.0, *, confirm: bool = False) -> Purged:
+        """Free what has been in the trash for at least so many days; this cannot be undone."""
+        from memsweep.gc import collect
+
+        return collect.purge(collector(self._access), older_than_days, confirm=confirm)
+
+    @operation
+    def clear(self, confirm_phrase: str) -> Receipt:
+        """Everything that is not pinned to the trash."""
+        from memsweep.gc import collect
+
+        return collect.clear(collector(self._access), confirm_phrase)
+
+    @operation
+    def check_deletion(self, memory_ids: Iterable[str]) -> Safety:
+        """Whether all of these are here to be deleted, and what to think of first."""
+        from memsweep.gc import collect
+
+        ids = list(memory_ids)
+        try:
+            return collect.validate_deletion_safety(collector(self._access), ids)
+        except UnknownWorkspace:
+            said = f"Workspace {self._access.workspace_id!r} does not exist"
+            return collect.Safety(False, (said,), tuple(ids))
+
+    @operation
+    def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
+        """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
+        from memsweep.gc import collect
+
+        return collect.explain(collector(self._access), item_id)
+
+    @operation
+    def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
+        """Who did what, when and why, newest first."""
+        return self._access.store.collector.audit(page_size(limit), subject)
+
+    @operation
+    def tombstones(self) -> list[Tombstone]:
+        """What was deleted forever and may not be learned again."""
+        return self._access.store.collector.tombstones()
+
+    @operation
+    def remove_tombstone(self, memory_id: str) -> None:
+        """Let it be learned again."""
+        access = self._access
+        if not access.store.collector.remove_tombstone(memory_id, actor=access.actor, now=access.clock()):
+            raise NotFound(f"there is no tombstone of {memory_id!r:.60}.", hint="`memsweep tombstone list` shows them.")

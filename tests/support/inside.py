@@ -1,0 +1,37 @@
+"""Behind the operations of a memory, where no operation shows what a test has to see."""
+
+from __future__ import annotations
+
+from memsweep.app import App, Memory
+from memsweep.gc.collect import Collecting
+from memsweep.graph.atlas import Surveying, read_graph
+from memsweep.graph.facts import Graphing
+from memsweep.model.atlas import GraphDump
+from memsweep.services.collector import collector
+from memsweep.services.graph import graph_facts, whole_graph
+from memsweep.store.protocol import Store
+
+
+def app_of(memory: Memory) -> App:
+    return memory._access.app
+
+
+def store_of(memory: Memory) -> Store:
+    return memory._access.store
+
+
+def collector_of(memory: Memory, actor: str | None = None) -> Collecting:
+    return collector(memory._access, actor)
+
+
+def facts_of(memory: Memory) -> Graphing:
+    return graph_facts(memory._access)
+
+
+def whole_graph_of(memory: Memory) -> Surveying:
+    return whole_graph(memory._access)
+
+
+def dump_of(memory: Memory) -> GraphDump:
+    """The graph as it is exported."""
+    return read_graph(memory.graph.dump(), "json")
