@@ -31,7 +31,7 @@ MOST_SHOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Sweeping:
+class WindowDependencies:
     """What a context window needs of the world, and its settings."""
 
     store: Callable[[bool], Segments]
@@ -45,16 +45,16 @@ class Sweeping:
     plan_hours: float = 1.0
 
 
-def sweeping(
+def window_dependencies(
     settings: Settings,
     store: Callable[[bool], Segments],
     actor: str,
     clock: Callable[[], datetime],
     new_id: Callable[[str], str],
-) -> Sweeping:
+) -> WindowDependencies:
     """The same, as the settings have it."""
     chosen = settings.context
-    return Sweeping(
+    return WindowDependencies(
         store=store,
         actor=actor,
         clock=clock,
@@ -69,7 +69,7 @@ def sweeping(
 class ContextWindow(Generic[Mode]):
     """One context window of a workspace. Any number of processes may use it at the same time."""
 
-    def __init__(self, tools: Sweeping, project_id: str, calls: Calls[Mode]) -> None:
+    def __init__(self, tools: WindowDependencies, project_id: str, calls: Calls[Mode]) -> None:
         self.project_id = check_name(project_id, "project id")
         self._tools = tools
         self._engine = GCEngine(weights_with(tools.weights))
