@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memsweep.context import ContextHeap, Focus, Limits
-from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
+from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
 from tests.context.build import NOW, segment
 
 SMALL = Limits(soft_tokens=100, hard_tokens=1000, changes_per_step=4, step_segments=10, batch_min=2, batch_max=3)
@@ -220,3 +220,25 @@ def test_a_refused_pin_pins_nothing():
     with pytest.raises(NotFound):
         heap.pin(["a", "nobody"])
     assert not heap.get("a").pinned
+
+
+def test_what_is_stashed_can_be_deleted_and_is_handed_back():
+    heap = heap_of(segment("a", "a word"), segment("b"))
+    heap.prune(["a"])
+    done = heap.prune(["a", "b"], strategy="delete", confirm=True)
+    assert done.deleted == (segment("a", "a word"), segment("b"))
+    assert (heap.segments, heap.stashed, heap.search("word"), heap.tokens) == ([], [], [], 0)
+
+
+def test_a_compression_of_nothing_adds_no_summary():
+    heap = heap_of(segment("a", pinned=True))
+    with pytest.raises(Conflict, match="a: pinned; b: unknown"):
+        heap.compress(["a", "b"], segment("sum", type="summary"), now=NOW)
+    assert ids(heap.segments) == ["a"]
+
+
+def test_an_unknown_strategy_is_refused():
+    heap = heap_of(segment("a"))
+    with pytest.raises(BadInput, match="strategy 'burn' is unknown"):
+        heap.prune(["a"], strategy="burn")
+    assert "a" in heap

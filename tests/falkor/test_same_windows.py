@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.context.service import ContextWindow, sweeping
+from memsweep.context.service import ContextWindow, window_dependencies
 from memsweep.gc import collect
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
@@ -112,7 +112,9 @@ class Acting:
 
     def _window(self, side: Side, name: str) -> ContextWindow:
         chosen = load_settings({})
-        tools = sweeping(chosen, lambda create: side.store.segments, "tester", lambda: self._now, side.new_id)
+        tools = window_dependencies(
+            chosen, lambda create: side.store.segments, "tester", lambda: self._now, side.new_id
+        )
         return ContextWindow(tools, name, Calls(False, lambda: None))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from memsweep.context.plan import PruningPlan
 from memsweep.context.policy import Policy
@@ -12,11 +13,20 @@ from memsweep.context.roots import hard_reason
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
 from memsweep.model.window import Held
-from memsweep.store.protocol import OpenWindow
+
+
+class KnownSegments(Protocol):
+    """Finds the segments of an open window by id."""
+
+    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+        """Those of these that are active or stashed."""
+
+    def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
+        """Those of these that are active, stashed or in the trash."""
 
 
 def refusals(
-    window: OpenWindow,
+    window: KnownSegments,
     policy: Policy,
     ids: Iterable[str],
     found: Mapping[str, Held],
@@ -39,7 +49,7 @@ def refusals(
     return refused
 
 
-def unknown(window: OpenWindow, own: str) -> str:
+def unknown(window: KnownSegments, own: str) -> str:
     return "in the trash; undo_prune brings it back" if window.ever_known([own]) else "unknown"
 
 

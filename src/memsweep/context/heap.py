@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
 
+from memsweep.context import choosing, recalling, steps
 from memsweep.context.engine import Analysis, GCEngine
 from memsweep.context.information import Lexicon
-from memsweep.context.plan import PruningPlan, plan_to_free
-from memsweep.context.roots import Focus, hard_reason
-from memsweep.context.stash import Hit, Stash
-from memsweep.context.step import Limits, choose_batch, due, judge_few, next_full, survived, to_examine
+from memsweep.context.plan import PruningPlan
+from memsweep.context.policy import Policy
+from memsweep.context.roots import Focus
+from memsweep.context.stash import Hit
+from memsweep.context.step import Limits
+from memsweep.context.steps import Judge, Leaving, Left, Strategy
 from memsweep.context.weights import Weights
-from memsweep.context.window import Window
-from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
-from memsweep.model.segment import ContextSegment, PruningCandidate, require_aware
-
-Strategy = Literal["auto", "stash", "delete"]
+from memsweep.context.window import MemoryWindow
+from memsweep.errors import AlreadyExists, NotFound
+from memsweep.model.segment import ContextSegment, require_aware
+from memsweep.model.window import Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,86 +43,69 @@ class ContextHeap:
         self.focus = focus or Focus()
         self._engine = GCEngine(weights)
         self._lexicon = Lexicon(self._engine.weights)
-        self._window = Window()
-        self._stash = Stash()
-        self._changes = 0
-        self._full_from = 0
+        self._window = MemoryWindow()
 
     @property
     def tokens(self) -> int:
-        return self._window.tokens
+        return self._window.state.tokens
 
     @property
     def segments(self) -> list[ContextSegment]:
         """What is in the window, in session order, counters up to date."""
-        return [self._counted(segment) for segment in self._window]
+        return choosing.counted([held.segment for held in self._window.active()])
 
     @property
     def stashed(self) -> list[ContextSegment]:
         """What is in the stash, in session order."""
-        return list(self._stash)
+        return [held.segment for held in self._window.stashed()]
 
     def __len__(self) -> int:
-        return len(self._window)
+        return self._window.state.segments
 
     def __contains__(self, segment_id: object) -> bool:
-        return segment_id in self._window
+        return self._window.is_active(segment_id)
 
     def get(self, segment_id: str) -> ContextSegment:
         """One segment of the window, counters up to date."""
-        return self._counted(self._window[segment_id])
+        (held,) = self._active([segment_id])
+        references = self._window.references_to(segment_id)
+        return replace(held.segment, refcount=max(held.segment.refcount, references))
 
     def add(self, segment: ContextSegment, *, now: datetime) -> tuple[str, ...]:
         """Take a segment in; returns the ids that an automatic collection stashed because of it."""
-        require_aware(now, "now")
+        judge = self._judge(now)
         self._require_new(segment)
-        self._window.put(segment)
+        self._window.add([segment])
         self._lexicon.add(segment)
-        for target in segment.references:
-            if target in self._window:
-                self.touch(target, now=segment.created_at)
-        return self._changed(now)
+        left = steps.collect_if_due(self._window, judge, 1, self._take_out)
+        return tuple(gone.segment_id for gone in left.stashed)
 
     def touch(self, segment_id: str, *, now: datetime) -> None:
         """It was used just now, as what a new segment refers to is."""
         require_aware(now, "now")
-        segment = self._window[segment_id]
-        if segment.last_touched_at < now:
-            self._window.change(replace(segment, last_touched_at=now))
+        self._active([segment_id])
+        self._window.touch([segment_id], now)
 
     def pin(self, segment_ids: Iterable[str]) -> None:
         """Keep segments out of every collection."""
-        self._set_pinned(segment_ids, True)
+        self._window.pin(self._active(segment_ids), True)
 
     def unpin(self, segment_ids: Iterable[str]) -> None:
         """Let segments be collected again."""
-        self._set_pinned(segment_ids, False)
+        self._window.pin(self._active(segment_ids), False)
 
     def analyze(self, *, now: datetime, budget: int | None = None) -> Analysis:
         """What could go and why; nothing changes."""
-        return self._engine.analyze(self.segments, now=now, focus=self.focus, budget=budget, lexicon=self._lexicon)
+        return steps.analyze(self._window, self._judge(now), budget)[0]
 
     def collect(self, *, now: datetime, budget: int | None = None, minor: bool = False) -> PruningPlan:
         """Stash what does not fit the budget (the soft limit unless given); a minor one looks at the young."""
         budget = self.limits.soft_tokens if budget is None else budget
-        if budget < 0:
-            raise BadInput("A budget cannot be negative.")
-        seen = self.analyze(now=now, budget=budget)
-        looked_at = [
-            candidate
-            for candidate in seen.candidates
-            if not minor or self._window[candidate.segment_id].generation == "young"
-        ]
-        plan = plan_to_free(looked_at, max(0, seen.tokens - budget))
-        self._move_to_stash(plan.stash_segments)
-        self._survived(self._window if not minor else [s for s in self._window if s.generation == "young"])
-        return plan
+        return steps.collect(self._window, self._judge(now), budget, self._take_out, "collected", minor=minor)[0]
 
     def working_set(self, budget: int, *, now: datetime) -> list[ContextSegment]:
         """What a window of this budget would hold, in session order; nothing changes."""
-        seen = self.analyze(now=now, budget=budget)
-        plan = plan_to_free(seen.candidates, max(0, seen.tokens - budget))
-        going = plan.segment_ids
+        going = steps.fit(self._window, self._judge(now), budget)[0].segment_ids
         return [segment for segment in self.segments if segment.segment_id not in going]
 
     def prune(self, segment_ids: Iterable[str], *, strategy: Strategy = "stash", confirm: bool = False) -> Pruned:
@@ -129,110 +113,75 @@ class ContextHeap:
 
         `auto` stashes; `delete` needs the confirmation and hands the segments back to the caller.
         """
-        if strategy == "delete" and not confirm:
-            raise Unconfirmed("Deleting needs a confirmation.", hint="Pass confirm=true, or stash instead.")
+        steps.check_strategy(strategy, confirm)
         before = self.tokens
-        refused: dict[str, str] = {}
-        going: list[str] = []
-        for own in dict.fromkeys(segment_ids):
-            reason = self._refusal(own)
-            if reason:
-                refused[own] = reason
-            else:
-                going.append(own)
-        if strategy == "delete":
-            deleted = tuple(self._window.take(own) for own in going)
-            return Pruned((), deleted, refused, before, self.tokens)
-        self._move_to_stash(going)
-        return Pruned(tuple(going), (), refused, before, self.tokens)
+        leaving, refused = steps.choose(self._window, self._policy, segment_ids, strategy, confirm=confirm)
+        self._take_out(leaving)
+        return self._pruned(leaving, refused, before)
 
     def compress(self, segment_ids: Iterable[str], summary: ContextSegment, *, now: datetime) -> Pruned:
         """Put a summary in place of segments; it refers to them, and they wait in the stash."""
         require_aware(now, "now")
         self._require_new(summary)
         before = self.tokens
-        pruned = self.prune(segment_ids)
-        self.add(replace(summary, references=(*summary.references, *pruned.stashed)), now=now)
-        return replace(pruned, tokens_before=before, tokens_after=self.tokens)
+        made, left, refused = steps.compress(
+            self._window,
+            self._policy,
+            segment_ids,
+            lambda going: replace(summary, references=(*summary.references, *going)),
+            self._take_out,
+        )
+        self._lexicon.add(made)
+        return Pruned(tuple(gone.segment_id for gone in left.stashed), (), refused, before, self.tokens)
 
     def search(self, query: str, *, limit: int = 10) -> list[Hit]:
         """Search the stash."""
-        return self._stash.search(query, limit=limit)
+        found = recalling.search(self._window, query, depth=self._window.state.stashed)
+        return [Hit(segment, score) for segment, score in found[:limit]]
 
     def restore(self, segment_ids: Iterable[str]) -> list[ContextSegment]:
         """Bring stashed segments back to their places, exactly as they were."""
-        ids = list(dict.fromkeys(segment_ids))
-        unknown = [own for own in ids if own not in self._stash]
-        if unknown:
-            raise NotFound(f"Not in the stash: {', '.join(map(repr, unknown))}.")
-        restored = [self._stash.take(own) for own in ids]
-        for segment in restored:
-            self._window.put(segment)
-        return restored
+        back, refused = recalling.by_id(self._window, segment_ids, None)
+        if refused:
+            raise NotFound(f"Not in the stash: {', '.join(map(repr, refused))}.")
+        return self._restored(back)
 
     def restore_matching(self, query: str, budget: int) -> list[ContextSegment]:
         """Bring back what answers the query, within a token budget, in session order."""
-        return self.restore(segment.segment_id for segment in self._stash.select(query, budget))
+        depth = self._window.state.stashed
+        return self._restored(recalling.select(self._window, query, budget, self._lexicon, depth))
 
-    def _changed(self, now: datetime) -> tuple[str, ...]:
-        """The automatic part: full near the hard limit, else a small step now and then."""
-        self._changes += 1
-        match due(self.limits, self.tokens, self._changes, 1, self._full_from):
-            case "full":
-                plan = self.collect(now=now)
-                self._full_from = next_full(self.limits, self.tokens)
-                return plan.stash_segments
-            case "step":
-                return self._step(now)
-        return ()
+    @property
+    def _policy(self) -> Policy:
+        return Policy(self.limits, self.focus)
 
-    def _step(self, now: datetime) -> tuple[str, ...]:
-        """Look at a few segments; above the soft limit, stash a small batch of them."""
-        found = to_examine(self.limits, self._window.next_to_examine)
-        examined = sorted(found, key=lambda segment: self._window.place(segment.segment_id))
-        excess = self.tokens - self.limits.soft_tokens
-        batch = choose_batch(self._judge(examined, now), excess, self.limits) if excess > 0 else ()
-        going = tuple(candidate.segment_id for candidate in batch)
-        self._move_to_stash(going)
-        self._survived(segment for segment in examined if segment.segment_id in self._window)
-        return going
+    def _judge(self, now: datetime) -> Judge:
+        require_aware(now, "now")
+        return Judge(self._engine, self._policy, now, self._lexicon, self._window.weak)
 
-    def _judge(self, examined: list[ContextSegment], now: datetime) -> list[PruningCandidate]:
-        return judge_few(
-            self._engine,
-            examined,
-            self.focus,
-            now=now,
-            recent=self._window.last_messages(self.focus.last_n),
-            referenced={s.segment_id for s in examined if self._window.references_to(s.segment_id)},
-            lexicon=self._lexicon,
-            weak=self._window.weak,
-        )
+    def _take_out(self, leaving: Leaving, why: str = "", refused: Mapping[str, str] | None = None) -> Left:
+        self._window.stash([held for held, _ in leaving.stash])
+        self._window.forget([held for held, _ in leaving.delete])
+        return Left(steps.gone(leaving.stash), steps.gone(leaving.delete))
 
-    def _move_to_stash(self, segment_ids: Iterable[str]) -> None:
-        for own in segment_ids:
-            segment = self._window[own]
-            # In the stash before it leaves the window: whatever goes wrong, it is somewhere.
-            self._stash.put(segment, self._window.place(own), self._lexicon.information(segment))
-            self._window.take(own)
+    def _pruned(self, leaving: Leaving, refused: dict[str, str], before: int) -> Pruned:
+        stashed = tuple(held.segment.segment_id for held, _ in leaving.stash)
+        deleted = tuple(held.segment for held, _ in leaving.delete)
+        return Pruned(stashed, deleted, refused, before, self.tokens)
 
-    def _survived(self, segments: Iterable[ContextSegment]) -> None:
-        for segment in list(segments):
-            self._window.change(survived(segment, self.limits))
+    def _restored(self, back: list[Held]) -> list[ContextSegment]:
+        self._window.restore(back)
+        return [held.segment for held in back]
+
+    def _active(self, segment_ids: Iterable[str]) -> list[Held]:
+        """Segments of the window by id; nothing is done if one of them is not there."""
+        ids = list(dict.fromkeys(segment_ids))
+        found = self._window.find(ids)
+        for own in ids:
+            if own not in found or found[own].stashed:
+                raise NotFound(f"No segment {own!r} in the window.")
+        return [found[own] for own in ids]
 
     def _require_new(self, segment: ContextSegment) -> None:
-        if segment.segment_id in self._window or segment.segment_id in self._stash:
+        if self._window.find([segment.segment_id]):
             raise AlreadyExists(f"Segment {segment.segment_id!r} is here already.")
-
-    def _refusal(self, segment_id: str) -> str | None:
-        if segment_id not in self._window:
-            return "in the stash already" if segment_id in self._stash else "unknown"
-        return hard_reason(self._window[segment_id], self.focus)
-
-    def _set_pinned(self, segment_ids: Iterable[str], pinned: bool) -> None:
-        for segment in [self._window[own] for own in segment_ids]:
-            self._window.change(replace(segment, pinned=pinned))
-
-    def _counted(self, segment: ContextSegment) -> ContextSegment:
-        references = self._window.references_to(segment.segment_id)
-        return segment if references <= segment.refcount else replace(segment, refcount=references)

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Protocol
 
-from memsweep.context.choosing import unknown
-from memsweep.context.engine import GCEngine
+from memsweep.context.choosing import KnownSegments, unknown
 from memsweep.context.information import Lexicon
 from memsweep.context.stash import NEIGHBOURS, Offer, fill_budget, spread_to_neighbours
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Held
-from memsweep.store.protocol import OpenWindow
 
 DEPTH = 200
 """So many matches are looked at, and their neighbours."""
 
 
-def search(window: OpenWindow, query: str) -> list[tuple[ContextSegment, float]]:
+class Searchable(KnownSegments, Protocol):
+    """Finds stashed segments by what they say."""
+
+    def matches(self, query: str, count: int) -> dict[int, float]:
+        """The places of the stashed segments that match best, with their scores."""
+
+    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
+
+
+def search(window: Searchable, query: str, depth: int = DEPTH) -> list[tuple[ContextSegment, float]]:
     """What matches, and what stands beside it, best first."""
-    scores, rows = _scored(window, query)
+    scores, rows = _scored(window, query, depth)
     best = sorted(scores, key=lambda place: (-scores[place], place))
     return [(rows[place].segment, scores[place]) for place in best]
 
 
-def select(window: OpenWindow, query: str, budget: int, engine: GCEngine) -> list[Held]:
+def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth: int = DEPTH) -> list[Held]:
     """What to bring back for a query within a budget, in session order."""
-    scores, rows = _scored(window, query)
-    lexicon = Lexicon(engine.weights)
+    scores, rows = _scored(window, query, depth)
     for place in sorted(scores):
         lexicon.add(rows[place].segment)
     offers = {
@@ -36,7 +43,7 @@ def select(window: OpenWindow, query: str, budget: int, engine: GCEngine) -> lis
     return [rows[place] for place in fill_budget(offers, budget)]
 
 
-def by_id(window: OpenWindow, segment_ids: Sequence[str], budget: int | None) -> tuple[list[Held], dict[str, str]]:
+def by_id(window: KnownSegments, segment_ids: Iterable[str], budget: int | None) -> tuple[list[Held], dict[str, str]]:
     """Those of these that are stashed and fit, in the order given; the others with the reason."""
     ids = list(dict.fromkeys(segment_ids))
     found = window.find(ids)
@@ -56,8 +63,8 @@ def by_id(window: OpenWindow, segment_ids: Sequence[str], budget: int | None) ->
     return chosen, refused
 
 
-def _scored(window: OpenWindow, query: str) -> tuple[dict[int, float], dict[int, Held]]:
-    scores = window.matches(query, DEPTH)
+def _scored(window: Searchable, query: str, depth: int) -> tuple[dict[int, float], dict[int, Held]]:
+    scores = window.matches(query, depth)
     beside = {place + sign * distance for place in scores for distance in NEIGHBOURS for sign in (-1, 0, 1)}
     rows = window.stashed_at(sorted(beside))
     return spread_to_neighbours(scores, rows), rows

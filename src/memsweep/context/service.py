@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Generic, Literal
+from functools import partial
+from typing import Any, Generic
 
-from memsweep.context import choosing, recalling
+from memsweep.context import choosing, recalling, steps
 from memsweep.context.counting import Counter, counter_for
 from memsweep.context.engine import GCEngine, require_unique
-from memsweep.context.moving import Acting, Leaving, age_survivors, analyze, collect_if_due, take_out
+from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
+from memsweep.context.receipts import Acting, take_out
 from memsweep.context.segment import segment_from_dict
+from memsweep.context.steps import Judge, Leaving
 from memsweep.context.transcripts import read_transcript
-from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
+from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import Added, Analyzed, Change, Configured, Held, StashFound, Swept, WindowState, WorkingSet
@@ -24,13 +27,11 @@ from memsweep.operation import Calls, Mode, operation
 from memsweep.settings import Settings
 from memsweep.store.protocol import OpenWindow, Segments
 
-Strategy = Literal["auto", "stash", "delete"]
-STRATEGIES: tuple[Strategy, ...] = ("auto", "stash", "delete")
 MOST_SHOWN = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Sweeping:
+class WindowDependencies:
     """What a context window needs of the world, and its settings."""
 
     store: Callable[[bool], Segments]
@@ -44,16 +45,16 @@ class Sweeping:
     plan_hours: float = 1.0
 
 
-def sweeping(
+def window_dependencies(
     settings: Settings,
     store: Callable[[bool], Segments],
     actor: str,
     clock: Callable[[], datetime],
     new_id: Callable[[str], str],
-) -> Sweeping:
+) -> WindowDependencies:
     """The same, as the settings have it."""
     chosen = settings.context
-    return Sweeping(
+    return WindowDependencies(
         store=store,
         actor=actor,
         clock=clock,
@@ -68,7 +69,7 @@ def sweeping(
 class ContextWindow(Generic[Mode]):
     """One context window of a workspace. Any number of processes may use it at the same time."""
 
-    def __init__(self, tools: Sweeping, project_id: str, calls: Calls[Mode]) -> None:
+    def __init__(self, tools: WindowDependencies, project_id: str, calls: Calls[Mode]) -> None:
         self.project_id = check_name(project_id, "project id")
         self._tools = tools
         self._engine = GCEngine(weights_with(tools.weights))
@@ -92,7 +93,8 @@ class ContextWindow(Generic[Mode]):
             fresh = [draft for draft in drafts if draft.segment_id not in known]
             state.counted_by = counter.name
             window.add(fresh)
-            left = collect_if_due(window, acting, self._policy(state), len(fresh))
+            judge = self._judge(self._policy(state), acting)
+            left = steps.collect_if_due(window, judge, len(fresh), partial(take_out, window, acting))
             return Added(
                 change=_change(state, before),
                 segment_ids=tuple(draft.segment_id for draft in fresh),
@@ -130,7 +132,7 @@ class ContextWindow(Generic[Mode]):
             told = tell(state.focus, task_id, descriptors)
             policy = self._policy(replace(state, focus=told))
             target = _target(state.tokens, policy, target_tokens, budget)
-            seen, active = analyze(window, acting, policy, max(0, state.tokens - target))
+            seen, active = steps.analyze(window, self._judge(policy, acting), max(0, state.tokens - target))
         plan = plan_to_free(seen.candidates, target, confirm_delete=True)
         plan_id = acting.new_id("plan") if plan.candidates else None
         if plan_id is not None or told != state.focus:
@@ -164,30 +166,20 @@ class ContextWindow(Generic[Mode]):
         """
         if (segment_ids is None) == (plan_id is None):
             raise BadInput("Give either segment_ids or plan_id.")
-        if strategy not in STRATEGIES:
-            raise BadInput(f"strategy {strategy!r:.40} is unknown.", hint=f"Use one of: {', '.join(STRATEGIES)}.")
-        if strategy == "delete" and confirm is not True:
-            raise Unconfirmed("Deleting needs confirm=true; nothing was removed.", hint="Or use strategy=stash.")
+        steps.check_strategy(strategy, confirm)
         acting = self._acting()
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
             policy = self._policy(state)
             plan_key, items = window.load_plan(plan_id, acting.now) if plan_id is not None else (0, [])
             planned = {own: item for own, item in items if own}
-            ids = list(dict.fromkeys(planned if segment_ids is None else segment_ids))
-            found = window.find(ids)
-            refused = choosing.refusals(window, policy, ids, found, planned, to_stash=strategy != "delete")
-            stash: list[tuple[Held, tuple[str, ...]]] = []
-            delete: list[tuple[Held, tuple[str, ...]]] = []
-            for own in (own for own in ids if own not in refused):
-                action, reasons = choosing.verdict(planned.get(own))
-                gone = strategy == "delete" or (strategy == "auto" and confirm is True and action == "delete")
-                (delete if gone else stash).append((found[own], reasons))
+            ids = planned if segment_ids is None else segment_ids
+            leaving, refused = steps.choose(window, policy, ids, strategy, confirm=confirm, planned=planned)
             why = f"planned: {plan_id}" if plan_id is not None else "chosen by id"
             plan = None if plan_id is None else (plan_key, plan_id)
-            left = take_out(window, acting, Leaving(stash, delete), why, refused=refused, plan=plan)
+            left = take_out(window, acting, leaving, why, refused, plan=plan)
             if plan is not None:
-                age_survivors(window, policy, window.active())
+                steps.age_survivors(window, policy, window.active())
             return Swept(_change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id)
 
     @operation
@@ -200,7 +192,7 @@ class ContextWindow(Generic[Mode]):
             before, live = window.state.tokens, window.live()
             refused = {held.segment.segment_id: "pinned" for held in live if held.segment.pinned}
             going = [(held, ("its window was deleted",)) for held in live if not held.segment.pinned]
-            left = take_out(window, acting, Leaving(delete=going), "window deleted", refused=refused)
+            left = take_out(window, acting, Leaving(delete=going), "window deleted", refused)
             return Swept(_change(window.state, before), (), left.deleted, (), (), refused, left.receipt_id)
 
     @operation
@@ -271,7 +263,8 @@ class ContextWindow(Generic[Mode]):
             policy = self._policy(state)
             if query is not None:
                 room = max(0, policy.limits.soft_tokens - state.tokens) if budget is None else budget
-                back, refused = recalling.select(window, query, room, self._engine), dict[str, str]()
+                lexicon = Lexicon(self._engine.weights)
+                back, refused = recalling.select(window, query, room, lexicon), dict[str, str]()
             else:
                 back, refused = recalling.by_id(window, segment_ids or (), budget)
             window.restore(back)
@@ -288,21 +281,16 @@ class ContextWindow(Generic[Mode]):
         counter = self._tools.counter()
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
-            ids = list(dict.fromkeys(segment_ids))
-            found = window.find(ids)
-            refused = choosing.refusals(window, self._policy(state), ids, found, {}, to_stash=True)
-            going = [own for own in ids if own not in refused]
-            if not going:
-                said = "; ".join(f"{own}: {reason}" for own, reason in refused.items()) or "no ids were given"
-                raise Conflict(f"Nothing can be compressed ({said:.200}).")
-            draft = {"text": summary, "type": "summary", "references": going}
-            made = self._draft(draft, acting, counter)
-            reasons = (f"compressed into {made.segment_id}",)
-            left = take_out(
-                window, acting, Leaving([(found[own], reasons) for own in going]), "compressed", refused=refused
+            made, left, refused = steps.compress(
+                window,
+                self._policy(state),
+                segment_ids,
+                lambda going: self._draft(
+                    {"text": summary, "type": "summary", "references": list(going)}, acting, counter
+                ),
+                partial(take_out, window, acting),
             )
             state.counted_by = counter.name
-            window.add([made])
             return Swept(
                 _change(state, before),
                 left.stashed,
@@ -318,10 +306,9 @@ class ContextWindow(Generic[Mode]):
         with self._reading() as window:
             policy = self._policy(window.state)
             budget = policy.limits.soft_tokens if budget is None else _require_count(budget, "budget")
-            seen, active = analyze(window, acting, policy, budget)
-        plan = plan_to_free(seen.candidates, max(0, seen.tokens - budget))
+            plan, active, tokens = steps.fit(window, self._judge(policy, acting), budget)
         kept = choosing.counted([held.segment for own, held in active.items() if own not in plan.segment_ids])
-        change = Change(seen.tokens, seen.tokens - plan.total_tokens_freed, window.state.counted_by)
+        change = Change(tokens, tokens - plan.total_tokens_freed, window.state.counted_by)
         return WorkingSet(change, tuple(kept), len(plan.candidates), plan.shortfall)
 
     @operation
@@ -356,7 +343,10 @@ class ContextWindow(Generic[Mode]):
         return check_storable(segment_from_dict(data, now=acting.now, count=counter.count))
 
     def _acting(self) -> Acting:
-        return Acting(self._engine, self._tools.actor, self._tools.clock(), self._tools.new_id)
+        return Acting(self._tools.actor, self._tools.clock(), self._tools.new_id)
+
+    def _judge(self, policy: Policy, acting: Acting) -> Judge:
+        return Judge(self._engine, policy, acting.now)
 
     def _config(self) -> Mapping[str, Any]:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,83 +63,44 @@ def fill_budget(offers: Mapping[int, Offer], budget: int) -> list[int]:
     return sorted(chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    segment: ContextSegment
-    words: dict[str, int]
-    length: int
-    information: float
-
-
-class Stash:
-    """Stashed segments by their place in the session; one more or one less costs its own words only."""
+class StashIndex:
+    """The words of stashed segments by place; one more or one less costs its own words only."""
 
     def __init__(self) -> None:
         self._reader = Reader()
-        self._rows: dict[int, _Row] = {}
-        self._places: dict[str, int] = {}
-        self._postings: dict[str, set[int]] = {}
+        self._words: dict[int, Counter[str]] = {}
+        self._places: dict[str, set[int]] = {}
         self._total_length = 0
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __contains__(self, segment_id: object) -> bool:
-        return segment_id in self._places
-
-    def __iter__(self) -> Iterator[ContextSegment]:
-        """In session order."""
-        return (self._rows[place].segment for place in sorted(self._rows))
-
-    def put(self, segment: ContextSegment, place: int, information: float = 0.0) -> None:
-        """Take a segment in, with its place in the session and its information per token, if known."""
-        words = Counter(self._reader.words(segment.text))
-        length = words.total()
-        self._rows[place] = _Row(segment, dict(words), length, information)
-        self._places[segment.segment_id] = place
-        self._total_length += length
+    def put(self, place: int, text: str) -> None:
+        words = Counter(self._reader.words(text))
+        self._words[place] = words
+        self._total_length += words.total()
         for word in words:
-            self._postings.setdefault(word, set()).add(place)
+            self._places.setdefault(word, set()).add(place)
 
-    def take(self, segment_id: str) -> ContextSegment:
-        """Remove one and hand it back; KeyError when it is not here."""
-        place = self._places.pop(segment_id)
-        row = self._rows.pop(place)
-        self._total_length -= row.length
-        for word in row.words:
-            holders = self._postings[word]
+    def take(self, place: int) -> None:
+        words = self._words.pop(place)
+        self._total_length -= words.total()
+        for word in words:
+            holders = self._places[word]
             holders.discard(place)
             if not holders:
-                del self._postings[word]
-        return row.segment
+                del self._places[word]
 
-    def search(self, query: str, *, limit: int = 10) -> list[Hit]:
-        """The best matches, best first."""
-        scores = self._scores(query)
-        best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
-        return [Hit(self._rows[place].segment, scores[place]) for place in best]
-
-    def select(self, query: str, budget: int) -> list[ContextSegment]:
-        """What to bring back for a query within a token budget, in session order."""
-        scores = self._scores(query)
-        offers = {
-            place: Offer(score, self._rows[place].segment.tokens, self._rows[place].information)
-            for place, score in scores.items()
-        }
-        return [self._rows[place].segment for place in fill_budget(offers, budget)]
-
-    def _scores(self, query: str) -> dict[int, float]:
+    def scores(self, query: str) -> dict[int, float]:
+        """The BM25 score of every place that has a word of the query."""
         scores: dict[int, float] = {}
         for word in dict.fromkeys(self._reader.words(query)):
             self._add_word(word, scores)
-        return spread_to_neighbours(scores, self._rows)
+        return scores
 
     def _add_word(self, word: str, scores: dict[int, float]) -> None:
-        holders = self._postings.get(word, ())
-        rarity = math.log(1 + (len(self._rows) - len(holders) + 0.5) / (len(holders) + 0.5))
-        mean_length = self._total_length / max(1, len(self._rows))
+        holders = self._places.get(word, ())
+        rarity = math.log(1 + (len(self._words) - len(holders) + 0.5) / (len(holders) + 0.5))
+        mean_length = self._total_length / max(1, len(self._words))
         for place in holders:
-            row = self._rows[place]
-            count = row.words[word]
-            damping = _K1 * (1 - _B + _B * row.length / mean_length)
+            words = self._words[place]
+            count = words[word]
+            damping = _K1 * (1 - _B + _B * words.total() / mean_length)
             scores[place] = scores.get(place, 0.0) + rarity * count * (_K1 + 1) / (count + damping)

@@ -133,10 +133,10 @@ class BaseMemory(Generic[Mode]):
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
-        from memsweep.context.service import ContextWindow, sweeping
+        from memsweep.context.service import ContextWindow, window_dependencies
 
         access = self._access
-        tools = sweeping(access.settings, self._segments, access.actor, access.clock, new_id)
+        tools = window_dependencies(access.settings, self._segments, access.actor, access.clock, new_id)
         return ContextWindow(tools, project_id, access.calls)
 
     @operation
