@@ -71,7 +71,7 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
         case apsw.IOError():
             # A limit on the size of files looks like this too.
             return errors.StoreFull(
-                f"the disk refused to write {path} ({error}); nothing was changed.",
+                f"the disk refused to read or write {path} ({error}); nothing was changed.",
                 hint="Check the free space and the limits.",
             )
     return errors.StoreError(f"{path}: {error}")

@@ -21,6 +21,7 @@ from memsweep.store.sqlite.connect import Pool, connect, exists, guard, immediat
 from memsweep.store.sqlite.health import finding
 from memsweep.store.sqlite.installing import install
 from memsweep.store.sqlite.intents import Intents
+from memsweep.store.sqlite.readable import refusal
 from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
 _LOOK_MILLISECONDS = 5000
@@ -89,7 +90,7 @@ class SqliteHomeKeeper:
                 found.append((wrong, f"{entry.name} ({entry.file})"))
         for file, facts in self._strangers(entries, pending):
             if facts is None or facts.sealed:
-                found.append(("stranger", file.name))
+                found.append(("disk_refuses" if refusal(file) else "stranger", file.name))
             elif facts.is_lost:
                 found.append(("workspace_lost", f"{facts.name} ({file.name})"))
         return found
@@ -190,7 +191,7 @@ def _what_is_wrong(entry: _Entry, path: Path) -> str:
         return "" if entry.deleted_at else "file_missing"
     facts = _look(path)
     if facts is None:
-        return "" if entry.deleted_at else "file_unreadable"
+        return "" if entry.deleted_at else "disk_refuses" if refusal(path) else "file_unreadable"
     return "" if facts.agrees(entry) else "file_disagrees"
 
 
