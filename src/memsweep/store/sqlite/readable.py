@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import apsw
-
-from memsweep.store.sqlite.connect import exists
 
 _BYTES_A_READ = 1 << 20
 
@@ -18,7 +17,7 @@ def refusal(path: Path) -> str:
     """
     for file in (path, path.with_name(f"{path.name}-wal")):
         try:
-            if exists(file):
+            if os.path.isfile(file):
                 _read(file)
         except apsw.IOError as error:
             return f"{file} ({error})"
