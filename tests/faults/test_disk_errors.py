@@ -57,7 +57,7 @@ def look():
             injector.bad = str(file), range(page * 4096, page * 4096 + 512)
             with lab.opened(home) as app:
                 try:
-                    checkup = app.memory().doctor(repair=True)
+                    checkup = app.memory().care.doctor(repair=True)
                     said.append([sorted({each.invariant for each in checkup.left}), len(checkup.lost)])
                 except MemsweepError as error:
                     said.append([[str(error)], 0])
