@@ -174,10 +174,14 @@ class Memory(GraphUpkeep):
 
     def plan_items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
         """What a saved plan would remove, and why."""
-        return self._store.collector.plan_items(plan_id, offset, page_size(limit))
+        from memsweep.gc import collect
+
+        return collect.plan_items(self._collecting, plan_id, offset, page_size(limit))
 
     def plan(self, plan_id: str) -> Plan:
-        return self._store.collector.load_plan(plan_id)
+        from memsweep.gc import collect
+
+        return collect.load_plan(self._collecting, plan_id)
 
     def apply_plan(self, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Receipt:
         """Move what a saved plan names to the trash, and nothing else."""
@@ -246,7 +250,9 @@ class Memory(GraphUpkeep):
 
     def pin(self, item_id: str, pinned: bool = True) -> str:
         """Keep a memory or an entity out of every plan, or let it go again; which of them it is."""
-        return self._store.collector.pin(item_id, pinned, actor=self._app.actor, now=now())
+        from memsweep.gc import collect
+
+        return collect.pin(self._collecting, item_id, pinned)
 
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
         """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
@@ -264,7 +270,9 @@ class Memory(GraphUpkeep):
 
     def remove_tombstone(self, memory_id: str) -> None:
         """Let it be learned again."""
-        if not self._store.collector.remove_tombstone(memory_id, actor=self._app.actor, now=now()):
+        from memsweep.gc import collect
+
+        if not collect.remove_tombstone(self._collecting, memory_id):
             raise NotFound(f"there is no tombstone of {memory_id!r:.60}.", hint="`memsweep tombstone list` shows them.")
 
     def doctor(self, *, repair: bool = False) -> Checkup:

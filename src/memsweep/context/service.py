@@ -14,6 +14,7 @@ from memsweep.context.engine import GCEngine, require_unique
 from memsweep.context.moving import Acting, Leaving, age_survivors, analyze, collect_if_due, take_out
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
+from memsweep.context.saved import load_plan, save_plan
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import read_transcript
 from memsweep.damage import damage_explained
@@ -168,8 +169,7 @@ class ContextWindow:
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
             policy = self._policy(state)
-            plan_key, items = window.load_plan(plan_id, acting.now) if plan_id is not None else (0, [])
-            planned = {own: item for own, item in items if own}
+            plan_key, planned = (0, {}) if plan_id is None else load_plan(window, plan_id, acting.now)
             ids = list(dict.fromkeys(planned if segment_ids is None else segment_ids))
             found = window.find(ids)
             refused = choosing.refusals(window, policy, ids, found, planned, to_stash=strategy != "delete")
@@ -324,7 +324,7 @@ class ContextWindow:
         with self._writing(acting) as window:
             window.state.focus = told
             if plan_id is not None:
-                window.save_plan(items, plan_id, acting.now, timedelta(hours=self._tools.plan_hours))
+                save_plan(window, items, plan_id, acting.now, timedelta(hours=self._tools.plan_hours))
                 counts = {"segments": len(items), "tokens": plan.total_tokens_freed}
                 window.audit("plan", plan_id, counts, f"context:{self.project_id}", acting.actor, acting.now)
 
