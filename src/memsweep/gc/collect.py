@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
+from memsweep.gc import purge as purging
+from memsweep.gc import undo as undoing
 from memsweep.gc.disk import look_again, missing_files
 from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.operation import Operation
 from memsweep.model.plan import Draft, Found, Plan, PlanView, Receipt, Survey, Totals, Undone, Verdict
 from memsweep.model.times import days_ago
 
@@ -40,6 +44,9 @@ class Collecting:
     grace_days: float = 0.0
     apply_seconds: float = 60.0
     fading: Fading = field(default_factory=Fading)
+
+    def operation(self) -> Operation:
+        return Operation(self.actor, self.clock(), self.fading.rates)
 
     def options(self, ttl_days: float | None = None, fading: Fading | None = None) -> Options:
         if ttl_days is not None:
@@ -152,21 +159,19 @@ def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: Collecting, receipt_id: str) -> Undone:
-    return tools.store.undo(receipt_id, tools.fading.rates, actor=tools.actor, now=tools.clock())
+    return undoing.undo(tools.store, receipt_id, tools.operation())
 
 
 def recover(tools: Collecting, memory_id: str) -> Undone:
-    return tools.store.recover(
-        memory_id, tools.fading.rates, receipt_id=tools.new_id("rcpt"), actor=tools.actor, now=tools.clock()
-    )
+    return undoing.recover(tools.store, memory_id, tools.new_id("rcpt"), tools.operation())
 
 
 def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged:
     """Free what has been in the trash for so long. This cannot be undone."""
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
-    now = tools.clock()
-    return tools.store.purge(days_ago(now, older_than_days), actor=tools.actor, now=now)
+    doing = tools.operation()
+    return purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
 
 
 def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Safety:
@@ -242,7 +247,7 @@ def _at_once(
     check: Check,
     tombstone: str | None = None,
 ) -> Receipt:
-    return tools.store.plan_and_apply(
+    receipt = tools.store.plan_and_apply(
         decide,
         needs,
         missing,
@@ -255,8 +260,11 @@ def _at_once(
         actor=tools.actor,
         now=tools.clock(),
         seconds=tools.apply_seconds,
-        tombstone=tombstone,
+        tombstone=None if tombstone is None else (tombstone, partial(purging.free_at_once, doing=tools.operation())),
     )
+    if tombstone is not None:
+        tools.store.wipe("the memory is deleted for good")
+    return receipt
 
 
 def _cap(allow_large: bool) -> Check:

@@ -15,6 +15,9 @@ from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.plan import Totals
+from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
+from memsweep.store.ports.merges import AliasRows, MergePlans, MoveRows
+from memsweep.store.ports.trash import SegmentRows, TrashRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +65,29 @@ class Changes(Protocol):
 
     @property
     def receipts(self) -> ReceiptRows: ...
+
+    @property
+    def trash(self) -> TrashRows: ...
+
+    @property
+    def segments(self) -> SegmentRows: ...
+
+    @property
+    def entities(self) -> EntityRows: ...
+
+    @property
+    def relations(self) -> RelationRows: ...
+
+    @property
+    def mentions(self) -> MentionRows: ...
+
+    @property
+    def moves(self) -> MoveRows: ...
+
+    @property
+    def aliases(self) -> AliasRows: ...
+
+    @property
+    def merge_plans(self) -> MergePlans: ...
 
     def audit(self, event: AuditEvent) -> None: ...

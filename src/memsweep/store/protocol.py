@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Protocol
 
 from memsweep.errors import StoreCorrupt
-from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.decay import Rates
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.plan import Draft as PlanDraft
-from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
+from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
+from memsweep.model.selection import Selection
 from memsweep.model.window import Held, WindowRow, WindowState
-from memsweep.store.changes import Changes
+from memsweep.store.changes import Changes, ReceiptRow
 from memsweep.store.course import Course
 from memsweep.store.graph_protocol import Atlas, Graph
 
@@ -123,6 +123,9 @@ Check = Callable[[int, int, str], None]
 Recheck = Callable[[Sequence[PlanItem]], Mapping[int, str]]
 """The memories among the items of a plan that may not go after all, and why."""
 
+Free = Callable[[Changes, Selection, ReceiptRow], None]
+"""Frees what went to the trash with a receipt."""
+
 
 class Collector(Protocol):
     """What the collector needs of a workspace. Every method is one transaction."""
@@ -188,18 +191,15 @@ class Collector(Protocol):
         actor: str,
         now: datetime,
         seconds: float,
-        tombstone: str | None = None,
+        tombstone: tuple[str, Free] | None = None,
         recheck: Recheck | None = None,
     ) -> Receipt:
         """All of it in one transaction; with a tombstone what it moved is freed, too, and may not be learned again."""
 
-    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone: ...
-
-    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone: ...
+    def wipe(self, done: str) -> None:
+        """Take what was freed out of what is beside the rows. An error says first what was `done`."""
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
-
-    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged: ...
 
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str: ...
 

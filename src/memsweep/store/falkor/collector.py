@@ -10,28 +10,26 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from memsweep.errors import Conflict, NotFound, StoreBusy
-from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.decay import Rates
+from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, Undone, counts_of
+from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, counts_of
+from memsweep.model.selection import Selection
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.changes import ReceiptRow
 from memsweep.store.falkor import (
     applying,
     gc_cypher,
     plans,
-    purging,
     segments,
     surveying,
     trash_cypher,
-    unmerging,
 )
 from memsweep.store.falkor.applying import Doomed
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.falkor.undoing import Undo, usable_receipt
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.protocol import Check, Decide, Recheck
+from memsweep.store.protocol import Check, Decide, Free, Recheck
 
 _FOUND: tuple[tuple[Kind, str], ...] = (
     ("memory", "Memory"),
@@ -51,7 +49,9 @@ class FalkorCollector:
     @contextmanager
     def changing(self) -> Iterator[FalkorChanges]:
         with self._graph.writing() as tx:
-            yield FalkorChanges(tx)
+            changes = FalkorChanges(tx)
+            yield changes
+            self._vectors.announce(tx.meta["generation"], changes.trash.freed_chunks)
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         return [(key, root, path) for key, root, path in self._graph.ask(gc_cypher.CODE_PATHS)]
@@ -137,7 +137,7 @@ class FalkorCollector:
         actor: str,
         now: datetime,
         seconds: float,
-        tombstone: str | None = None,
+        tombstone: tuple[str, Free] | None = None,
         recheck: Recheck | None = None,
     ) -> Receipt:
         """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
@@ -149,40 +149,16 @@ class FalkorCollector:
             doomed = applying.doom(tx, draft.items, check, strategy, recheck(draft.items) if recheck else {})
             number, receipt = _apply(tx, doomed, (key, plan_id), receipt_id, action, strategy, actor, now)
             if tombstone is not None:
-                _bury(tx, doomed, number, (receipt_id, plan_id), tombstone, actor, now)
+                reason, free = tombstone
+                _bury(tx, doomed, reason, now)
+                held = Selection(doomed.memories, doomed.chunks, doomed.entities, doomed.relations)
+                free(FalkorChanges(tx), held, ReceiptRow(number, receipt_id, plan_id, None, None))
                 self._vectors.announce(tx.meta["generation"], doomed.chunks)
-        if tombstone is not None:
-            self._vectors.dismiss(tx.meta["generation"])
         return receipt
 
-    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
-        with self._graph.writing() as tx:
-            key = usable_receipt(tx, receipt_id)
-            apart = unmerging.take_apart(tx, key, rates.edge, now)
-            undo = Undo(tx, key, rates.edge, now, apart=apart)
-            totals = undo.run()
-            back, taken = segments.put_back(tx, key)
-            tx.do(trash_cypher.SET_UNDONE, [{"key": key, "at": to_micros(now)}])
-            totals = Totals(totals.memories, totals.chunks, totals.entities, totals.relations, back)
-            _note(tx, now, actor, "undo", receipt_id, totals, "")
-            return Undone(totals, (*undo.conflicts, *taken))
-
-    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone:
-        """Bring one memory back, under a receipt of its own that is undone at once."""
-        with self._graph.writing() as tx:
-            found = tx.ask(trash_cypher.TRASHED_MEMORY, id=findable(memory_id))
-            if not found:
-                raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
-            key = tx.new_key()
-            undo = Undo(tx, key, rates.edge, now, only_memory=found[0][0])
-            totals = undo.run()
-            if totals.memories == 0:
-                raise Conflict(f"memory {memory_id} cannot come back: {undo.conflicts[0][1]}.")
-            applying.add_receipt(
-                tx, key, receipt_id, None, "recover", "recover", actor, now, {}, undone_at=to_micros(now)
-            )
-            _note(tx, now, actor, "recover", memory_id, totals, "")
-            return Undone(totals, tuple(undo.conflicts))
+    def wipe(self, done: str) -> None:
+        """Take the vectors of what was freed out of the set."""
+        self._vectors.dismiss(self._graph.seen["generation"])
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
         queries = (
@@ -219,24 +195,6 @@ class FalkorCollector:
             for kind, key, trash in rows
             if (kind, key) in named
         ]
-
-    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged:
-        """Free the trash of old receipts, so that nothing of it is left in the graph or beside it."""
-        with self._graph.writing() as tx:
-            rows = tx.ask(trash_cypher.OLD_RECEIPTS, before=to_micros(before))
-            receipts = [key for key, *_ in rows]
-            dying = purging.of_receipts(tx, receipts)
-            places = tx.ask(trash_cypher.DYING_MEMORIES, receipts=receipts)
-            totals = purging.free(tx, dying, receipts)
-            purging.free_leftovers(tx, dying, places)
-            freed = purging.free_segments(tx, receipts)
-            purging.close(tx, [(key, plan) for key, _, plan in rows], now)
-            for _, uid, _ in rows:
-                _note(tx, now, actor, "purge", uid, None, "")
-            self._vectors.announce(tx.meta["generation"], dying.chunks)
-        self._vectors.dismiss(tx.meta["generation"])
-        counts = (totals.memories, totals.chunks, totals.entities, totals.relations, freed)
-        return Purged(tuple(uid for _, uid, _ in rows), *counts)
 
     def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
         """Pin or unpin a memory or an entity; which of them it was."""
@@ -295,18 +253,11 @@ def _apply(
     return number, receipt
 
 
-def _bury(
-    tx: Change, doomed: Doomed, number: int, names: tuple[str, str], reason: str, actor: str, now: datetime
-) -> None:
-    """Free what this transaction has moved, and leave a hash of it."""
-    keys = sorted(doomed.memories)
-    hashes, places = tx.ask_all((gc_cypher.HASHES, {"keys": keys}), (trash_cypher.THREADS_AND_ROOTS, {"keys": keys}))
+def _bury(tx: Change, doomed: Doomed, reason: str, now: datetime) -> None:
+    """Leave a hash of what goes for good."""
+    hashes = tx.ask(gc_cypher.HASHES, keys=sorted(doomed.memories))
     rows = [{"hash": digest, "at": to_micros(now), "memory": uid, "reason": reason} for uid, digest in hashes]
     tx.do(gc_cypher.BURY, rows)
-    purging.free(tx, doomed, [number], live=True)
-    purging.free_leftovers(tx, doomed, places)
-    purging.close(tx, [(number, names[1])], now)
-    _note(tx, now, actor, "purge", names[0], None, "")
 
 
 def _note(tx: Change, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str) -> None:

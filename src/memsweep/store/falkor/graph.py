@@ -18,6 +18,7 @@ from memsweep.model.graph import (
     RelationDraft,
     RelationOutcome,
     entity_now,
+    unknown_entity,
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
@@ -25,7 +26,7 @@ from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, unknown
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
 from memsweep.store.falkor.transaction import Change
 from memsweep.store.falkor.upkeep import FalkorUpkeep
 
@@ -152,7 +153,7 @@ class _Writer:
             return self._entity(end)
         found = self._by_id.get(end) or _best(self._names.of_name(end))
         if found is None:
-            raise unknown(end)
+            raise unknown_entity(end)
         return self._seen(found)
 
     def _seen(self, entity: Known) -> Known:

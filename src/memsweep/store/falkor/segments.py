@@ -275,27 +275,6 @@ class FalkorWindow:
 _COUNTED = {"gc_survival_count", "generation", "pinned"}
 
 
-def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
-    trashed, stashed = tx.ask_all(
-        (context_cypher.TRASHED_BY, {"receipt": receipt}), (context_cypher.STASHED_BY, {"receipt": receipt})
-    )
-    projects = sorted({row[-1] for row in (*trashed, *stashed)})
-    rows = tx.ask(context_cypher.TAKEN, names=[name for _, _, name, *_ in trashed]) if trashed else []
-    taken = {name for (name,) in rows}
-    clashes = [(uid, "a segment with its id was added meanwhile") for _, uid, name, *_ in trashed if name in taken]
-    back = [key for key, _, name, *_ in trashed if name not in taken]
-    turns: dict[int, int] = {}
-    for *_, turn, project in (*trashed, *stashed):
-        turns[project] = min(turn, turns.get(project, turn))
-    tx.do(context_cypher.UNTRASH, back)
-    # A segment may have been stashed by the receipt that trashed it; it was active before both.
-    tx.do(context_cypher.UNSTASH, [key for key, *_ in stashed])
-    tx.do(context_cypher.RECOUNT, projects)
-    tx.do(context_cypher.LOOK_AGAIN, [{"key": key, "turn": turn} for key, turn in turns.items()])
-    return len(back) + len(stashed), clashes
-
-
 def clear(tx: Change, receipt: int) -> int:
     """Everything of every window to the trash but pins; how many."""
     rows = tx.ask(context_cypher.UNPINNED)

@@ -1,4 +1,4 @@
-"""A transaction on a workspace file, as the collector sees it."""
+"""A transaction on a workspace file, as the collector and merges see it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import apsw
 from memsweep.model.audit import AuditEvent
 from memsweep.model.times import to_micros
 from memsweep.store.file import meta_sql
+from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteMentions, SqliteRelations
+from memsweep.store.sqlite.merge_rows import SqliteAliases, SqliteMergePlans, SqliteMoves
 from memsweep.store.sqlite.receipts import SqliteReceipts
+from memsweep.store.sqlite.trash_rows import SqliteSegmentTrash, SqliteTrash
 from memsweep.store.stored import to_json
 
 
@@ -17,6 +20,14 @@ class SqliteChanges:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
         self.receipts = SqliteReceipts(db)
+        self.trash = SqliteTrash(db)
+        self.segments = SqliteSegmentTrash(db)
+        self.entities = SqliteEntities(db)
+        self.relations = SqliteRelations(db)
+        self.mentions = SqliteMentions(db)
+        self.moves = SqliteMoves(db)
+        self.aliases = SqliteAliases(db)
+        self.merge_plans = SqliteMergePlans(db)
 
     def audit(self, event: AuditEvent) -> None:
         values = (event.actor, event.action, event.subject, to_json(dict(event.counts)), event.reason)

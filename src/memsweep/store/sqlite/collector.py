@@ -12,15 +12,14 @@ from typing import Any
 import apsw
 
 from memsweep.errors import Conflict, NotFound, StoreBusy, StoreError
-from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.decay import Rates
+from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone, counts_of
+from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, counts_of
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import aside, meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.paused import gc_paused
-from memsweep.store.protocol import Check, Decide, Recheck
+from memsweep.store.protocol import Check, Decide, Free, Recheck
 from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -125,7 +124,7 @@ class SqliteCollector:
         actor: str,
         now: datetime,
         seconds: float,
-        tombstone: str | None = None,
+        tombstone: tuple[str, Free] | None = None,
         recheck: Recheck | None = None,
     ) -> Receipt:
         """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
@@ -136,10 +135,12 @@ class SqliteCollector:
             kept = recheck(draft.items) if recheck else {}
             receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now, kept)
             if tombstone is not None:
-                db.execute(trash_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
-                self._purge(db, now, actor, now, receipt_id)
-        if tombstone is not None:
-            self._wipe("the memory is deleted for good")
+                reason, free = tombstone
+                db.execute(trash_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": reason})
+                changes = SqliteChanges(db)
+                number = changes.receipts.get(receipt_id)
+                assert number is not None, "it was made in this transaction"
+                free(changes, changes.trash.held_by([number.key]), number)
         return receipt
 
     def _apply(
@@ -162,53 +163,12 @@ class SqliteCollector:
             _audit(db, now, actor, "skip", item, None, reason)
         return receipt
 
-    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
-        with self._pool.writing() as db:
-            undone = trash.undo(db, receipt_id, rates.edge, now)
-            _audit(db, now, actor, "undo", receipt_id, undone.totals, "")
-            return undone
-
-    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone:
-        """Bring one memory back: it is split off into a receipt of its own, which is then undone."""
-        with self._pool.writing() as db:
-            found = row(db, trash_sql.TRASHED_MEMORY, (findable(memory_id),))
-            if found is None:
-                raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
-            key, old, _ = found
-            new = one(db, gc_sql.ADD_RECEIPT, (receipt_id, None, "recover", "recover", actor, to_micros(now)))
-            for statement in trash_sql.SPLIT_OFF:
-                db.execute(statement, {"memory": key, "old": old, "new": new})
-            undone = trash.undo(db, receipt_id, rates.edge, now)
-            if undone.totals.memories == 0:
-                raise Conflict(f"memory {memory_id} cannot come back: {undone.conflicts[0][1]}.")
-            _audit(db, now, actor, "recover", memory_id, undone.totals, "")
-            return undone
-
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(trash_sql.TRASH_LIST, (limit, offset)).fetchall()
             return [_trashed(db, item) for item in rows], one(db, trash_sql.TRASH_COUNT)
 
-    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged:
-        """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
-        with self._pool.writing() as db:
-            purged = self._purge(db, before, actor, now)
-        self._wipe(
-            "the trash is freed"
-        )  # even if there was nothing to free: an earlier purge may have been cut short here
-        return purged
-
-    def _purge(
-        self, db: apsw.Connection, before: datetime, actor: str, now: datetime, only: str | None = None
-    ) -> Purged:
-        receipts, totals = trash.purge(db, before, now, only)
-        for uid in receipts:
-            _audit(db, now, actor, "purge", uid, None, "")
-        return Purged(
-            tuple(receipts), totals.memories, totals.chunks, totals.entities, totals.relations, totals.segments
-        )
-
-    def _wipe(self, done: str) -> None:
+    def wipe(self, done: str) -> None:
         """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
 
         The transaction has ended by now, so an error must say first what was `done`.

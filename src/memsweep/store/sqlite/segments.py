@@ -208,19 +208,6 @@ class SqliteWindow:
         return self._turns
 
 
-def put_back(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
-    touched: list[Any] = db.execute(context_sql.TOUCHED_PROJECTS, {"receipt": receipt}).fetchall()
-    clashes: list[Any] = db.execute(context_sql.CLASHING, (receipt,)).fetchall()
-    taken = json.dumps([key for key, _ in clashes])
-    back: list[Any] = db.execute(context_sql.UNTRASH, (receipt, taken)).fetchall()
-    db.executemany(context_sql.INDEX_TEXT, sorted(back))
-    unstashed = db.execute(context_sql.UNSTASH, (receipt,)).fetchall()
-    db.executemany(context_sql.RECOUNT, touched)
-    conflicts = [(uid, "a segment with its id was added meanwhile") for _, uid in clashes]
-    return len(back) + len(unstashed), conflicts
-
-
 def clear(db: apsw.Connection, receipt: int) -> int:
     """Everything of every window to the trash but pins; how many."""
     db.execute(context_sql.UNINDEX_UNPINNED)
@@ -228,17 +215,6 @@ def clear(db: apsw.Connection, receipt: int) -> int:
     moved = int(db.changes())
     db.execute(context_sql.RECOUNT_ALL)
     return moved
-
-
-def free(db: apsw.Connection, receipt: int) -> int:
-    """Purge: what a receipt trashed leaves for good; how many."""
-    db.execute(context_sql.FREE_LINKS, (receipt,))
-    db.execute(context_sql.FREE_SEGMENTS, (receipt,))
-    return int(db.changes())
-
-
-def forget_words(db: apsw.Connection) -> None:
-    db.execute(context_sql.MERGE_WORDS)
 
 
 def _strategy(project_id: str) -> str:
