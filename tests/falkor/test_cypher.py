@@ -25,7 +25,7 @@ LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "En
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity"}  # fmt: skip
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
-           "key", "target"}  # fmt: skip
+           "key", "target", "besides"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
          "label", "field"}  # fmt: skip
 PAIRS = {"items", "places", "ends", "names"}

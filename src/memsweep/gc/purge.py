@@ -12,6 +12,7 @@ from memsweep.model.graph_rows import RelationRecord
 from memsweep.model.plan import Totals
 from memsweep.model.selection import Selection
 from memsweep.store.changes import ReceiptRow
+from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -24,7 +25,8 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
     with store.changing() as tx:
         receipts = tx.receipts.not_purged(before)
         keys = {receipt.key for receipt in receipts}
-        freeing = Freeing(tx, tx.trash.held_by(keys), keys)
+        with gc_paused():
+            freeing = Freeing(tx, tx.trash.held_by(keys), keys)
         freeing.write(tx)
         segments = tx.segments.free(keys)
         close(tx, receipts, doing)

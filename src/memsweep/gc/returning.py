@@ -50,7 +50,9 @@ class Returning:
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
         self._memories = self._pick_memories()
         self._chunks = self._pick_chunks()
-        stated = self._stated()
+        self._own = [] if only_memory is not None else tx.relations.trashed_by([receipt])
+        self._sources = tx.relations.sources({each.key for each in self._own})
+        stated = self._free_to_return(tx.relations.stated_by(self._memories, besides=receipt))
         self._entities = self._pick_entities(stated)
         self._relations = self._pick_relations(stated)
         self._join()
@@ -113,11 +115,16 @@ class Returning:
         own = [] if self._only is not None else self._tx.entities.trashed_by([self._receipt])
         picked = {each.key: each for each in own}
         wanted = self._tx.entities.mentioned_by(self._memories)
-        wanted |= {end for each in stated for end in each.ends}
+        wanted |= {end for each in (*stated, *self._own_stated()) for end in each.ends}
         others = self._tx.entities.at(wanted - picked.keys())
         picked |= {key: each for key, each in others.items() if each.trash is not None}
         apart = self._apart.entities if self._apart else ()
         return {key: each for key, each in picked.items() if key not in apart}
+
+    def _own_stated(self) -> list[RelationRecord]:
+        """What the memories that come back state, and this receipt holds."""
+        stated = {relation for relation, memory, _ in self._sources if memory in self._memories}
+        return [each for each in self._own if each.key in stated]
 
     def _replace(self, picked: dict[int, EntityRecord], mine: EntityRecord, twin: EntityRecord) -> None:
         del picked[mine.key]
@@ -128,19 +135,13 @@ class Returning:
 
     # relations
 
-    def _stated(self) -> list[RelationRecord]:
-        """What the memories that come back state, in whichever trash it is."""
-        return self._free_to_return(self._tx.relations.stated_by(self._memories))
-
     def _free_to_return(self, relations: Iterable[RelationRecord]) -> list[RelationRecord]:
-        """What was itself the garbage of another plan stays where it is, and so does what a merge put away."""
-        found = list(relations)
-        items = [(each.key, each.trash) for each in found if each.trash not in (None, self._receipt)]
-        if not items:
+        """Of what other receipts hold: what was itself the garbage of a plan stays, and what a merge put away."""
+        found = [each for each in relations if each.trash is not None]
+        if not found:
             return found
-        kept = self._tx.trash.named_by_plans((key, trash) for key, trash in items if trash is not None)
-        kept |= {key for key, trash in items if trash in self._standing}
-        return [each for each in found if each.key not in kept]
+        kept = self._tx.trash.named_by_plans((each.key, each.trash) for each in found if each.trash is not None)
+        return [each for each in found if each.key not in kept and each.trash not in self._standing]
 
     @cached_property
     def _standing(self) -> set[int]:
@@ -148,44 +149,43 @@ class Returning:
         return self._tx.moves.targets().keys() - {self._receipt}
 
     def _pick_relations(self, stated: Iterable[RelationRecord]) -> set[int]:
-        touched = self._tx.relations.touching(self._entities | self._twin_of.keys())
-        mine = [] if self._only is not None else self._tx.relations.trashed_by([self._receipt])
-        every = {each.key: self._at_its_ends(each) for each in (*stated, *touched, *mine) if each.trash is not None}
-        free = self._free_to_return(each for each in every.values() if each.trash != self._receipt)
-        picked = {each.key for each in (*stated, *mine)} & every.keys()
-        picked |= {each.key for each in free if self._entities.intersection(each.ends)}
-        live = self._live_ends((*stated, *touched, *mine))
-        sourced = self._sourced(picked)
+        """Of what the receipt holds, what is stated, and what is at the entities: all that can stand again."""
+        touched = self._tx.relations.touching(self._entities | self._twin_of.keys(), besides=self._receipt)
+        around = [self._at_its_ends(each) for each in self._free_to_return(touched)]
+        own, others = ([self._at_its_ends(each) for each in found] for found in (self._own, stated))
+        picked = {each.key: each for each in (*own, *others)}
+        picked |= {each.key: each for each in around if not self._entities.isdisjoint(each.ends)}
+        live = self._live_ends((*self._own, *stated, *touched))
+        sourced = self._sourced(picked.keys())
         standing = [
-            every[key]
-            for key in sorted(picked)
-            if live.issuperset(every[key].ends) and (every[key].explicit or sourced.get(key, True))
+            each
+            for key, each in sorted(picked.items())
+            if live.issuperset(each.ends) and (each.explicit or sourced.get(key, True))
         ]
         back = self._settle(standing)
         settled = back | {each.relation.key for each in self._put_away}
-        waiting = [each for each in every.values() if each.trash == self._receipt and each.key not in settled]
-        self._hand_on(waiting, live)
+        self._hand_on([each for each in own if each.key not in settled], live)
         return back
 
     def _at_its_ends(self, relation: RelationRecord) -> RelationRecord:
         """Where a relation is once the merge was taken apart and twins have taken over."""
         apart = self._apart.relations.get(relation.key) if self._apart else None
-        subject, target = (self._twin_of.get(end, end) for end in (apart or relation).ends)
-        return relation._replace(subject=subject, object=target)
+        ends = relation.ends if apart is None else apart.ends
+        subject, target = self._twin_of.get(ends[0], ends[0]), self._twin_of.get(ends[1], ends[1])
+        return relation if (subject, target) == relation.ends else relation._replace(subject=subject, object=target)
 
-    def _live_ends(self, relations: Iterable[RelationRecord]) -> set[int]:
+    def _live_ends(self, relations: Sequence[RelationRecord]) -> set[int]:
         live = self._entities | set(self._twin_of.values())
-        for each in relations:
-            live |= {
-                end for end, lives in zip(each.ends, (each.subject_lives, each.object_lives), strict=True) if lives
-            }
+        live |= {each.subject for each in relations if each.subject_lives}
+        live |= {each.object for each in relations if each.object_lives}
         return live | self._apart.entities if self._apart else live
 
-    def _sourced(self, picked: Iterable[int]) -> dict[int, bool]:
+    def _sourced(self, picked: Set[int]) -> dict[int, bool]:
         """Whether something that lives, or comes back, states a relation; nothing for those that nobody states."""
         unstated = self._apart.unstated if self._apart else ()
+        others = self._tx.relations.sources(picked - {each.key for each in self._own})
         found: dict[int, bool] = defaultdict(bool)
-        for key, memory, lives in self._tx.relations.sources(set(picked)):
+        for key, memory, lives in (*self._sources, *others):
             if (key, memory) not in unstated:
                 found[key] |= lives or memory in self._memories
         return dict(found)

@@ -10,6 +10,7 @@ from memsweep.gc.returning import Returning
 from memsweep.gc.unmerge import take_apart
 from memsweep.model.plan import Undone
 from memsweep.store.changes import NewReceipt, ReceiptRow
+from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -23,8 +24,9 @@ def undo(store: Collector, receipt_id: str, doing: Operation) -> Undone:
     """Everything of a receipt back, but for what has been made again meanwhile, and what a merge keeps."""
     with store.changing() as tx:
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
-        apart = take_apart(tx, receipt, doing)
-        back = Returning(tx, receipt, doing, apart)
+        with gc_paused():
+            apart = take_apart(tx, receipt, doing)
+            back = Returning(tx, receipt, doing, apart)
         taken = tx.segments.clashing(receipt)
         if apart is not None:
             apart.write(tx)

@@ -84,8 +84,8 @@ class FalkorRelations(_Rows):
     def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
         return _relations(self._tx.ask(own.RELATIONS_BY_ID, ids=sorted(ids)) if ids else ())
 
-    def touching(self, entities: Collection[int]) -> list[RelationRecord]:
-        found = {row[0]: row for row in self._both(own.RELATIONS_TOUCHING, entities)}
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        found = {row[0]: row for row in self._both(own.RELATIONS_TOUCHING, entities, besides=besides)}
         return _relations(found.values())
 
     def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
@@ -98,9 +98,9 @@ class FalkorRelations(_Rows):
     def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]:
         return _relations(self._tx.ask(own.RELATIONS_TRASHED_BY, receipts=sorted(receipts)) if receipts else ())
 
-    def stated_by(self, memories: Collection[int]) -> list[RelationRecord]:
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
         rows = self._tx.ask(own.STATED_BY, memories=sorted(memories)) if memories else []
-        return [each for each in self.at({key for (key,) in rows}) if each.trash is not None]
+        return [each for each in self.at({key for (key,) in rows}) if each.trash not in (None, besides)]
 
     def sources(self, relations: Collection[int]) -> list[Source]:
         rows = self._tx.ask(own.SOURCES, keys=sorted(relations)) if relations else []

@@ -31,7 +31,7 @@ RELATIONS_AT = (
 RELATIONS_BY_ID = f"UNWIND $ids AS id MATCH ()-[r:RELATED_TO {{id: id}}]->() RETURN DISTINCT {_RELATION}"
 RELATIONS_TOUCHING = f"""
     UNWIND $keys AS key MATCH (e:{{entity}} {{{{ref: toString(key)}}}})-[r:RELATED_TO|WAS_RELATED_TO]-()
-    RETURN DISTINCT {_RELATION}"""
+    WHERE r.trash IS NULL OR r.trash <> $besides RETURN DISTINCT {_RELATION}"""
 CURRENT_AT = f"""
     MATCH (e:Entity {{ref: toString($key)}})-[r:RELATED_TO]-()
     WHERE r.invalid_at IS NULL AND r.relation_key IN $kinds RETURN DISTINCT {_RELATION}"""

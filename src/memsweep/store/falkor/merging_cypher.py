@@ -1,4 +1,4 @@
-"""What merges wrote down, other names, and fading: Cypher. Pure text; every value is a parameter."""
+"""What merges wrote down, and other names: Cypher. Pure text; every value is a parameter."""
 
 from __future__ import annotations
 
@@ -30,14 +30,3 @@ ALIASES_NAMED = f"""
 SET_ALIAS = "MERGE (a:Alias {name_key: row.name_key, type_key: row.type_key}) SET a = row"
 DROP_ALIAS = "MATCH (a:Alias {name_key: row.name_key}) WHERE a.type_key = row.type_key DELETE a"
 DROP_ALIASES = "MATCH (a:Alias {receipt: row}) DELETE a"
-
-# fading
-ENTITY_BASES = """
-    MATCH (e:Entity) RETURN e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.current ORDER BY e.key"""
-RELATION_BASES = """
-    MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) WHERE r.weight IS NOT NULL
-    RETURN r.key, r.id, s.name + ' ' + r.relation + ' ' + o.name, r.relation, r.weight, r.last_seen, r.current
-    ORDER BY r.key"""
-# What a fact counts now is kept beside its base, for who looks into the graph; nothing is computed from it.
-STORE_CONFIDENCE = "MATCH (e:Entity {ref: toString(row.key)}) SET e.current = row.current"
-STORE_WEIGHT = "MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r.current = row.current"

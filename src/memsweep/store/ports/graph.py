@@ -50,8 +50,8 @@ class RelationRows(Protocol):
     def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
         """The live ones."""
 
-    def touching(self, entities: Collection[int]) -> list[RelationRecord]:
-        """Those that begin or end there."""
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        """Those that begin or end there, but for what one receipt holds."""
 
     def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]: ...
 
@@ -59,8 +59,8 @@ class RelationRows(Protocol):
 
     def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]: ...
 
-    def stated_by(self, memories: Collection[int]) -> list[RelationRecord]:
-        """Those in the trash that memories in the trash state."""
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        """Those in the trash that memories in the trash state, but for what one receipt holds."""
 
     def sources(self, relations: Collection[int]) -> list[Source]: ...
 

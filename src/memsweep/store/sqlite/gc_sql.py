@@ -207,6 +207,3 @@ TRASH_RELATIONS = "update relation set trash = ? where id in (select key from te
 ADD_RECEIPT = """
     insert into receipt (uid, plan, action, strategy, actor, created_at) values (?, ?, ?, ?, ?, ?) returning id"""
 FILL_RECEIPT = "update receipt set counts = ?, skipped = ? where id = ?"
-GET_RECEIPT = """
-    select id, uid, plan, action, strategy, actor, created_at, counts, skipped, undone_at, purged_at
-    from receipt where uid = ?"""

@@ -57,7 +57,7 @@ class SqliteEntities(_Rows):
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
         self._db.executemany(own.SET_ENTITY_TRASH, [(receipt, key) for key, receipt in receipts.items()])
-        self._db.execute(trash_sql.SETTLE_MENTIONS_OF_ENTITIES, (as_list(receipts),))
+        self._db.execute(trash_sql.MENTIONS_FOLLOW_ENTITIES, (as_list(receipts),))
 
 
 class SqliteRelations(_Rows):
@@ -69,13 +69,11 @@ class SqliteRelations(_Rows):
     def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
         return self._relations(own.RELATIONS_BY_UID, ids)
 
-    def touching(self, entities: Collection[int]) -> list[RelationRecord]:
-        rows: list[Any] = self._db.execute(own.RELATIONS_TOUCHING, {"keys": as_list(entities)}).fetchall()
-        return [RelationRecord(*row) for row in rows]
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        return self._asked(own.RELATIONS_TOUCHING, keys=as_list(entities), besides=besides)
 
     def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
-        rows: list[Any] = self._db.execute(own.CURRENT_AT, {"key": entity, "kinds": as_list(kinds)}).fetchall()
-        return [RelationRecord(*row) for row in rows]
+        return self._asked(own.CURRENT_AT, key=entity, kinds=as_list(kinds))
 
     def current_between(self, places: Collection[Place]) -> list[RelationRecord]:
         return self._relations(own.CURRENT_BETWEEN, places)
@@ -83,11 +81,15 @@ class SqliteRelations(_Rows):
     def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]:
         return self._relations(own.RELATIONS_TRASHED_BY, receipts)
 
-    def stated_by(self, memories: Collection[int]) -> list[RelationRecord]:
-        return self._relations(own.STATED_BY, memories)
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        return self._asked(own.STATED_BY, memories=as_list(memories), besides=besides)
+
+    def _asked(self, statement: str, **values: object) -> list[RelationRecord]:
+        rows: list[Any] = self._db.execute(statement, values).fetchall()
+        return list(map(RelationRecord._make, rows))
 
     def _relations(self, statement: str, values: Collection[Any]) -> list[RelationRecord]:
-        return [RelationRecord(*row) for row in self._all(statement, as_list(values))]
+        return list(map(RelationRecord._make, self._all(statement, as_list(values))))
 
     def sources(self, relations: Collection[int]) -> list[Source]:
         return [Source(*row) for row in self._all(own.SOURCES, as_list(relations))]

@@ -26,7 +26,7 @@ _RELATION = """
     from relation"""
 RELATIONS_AT = f"{_RELATION} where id in (select value from json_each(?))"
 RELATIONS_BY_UID = f"{_RELATION} where trash is null and uid in (select value from json_each(?))"
-RELATIONS_TOUCHING = f"""{_RELATION} where id in
+RELATIONS_TOUCHING = f"""{_RELATION} where trash is not :besides and id in
     (select id from relation where subject in (select value from json_each(:keys))
      union
      select id from relation where object in (select value from json_each(:keys)))"""
@@ -38,8 +38,8 @@ CURRENT_AT = f"""{_RELATION} where id in
 CURRENT_BETWEEN = f"""{_RELATION} where trash is null and invalid_at is null and (subject, relation_key, object) in
     (select value ->> 0, value ->> 1, value ->> 2 from json_each(?))"""
 RELATIONS_TRASHED_BY = f"{_RELATION} where trash in (select value from json_each(?))"
-STATED_BY = f"""{_RELATION} where trash is not null and id in
-    (select relation from relation_source where memory in (select value from json_each(?)))"""
+STATED_BY = f"""{_RELATION} where trash <> :besides and id in
+    (select relation from relation_source where memory in (select value from json_each(:memories)))"""
 SOURCES = """
     select relation, memory, exists (select 1 from memory where memory.id = relation_source.memory and trash is null)
     from relation_source where relation in (select value from json_each(?))"""

@@ -61,8 +61,8 @@ class SqliteTrash:
         self._db.execute(trash_sql.REINDEX_CHUNKS, (chunks,))
         self._db.execute(trash_sql.RESTORE_CHUNKS, (chunks,))
         self._db.execute(trash_sql.RESTORE_ENTITIES, (entities,))
-        self._db.execute(trash_sql.SETTLE_MENTIONS_OF_CHUNKS, (chunks,))
-        self._db.execute(trash_sql.SETTLE_MENTIONS_OF_ENTITIES, (entities,))
+        self._db.execute(trash_sql.MENTIONS_RETURN_WITH_CHUNKS, (chunks,))
+        self._db.execute(trash_sql.MENTIONS_RETURN_WITH_ENTITIES, (entities,))
 
     def hand_over(self, twins: Mapping[int, int]) -> None:
         for entity, twin in sorted(twins.items()):

@@ -46,8 +46,10 @@ RESTORE_ENTITIES = "update entity set trash = null where id in (select value fro
 _WHERE_ITS_ENDS_ARE = """
     update mention set trash = coalesce((select trash from chunk where chunk.id = mention.chunk),
                                         (select trash from entity where entity.id = mention.entity))"""
-SETTLE_MENTIONS_OF_CHUNKS = f"{_WHERE_ITS_ENDS_ARE} where chunk in (select value from json_each(?))"
-SETTLE_MENTIONS_OF_ENTITIES = f"{_WHERE_ITS_ENDS_ARE} where entity in (select value from json_each(?))"
+MENTIONS_RETURN_WITH_CHUNKS = f"""
+    {_WHERE_ITS_ENDS_ARE} where chunk in (select value from json_each(?)) and trash is not null"""
+MENTIONS_FOLLOW_ENTITIES = f"{_WHERE_ITS_ENDS_ARE} where entity in (select value from json_each(?))"
+MENTIONS_RETURN_WITH_ENTITIES = f"{MENTIONS_FOLLOW_ENTITIES} and trash is not null"
 # A twin takes over what the other had, in whichever trash it waits.
 HAND_OVER = (
     "update or ignore mention set entity = :twin, trash = (select trash from chunk where chunk.id = mention.chunk)"
