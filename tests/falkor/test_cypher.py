@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memsweep.store.falkor import care_cypher, cypher, merging_cypher
+from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.wire import literal, rows_of, with_values
@@ -20,19 +20,19 @@ from tests.support.engines import falkor_server
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "merging_cypher", "atlas_cypher", "receipt_cypher")  # fmt: skip
+           "merging_cypher", "atlas_cypher", "graph_rows_cypher", "receipt_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity", "segment": "Segment"}  # fmt: skip
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
-           "key", "target"}  # fmt: skip
+           "key", "target", "besides"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
          "label", "field"}  # fmt: skip
 PAIRS = {"items", "places", "ends", "names"}
 # What must see everything: the survey, the trash, whole copies, and what there are few of.
 LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
-    r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|OLD_RECEIPTS|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
+    r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|NOT_PURGED|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
     r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED"
 )
@@ -46,9 +46,10 @@ def queries() -> Iterator[tuple[str, str]]:
                 yield from ((f"{module}.{name}", each) for each in several if isinstance(each, str))
 
     live = {"was_live": True, "is_live": False, "subject_lives": True, "object_lives": False}
-    yield "merging_cypher.move_relation", merging_cypher.move_relation(**live)
-    yield "merging_cypher.set_relation", merging_cypher.set_relation(is_live=True)
-    yield "merging_cypher.add_source", merging_cypher.add_source(memory_lives=False)
+    yield "graph_rows_cypher.move_relation", graph_rows_cypher.move_relation(**live)
+    yield "graph_rows_cypher.set_relation", graph_rows_cypher.set_relation(is_live=True)
+    yield "graph_rows_cypher.add_source", graph_rows_cypher.add_source(memory_lives=False)
+    yield "graph_rows_cypher.move_sources", graph_rows_cypher.move_sources(subject_lives=False)
     yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
     yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])
 

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.gc import collect
+from memsweep.gc import purge as purging
 from memsweep.graph import facts
 from memsweep.graph.facts import Graphing
 from memsweep.model.decay import Rates
+from memsweep.model.operation import Operation
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
 from tests.gc.stores import NOW, Plot
@@ -91,7 +93,8 @@ class Acting:
     def purge(self, number: int, strategy: str) -> None:
         before = NOW + timedelta(hours=self.hours - number % 4)
         now = NOW + timedelta(hours=self.hours)
-        self.twins.both(lambda side: side.store.collector.purge(before, actor="tester", now=now))
+        doing = Operation("tester", now)
+        self.twins.both(lambda side: purging.purge(side.store.collector, before, doing))
 
     def look(self, number: int, strategy: str) -> None:
         self.twins.both(lambda side: side.store.collector.trashed(number % 5 + 1, number % 3))

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from memsweep.context.service import ContextWindow, window_dependencies
 from memsweep.gc import collect
+from memsweep.gc import purge as purging
+from memsweep.model.operation import Operation
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings
@@ -86,7 +88,8 @@ class Acting:
 
     def purge(self, number: int, window: str) -> None:
         before = NOW + timedelta(hours=self._hours - number % 4)
-        self._pair.both(lambda side: side.store.collector.purge(before, actor="tester", now=self._now))
+        doing = Operation("tester", self._now)
+        self._pair.both(lambda side: purging.purge(side.store.collector, before, doing))
 
     @property
     def _now(self) -> Any:

@@ -17,11 +17,13 @@ from typing import Any
 
 from memsweep.errors import Conflict, MemsweepError
 from memsweep.gc import collect
+from memsweep.gc import purge as purging
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import Graphing
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import Draft, EmbeddingModel, Fact, NamedThing, NewChunk, NewFact, NewMemory, NewMention
+from memsweep.model.operation import Operation
 from memsweep.model.text import content_hash
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable
@@ -362,7 +364,7 @@ class History:
 
     def _purge(self) -> str:
         before = self._clock - timedelta(hours=self.chance.choice([0, 1, 2, 4]))
-        purged = self.side.store.collector.purge(before, actor="tester", now=self._clock)
+        purged = purging.purge(self.side.store.collector, before, Operation("tester", self._clock))
         return " ".join(purged.receipts)
 
     def _delete_forever(self) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 from memsweep.errors import Conflict
 from memsweep.gc import collect
+from memsweep.gc import purge as purging
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts as graph
 from memsweep.graph.facts import Graphing
@@ -307,7 +308,7 @@ class World:
     def purge_up_to(self, hours: int) -> tuple[str, ...]:
         tools = self.tools
         before = NOW + timedelta(hours=hours)
-        return tools.store.purge(before, actor="tester", now=tools.clock()).receipts
+        return purging.purge(tools.store, before, tools.operation()).receipts
 
     def seen(self) -> Seen:
         return seen(self._look())

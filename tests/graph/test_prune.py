@@ -195,8 +195,8 @@ def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) 
 
 @on_every_engine
 def test_what_a_live_memory_states_has_not_faded_though_it_was_given_explicitly(memory: Memory) -> None:
-    source = memory.add("Ada met Charles at a party.").memory_id
-    memory.relate("Ada", "MET", "Charles", weight=0.01, source=source)
+    source = memory.remember("Ada met Charles at a party.").memory_id
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.01, source=source)
     age(memory, 5000)
     assert planned(memory) == set()
     memory.delete(source, confirm=True)
@@ -205,13 +205,13 @@ def test_what_a_live_memory_states_has_not_faded_though_it_was_given_explicitly(
 
 @on_every_engine
 def test_a_faded_fact_that_a_memory_states_again_stays_with_its_ends(memory: Memory) -> None:
-    source = memory.add("They met at a party.").memory_id
-    memory.relate("Ada", "MET", "Charles", weight=0.01, source=source)
+    source = memory.remember("They met at a party.").memory_id
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.01, source=source)
     age(memory, 5000)
     memory.delete(source, confirm=True)
-    plan = memory.plan_graph_prune()
-    memory.recover(source)
-    receipt = memory.apply_plan(plan.id, confirm=True)
+    plan = memory.graph.plan_prune()
+    memory.sweep.recover(source)
+    receipt = memory.sweep.apply(plan.id, confirm=True)
     assert (receipt.totals.entities, receipt.totals.relations) == (0, 0)
     assert {why for _, why in receipt.skipped} == {"in use again since the plan was made"}
     assert live(memory) == {"Ada", "Charles", "MET"}

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from types import MappingProxyType
+from typing import NamedTuple
 
 from memsweep.gc.planner import capped_by_plan, check_cap
+from memsweep.gc.purge import Freeing, close
 from memsweep.gc.selection import Selected, planned_totals, select
-from memsweep.model.audit import AuditEvent
-from memsweep.model.plan import Draft, Receipt, Selection, Totals, counts_of
+from memsweep.model.operation import Operation
+from memsweep.model.plan import Draft, Receipt, Totals
+from memsweep.model.selection import Selection
 from memsweep.store import plans
-from memsweep.store.changes import Changes, NewReceipt
+from memsweep.store.changes import Changes, NewReceipt, ReceiptRow
 from memsweep.store.plans import Planning
 from memsweep.store.ports.tombstones import NewTombstone
 
@@ -20,34 +22,31 @@ _PLURALS = {"memory": "memories", "entity": "entities", "relation": "relations"}
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
-    """One thing that the collector does: what, in whose name and when, and the ids that it gets."""
+class Removal:
+    """One thing that the collector takes away: what it is called, by whom and when, and the ids that it gets."""
 
     action: str
     strategy: str
     plan_id: str
     receipt_id: str
-    actor: str
-    now: datetime
+    by: Operation
 
     def receipt(self, totals: Totals, skipped: Sequence[tuple[str, str]]) -> NewReceipt:
         return NewReceipt(
             id=self.receipt_id,
             action=self.action,
             strategy=self.strategy,
-            actor=self.actor,
-            created_at=self.now,
+            actor=self.by.actor,
+            created_at=self.by.now,
             plan_id=self.plan_id,
             totals=totals,
             skipped=tuple(skipped),
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What an operation has moved to the trash, and the receipt of it with its key."""
+class Moved(NamedTuple):
+    """The receipt of what was moved to the trash, and its key."""
 
-    going: Selection
     made: NewReceipt
     key: int
 
@@ -56,23 +55,32 @@ class Moved:
         made = self.made
         return Receipt(made.id, made.plan_id, made.strategy, made.totals, tuple(made.skipped), made.created_at)
 
+    @property
+    def row(self) -> ReceiptRow:
+        return ReceiptRow(self.key, self.made.id, self.made.plan_id, None, None)
+
 
 def apply_at_once(
     tx: Changes,
     draft: Draft,
-    operation: Operation,
+    removal: Removal,
     *,
     kept: Mapping[int, str] = MappingProxyType({}),
     segments: Sequence[tuple[int, int]] = (),
     allow_large: bool = True,
-) -> Moved:
-    """Save a plan and use it, in the transaction in which it was made."""
+    forever: bool = False,
+) -> Receipt:
+    """Save a plan and use it, in the transaction in which it was made; `forever` frees at once what was moved."""
     selected = select(tx.items, draft.items, kept)
     if not allow_large:
-        check_caps(tx, selected.going, operation.strategy)
-    planning = Planning(operation.plan_id, operation.strategy, operation.now)
+        check_caps(tx, selected.going, removal.strategy)
+    forgetting = _Forgetting(tx, selected.going) if forever else None
+    planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-    return move(tx, selected, plan, operation, segments)
+    moved = move(tx, selected, plan, removal, segments)
+    if forgetting is not None:
+        forgetting.write(tx, moved.row, removal.by)
+    return moved.receipt
 
 
 def check_caps(tx: Changes, going: Selection, strategy: str) -> None:
@@ -87,25 +95,29 @@ def move(
     tx: Changes,
     selected: Selected,
     plan: int,
-    operation: Operation,
+    removal: Removal,
     segments: Sequence[tuple[int, int]] = (),
 ) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
-    made = operation.receipt(replace(selected.going.totals, segments=len(segments)), selected.skipped)
+    made = removal.receipt(replace(selected.going.totals, segments=len(segments)), selected.skipped)
     key = tx.receipts.add(made)
     tx.items.trash(selected.going, key)
     tx.segments.trash(segments, key)
     tx.plans.use(plan, key)
-    counts = counts_of(made.totals, segments=True)
-    tx.audit(AuditEvent(made.created_at, made.actor, made.action, made.id, counts, made.strategy))
+    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy))
     for item_id, reason in made.skipped:
-        tx.audit(AuditEvent(made.created_at, made.actor, "skip", item_id, reason=reason))
-    return Moved(selected.going, made, key)
+        tx.audit(removal.by.event("skip", item_id, reason=reason))
+    return Moved(made, key)
 
 
-def forget(tx: Changes, moved: Moved, hashes: Sequence[tuple[str, bytes]], operation: Operation) -> None:
-    """Free what was moved at once, and keep a hash of it, so that it is not learned again."""
-    now = operation.now
-    tx.tombstones.add([NewTombstone(digest, now, uid, "deleted forever") for uid, digest in hashes])
-    tx.free(moved.going, moved.made, moved.key)
-    tx.audit(AuditEvent(now, operation.actor, "purge", operation.receipt_id))
+class _Forgetting:
+    """Frees what goes to the trash at once, and keeps a hash of it, so that it is not learned again."""
+
+    def __init__(self, tx: Changes, going: Selection) -> None:
+        self._freeing = Freeing(tx, going)
+        self._hashes = tx.items.hashes(going.memories)
+
+    def write(self, tx: Changes, receipt: ReceiptRow, by: Operation) -> None:
+        tx.tombstones.add([NewTombstone(digest, by.now, uid, "deleted forever") for uid, digest in self._hashes])
+        self._freeing.write(tx)
+        close(tx, [receipt], by)

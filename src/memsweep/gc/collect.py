@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
-from memsweep.gc.apply import Operation, apply_at_once, check_caps, forget, move
+from memsweep.gc import purge as purging
+from memsweep.gc import undo as undoing
+from memsweep.gc.apply import Removal, apply_at_once, check_caps, move
 from memsweep.gc.disk import FirstLook, first_look, missing_files
 from memsweep.gc.planner import decide, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.selection import planned_totals, select
@@ -17,6 +19,7 @@ from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.operation import Operation
 from memsweep.model.plan import (
     Draft,
     Found,
@@ -29,7 +32,6 @@ from memsweep.model.plan import (
     Totals,
     Undone,
     Verdict,
-    counts_of,
 )
 from memsweep.model.times import days_ago
 from memsweep.store import plans
@@ -60,6 +62,9 @@ class Collecting:
     grace_days: float = 0.0
     apply_seconds: float = 60.0
     fading: Fading = field(default_factory=Fading)
+
+    def operation(self) -> Operation:
+        return Operation(self.actor, self.clock(), self.fading.rates)
 
     def options(self, ttl_days: float | None = None, fading: Fading | None = None) -> Options:
         if ttl_days is not None:
@@ -93,8 +98,7 @@ def plan(tools: Collecting, strategy: str, ttl_days: float | None = None, fading
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-        counts = counts_of(plan.totals, segments=True)
-        tx.audit(AuditEvent(planning.now, tools.actor, "plan", plan.id, counts, strategy))
+        tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy))
     return plan
 
 
@@ -115,18 +119,18 @@ def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool =
     _require(confirm, _PREVIEW)
     strategy = load_plan(tools, plan_id).strategy
     seen = _first_look(tools, needs_of_plan(strategy))
-    operation = _operation(tools, "prune", strategy, plan_id)
+    removal = _removal(tools, "prune", strategy, plan_id)
     with tools.store.changing(tools.apply_seconds) as tx:
         saved, plan = plans.load(tx, plan_id)
         if plan.strategy == plans.MERGE:
             raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
-        plans.refuse_unusable(plan, saved.receipt_id, operation.now)
+        plans.refuse_unusable(plan, saved.receipt_id, removal.by.now)
         items = tx.plans.items(saved.key)
         plans.refuse_altered(plan, items)
         selected = select(tx.items, items, seen.kept(items))
         if not allow_large:
             check_caps(tx, selected.going, strategy)
-        return move(tx, selected, saved.key, operation).receipt
+        return move(tx, selected, saved.key, removal).receipt
 
 
 def plan_and_apply(
@@ -157,49 +161,44 @@ def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = 
     """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
     key = _key(tools, memory_id)
     _require(confirm)
-    operation = _operation(tools, "delete", "delete")
+    removal = _removal(tools, "delete", "delete")
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
             found = [Found("memory", key, "deleted")]
             draft = plan_of(tx.items.survey(CASCADE), found, Options(tools.clock()), tools.workspace_id)
         _refuse_protected(draft, memory_id)
-        hashes = tx.items.hashes([key]) if forever else []
-        moved = apply_at_once(tx, draft, operation)
-        if forever:
-            forget(tx, moved, hashes, operation)
+        receipt = apply_at_once(tx, draft, removal, forever=forever)
     if forever:
         tools.store.wipe("the memory is deleted for good")
-    return moved.receipt
+    return receipt
 
 
 def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
     """Everything to the trash but pins and what they hold; the phrase is the confirmation, and there is no cap."""
     if confirm_phrase != CLEAR_PHRASE:
         raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
-    operation = _operation(tools, "clear", "clear")
+    removal = _removal(tools, "clear", "clear")
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
             survey = tx.items.survey({*CASCADE, "lone chunks"})
             draft = plan_of_all(survey, Options(tools.clock()), tools.workspace_id)
-        return apply_at_once(tx, draft, operation, segments=tx.segments.unpinned()).receipt
+        return apply_at_once(tx, draft, removal, segments=tx.segments.unpinned())
 
 
 def undo(tools: Collecting, receipt_id: str) -> Undone:
-    return tools.store.undo(receipt_id, tools.fading.rates, actor=tools.actor, now=tools.clock())
+    return undoing.undo(tools.store, receipt_id, tools.operation())
 
 
 def recover(tools: Collecting, memory_id: str) -> Undone:
-    return tools.store.recover(
-        memory_id, tools.fading.rates, receipt_id=tools.new_id("rcpt"), actor=tools.actor, now=tools.clock()
-    )
+    return undoing.recover(tools.store, memory_id, tools.new_id("rcpt"), tools.operation())
 
 
 def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged:
     """Free what has been in the trash for so long. This cannot be undone."""
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
-    now = tools.clock()
-    return tools.store.purge(days_ago(now, older_than_days), actor=tools.actor, now=now)
+    doing = tools.operation()
+    return purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
 
 
 def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Safety:
@@ -238,7 +237,7 @@ def pin(tools: Collecting, item_id: str, pinned: bool) -> Kind:
             raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
         kind, key, _ = found
         tx.items.pin(kind, key, pinned)
-        tx.audit(AuditEvent(tools.clock(), tools.actor, "pin" if pinned else "unpin", item_id))
+        tx.audit(tools.operation().event("pin" if pinned else "unpin", item_id))
         return kind
 
 
@@ -247,7 +246,7 @@ def remove_tombstone(tools: Collecting, memory_id: str) -> bool:
     with tools.store.changing() as tx:
         found = tx.tombstones.drop(memory_id)
         if found:
-            tx.audit(AuditEvent(tools.clock(), tools.actor, "remove tombstone", memory_id))
+            tx.audit(tools.operation().event("remove tombstone", memory_id))
         return found
 
 
@@ -289,9 +288,9 @@ def _first_look(tools: Collecting, needs: Collection[str]) -> FirstLook:
     return first_look(tools.store.code_paths()) if "files" in needs else FirstLook()
 
 
-def _operation(tools: Collecting, action: str, strategy: str, plan_id: str | None = None) -> Operation:
+def _removal(tools: Collecting, action: str, strategy: str, plan_id: str | None = None) -> Removal:
     plan_id = plan_id or tools.new_id("plan")
-    return Operation(action, strategy, plan_id, tools.new_id("rcpt"), tools.actor, tools.clock())
+    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation())
 
 
 def _prune(
@@ -300,12 +299,12 @@ def _prune(
     """Survey, decide and apply in one transaction: nothing can change in between."""
     needs = needs_of(strategy)
     missing, seen = _missing(tools, needs), _first_look(tools, needs)
-    operation = _operation(tools, "prune", strategy)
+    removal = _removal(tools, "prune", strategy)
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
             draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, at_most)
         kept = seen.kept(draft.items)
-        return apply_at_once(tx, draft, operation, kept=kept, allow_large=allow_large).receipt
+        return apply_at_once(tx, draft, removal, kept=kept, allow_large=allow_large)
 
 
 def _refuse_protected(draft: Draft, memory_id: str) -> None:

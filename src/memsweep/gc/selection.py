@@ -7,8 +7,9 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from memsweep.gc.roots import keeps_fact
-from memsweep.model.plan import Kind, PlanItem, Selection, Totals
+from memsweep.model.plan import Kind, PlanItem, Totals
 from memsweep.model.reach import unreachable
+from memsweep.model.selection import Selection
 from memsweep.store.ports.items import Around, ItemRows, LiveRow
 
 _KINDS: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")

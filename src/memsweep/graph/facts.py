@@ -8,11 +8,14 @@ from datetime import datetime, timedelta
 from typing import Literal
 
 from memsweep.errors import BadInput
+from memsweep.graph import merge as merging
+from memsweep.graph import split as splitting
 from memsweep.graph.batch import label, share
 from memsweep.graph.walk import Walk, holding_at, walk
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
+from memsweep.model.operation import Operation
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.store.graph_protocol import Graph
 
@@ -38,6 +41,9 @@ class Graphing:
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
     rates: Rates = field(default_factory=Rates)
+
+    def operation(self) -> Operation:
+        return Operation(self.actor, self.clock(), self.rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,22 +139,12 @@ def decay(tools: Graphing, node_threshold: float, edge_threshold: float, store: 
 def plan_merge(tools: Graphing, ids: Sequence[str], into: str, lifetime: timedelta) -> Merged:
     """Look before several entities become one."""
     refuse_lone_surrogate([*ids, into], "an entity")
-    return tools.store.plan_merge(
-        ids, into, plan_id=tools.new_id("plan"), actor=tools.actor, now=tools.clock(), lifetime=lifetime
-    )
+    return merging.plan_merge(tools.store, ids, into, tools.new_id("plan"), lifetime, tools.operation())
 
 
 def merge(tools: Graphing, ids: Sequence[str], into: str, plan_id: str | None) -> Merged:
     refuse_lone_surrogate([*ids, into, plan_id], "an entity")
-    return tools.store.merge(
-        ids,
-        into,
-        tools.rates,
-        plan_id=plan_id,
-        receipt_id=tools.new_id("rcpt"),
-        actor=tools.actor,
-        now=tools.clock(),
-    )
+    return merging.merge(tools.store, ids, into, plan_id, tools.new_id("rcpt"), tools.operation())
 
 
 def split(
@@ -156,9 +152,7 @@ def split(
 ) -> Split:
     refuse_lone_surrogate([entity, *relations, *memories], "an id")
     thing = NamedThing(label(name, "name"), label(kind, "type") if kind else "")
-    return tools.store.split(
-        entity, thing, relations, memories, new_id=tools.new_id, actor=tools.actor, now=tools.clock()
-    )
+    return splitting.split(tools.store, entity, thing, relations, memories, tools.new_id("ent"), tools.operation())
 
 
 def within(value: int, most: int, what: str) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from memsweep.errors import NotFound
 from memsweep.model.decay import Rates, age_days, clamp, faded
 from memsweep.model.memory import NamedThing
 from memsweep.model.times import from_micros
@@ -159,3 +160,7 @@ def edges_now(rows: Iterable[Sequence[Any]], rates: Rates, now: datetime) -> Ite
             shares[seen] = faded(1.0, rates.edge, age_days(from_micros(seen), now))
         weight = clamp((1.0 if base is None else base) * shares[seen])
         yield Edge(uid, subject, target, relation, weight, moments[seen], moments[valid], moments[invalid])  # type: ignore[arg-type]
+
+
+def unknown_entity(name: str) -> NotFound:
+    return NotFound(f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities.")

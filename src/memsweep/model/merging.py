@@ -1,8 +1,8 @@
-"""What a merge put away, and who may bring it back. Pure; both engines ask here.
+"""What a merge put away, and who may bring it back. Pure.
 
 A merge writes down every single thing it moves, under its receipt. It *stands* until that receipt is undone or
 purged. What it put away (facts that are there twice now, facts between two that are one now) belongs to it: no
-other undo brings that back. A relation that comes back to where a standing merge moved it meets the same fate as
+other undo brings that back. A relation that comes back to where a standing merge moved it is treated as
 if it had been there when the merge was made: it says what another says, or nothing at all, so the merge keeps it,
 and taking that merge apart gives it back.
 """
@@ -28,7 +28,7 @@ class Strength(NamedTuple):
     weight: float | None
     last_seen: int
     evidence: int
-    handed_in: int
+    explicit: int
 
 
 def joined(kept: Strength, other: Strength, edge_rate: float, now: datetime) -> Strength:
@@ -36,7 +36,7 @@ def joined(kept: Strength, other: Strength, edge_rate: float, now: datetime) -> 
     weight, seen = kept.weight, kept.last_seen
     if other.weight is not None and weight is not None and _now(other, edge_rate, now) > _now(kept, edge_rate, now):
         weight, seen = other.weight, other.last_seen
-    return Strength(weight, seen, kept.evidence + other.evidence, max(int(kept.handed_in), int(other.handed_in)))
+    return Strength(weight, seen, kept.evidence + other.evidence, max(int(kept.explicit), int(other.explicit)))
 
 
 def is_made_one(before: tuple[int, int], after: tuple[int, int]) -> bool:
@@ -250,7 +250,7 @@ def given_by(before: Values, after: Values) -> Strength:
     """What a relation must have taken in, as far as its own values tell."""
     old, new = Strength(*before), Strength(*after)
     grew = (new.weight, new.last_seen) != (old.weight, old.last_seen)
-    return Strength(new.weight if grew else None, new.last_seen, new.evidence - old.evidence, new.handed_in)
+    return Strength(new.weight if grew else None, new.last_seen, new.evidence - old.evidence, new.explicit)
 
 
 class MovedMention(NamedTuple):

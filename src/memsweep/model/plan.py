@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -119,20 +118,6 @@ class Totals:
     entities: int = 0
     relations: int = 0
     segments: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The keys of what goes, by kind."""
-
-    memories: AbstractSet[int] = frozenset()
-    chunks: AbstractSet[int] = frozenset()
-    entities: AbstractSet[int] = frozenset()
-    relations: AbstractSet[int] = frozenset()
-
-    @property
-    def totals(self) -> Totals:
-        return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations))
 
 
 def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:

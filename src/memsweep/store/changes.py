@@ -14,10 +14,13 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
-from memsweep.model.plan import Selection, Totals
+from memsweep.model.plan import Totals
+from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
+from memsweep.store.ports.merges import AliasRows, MoveRows
 from memsweep.store.ports.plans import PlanReads, PlanRows
 from memsweep.store.ports.tombstones import TombstoneRows
+from memsweep.store.ports.trash import TrashRows
 from memsweep.store.ports.windows import SegmentRows
 
 
@@ -84,12 +87,27 @@ class Changes(Protocol):
     def receipts(self) -> ReceiptRows: ...
 
     @property
+    def trash(self) -> TrashRows: ...
+
+    @property
     def segments(self) -> SegmentRows: ...
+
+    @property
+    def entities(self) -> EntityRows: ...
+
+    @property
+    def relations(self) -> RelationRows: ...
+
+    @property
+    def mentions(self) -> MentionRows: ...
+
+    @property
+    def moves(self) -> MoveRows: ...
+
+    @property
+    def aliases(self) -> AliasRows: ...
 
     @property
     def tombstones(self) -> TombstoneRows: ...
 
     def audit(self, event: AuditEvent) -> None: ...
-
-    def free(self, moved: Selection, receipt: NewReceipt, key: int) -> None:
-        """Free for good what this transaction has moved; `Collector.wipe` follows when it has ended."""

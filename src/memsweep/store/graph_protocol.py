@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.atlas import GraphDump, Imported, Survey
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Merged, Reinforced, Related, Split
-from memsweep.model.memory import NamedThing
+from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
+from memsweep.store.changes import Changes
 
 
 class Atlas(Protocol):
@@ -29,7 +30,10 @@ class Atlas(Protocol):
 
 
 class Graph(Protocol):
-    """The knowledge graph of a workspace. Every method is one transaction."""
+    """The knowledge graph of a workspace. Every other method is one transaction."""
+
+    def changing(self) -> AbstractContextManager[Changes]:
+        """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
 
     def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str]) -> Related:
         """Create or strengthen, all of it or nothing."""
@@ -59,34 +63,3 @@ class Graph(Protocol):
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         """Every entity and every relation of known weight with what it counts now, kept beside its base if asked."""
-
-    def plan_merge(
-        self, names: Sequence[str], into: str, *, plan_id: str, actor: str, now: datetime, lifetime: timedelta
-    ) -> Merged:
-        """What a merge would move, saved as a plan; nothing is moved."""
-
-    def merge(
-        self,
-        names: Sequence[str],
-        into: str,
-        rates: Rates,
-        *,
-        plan_id: str | None,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-    ) -> Merged:
-        """Make several entities one; their names become other names of it. Undoing the receipt takes them apart."""
-
-    def split(
-        self,
-        entity: str,
-        thing: NamedThing,
-        relations: Sequence[str],
-        memories: Sequence[str],
-        *,
-        new_id: Callable[[str], str],
-        actor: str,
-        now: datetime,
-    ) -> Split:
-        """Make a new entity of some relations of another, and of its mentions in some memories."""

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Protocol
 
 from memsweep.errors import StoreCorrupt
-from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.decay import Rates
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
-from memsweep.model.plan import Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -135,13 +133,7 @@ class Collector(Protocol):
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         """The keys of those that are live."""
 
-    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone: ...
-
-    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone: ...
-
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
-
-    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged: ...
 
     def wipe(self, done: str) -> None:
         """Remove what a transaction freed from wherever else it is kept; an error says first what was `done`."""

@@ -117,7 +117,6 @@ TRASH_RELATION = """
     MATCH (s)-[r:RELATED_TO {ref: toString(row.key)}]->(o)
     CREATE (s)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) SET n.trash = row.trash DELETE r"""
 ADD_RECEIPT = "CREATE (:Receipt {*row})"
-GET_RECEIPT = "MATCH (r:Receipt {id: $id}) RETURN r.key, r.undone_at, r.purged_at"
 
 # audit, pins, tombstones
 ADD_AUDIT = "CREATE (:AuditEvent {*row})"

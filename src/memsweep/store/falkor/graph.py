@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -12,29 +13,39 @@ from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, co
 from memsweep.model.graph import (
     Edge,
     Entity,
+    Faded,
     GraphBatch,
     Reinforced,
     Related,
     RelationDraft,
     RelationOutcome,
     entity_now,
+    unknown_entity,
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import gc_cypher, graph_cypher
+from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, unknown
-from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.upkeep import FalkorUpkeep
+from memsweep.store.falkor.changes import FalkorChanges
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
+from memsweep.store.falkor.transaction import Change, Graph
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
 
 
-class FalkorGraph(FalkorUpkeep):
+class FalkorGraph:
     """Implements `memsweep.store.protocol.Graph`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    @contextmanager
+    def changing(self) -> Iterator[FalkorChanges]:
+        with self._graph.writing() as tx:
+            yield FalkorChanges(tx)
 
     def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
         with self._graph.writing() as tx:
@@ -96,6 +107,9 @@ class FalkorGraph(FalkorUpkeep):
         rows = self._graph.ask(graph_cypher.EDGES_AT, keys=sorted(keys), kinds=folded)
         return [_edge(row, rates, now) for row in rows]
 
+    def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
+        return fading.decay(self._graph, rates, now, store=store)
+
 
 class _Writer:
     """One batch: what it makes, and what it finds there."""
@@ -152,7 +166,7 @@ class _Writer:
             return self._entity(end)
         found = self._by_id.get(end) or _best(self._names.of_name(end))
         if found is None:
-            raise unknown(end)
+            raise unknown_entity(end)
         return self._seen(found)
 
     def _seen(self, entity: Known) -> Known:

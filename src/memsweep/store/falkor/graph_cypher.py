@@ -37,3 +37,14 @@ FIND = """
     MATCH (a:Alias {name_key: $name}) WITH a MATCH (e:Entity {ref: toString(a.entity)})
     RETURN e.key, 2 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
 ONCE_NAMED = "MATCH (a:Alias) WHERE a.name_key CONTAINS $search RETURN DISTINCT a.entity"
+
+# fading
+ENTITY_BASES = """
+    MATCH (e:Entity) RETURN e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.current ORDER BY e.key"""
+RELATION_BASES = """
+    MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) WHERE r.weight IS NOT NULL
+    RETURN r.key, r.id, s.name + ' ' + r.relation + ' ' + o.name, r.relation, r.weight, r.last_seen, r.current
+    ORDER BY r.key"""
+# What a fact counts now is kept beside its base, for who looks into the graph; nothing is computed from it.
+STORE_CONFIDENCE = "MATCH (e:Entity {ref: toString(row.key)}) SET e.current = row.current"
+STORE_WEIGHT = "MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r.current = row.current"

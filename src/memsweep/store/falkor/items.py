@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Selection, Survey
+from memsweep.model.plan import Kind, Survey
+from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, surveying
 from memsweep.store.falkor.transaction import Change, Graph, writable

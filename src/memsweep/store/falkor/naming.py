@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from memsweep.errors import NotFound
+from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.store.falkor import cypher, graph_cypher
@@ -124,15 +124,16 @@ def _known(row: list[Any]) -> Known:
 
 def find_key(asked: Graph | Change, name: str) -> int:
     """The key of an entity by its id or its name."""
+    found = key_of(asked, name)
+    if found is None:
+        raise unknown_entity(name)
+    return found
+
+
+def key_of(asked: Graph | Change, name: str) -> int | None:
     rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name))
     ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
-    if not ranked:
-        raise unknown(name)
-    return int(ranked[0][0])
-
-
-def unknown(name: str) -> NotFound:
-    return NotFound(f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities.")
+    return int(ranked[0][0]) if ranked else None
 
 
 Ends = tuple[int, str, int]

@@ -7,7 +7,7 @@ Only what changed is written.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -274,26 +274,32 @@ class FalkorSegmentRows:
         self._tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": receipt} for key, _ in segments])
         self._tx.do(context_cypher.RECOUNT, sorted({project for _, project in segments}))
 
+    def clashing(self, receipt: int) -> dict[int, str]:
+        trashed = self._tx.ask(context_cypher.TRASHED_BY, receipt=receipt)
+        rows = self._tx.ask(context_cypher.TAKEN, names=[name for _, _, name, *_ in trashed]) if trashed else []
+        taken = {name for (name,) in rows}
+        return {key: uid for key, uid, name, *_ in trashed if name in taken}
 
-def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
-    trashed, stashed = tx.ask_all(
-        (context_cypher.TRASHED_BY, {"receipt": receipt}), (context_cypher.STASHED_BY, {"receipt": receipt})
-    )
-    projects = sorted({row[-1] for row in (*trashed, *stashed)})
-    rows = tx.ask(context_cypher.TAKEN, names=[name for _, _, name, *_ in trashed]) if trashed else []
-    taken = {name for (name,) in rows}
-    clashes = [(uid, "a segment with its id was added meanwhile") for _, uid, name, *_ in trashed if name in taken]
-    back = [key for key, _, name, *_ in trashed if name not in taken]
-    turns: dict[int, int] = {}
-    for *_, turn, project in (*trashed, *stashed):
-        turns[project] = min(turn, turns.get(project, turn))
-    tx.do(context_cypher.UNTRASH, back)
-    # A segment may have been stashed by the receipt that trashed it; it was active before both.
-    tx.do(context_cypher.UNSTASH, [key for key, *_ in stashed])
-    tx.do(context_cypher.RECOUNT, projects)
-    tx.do(context_cypher.LOOK_AGAIN, [{"key": key, "turn": turn} for key, turn in turns.items()])
-    return len(back) + len(stashed), clashes
+    def put_back(self, receipt: int, but: Collection[int]) -> int:
+        trashed, stashed = self._tx.ask_all(
+            (context_cypher.TRASHED_BY, {"receipt": receipt}), (context_cypher.STASHED_BY, {"receipt": receipt})
+        )
+        back = [key for key, *_ in trashed if key not in but]
+        turns: dict[int, int] = {}
+        for *_, turn, project in (*trashed, *stashed):
+            turns[project] = min(turn, turns.get(project, turn))
+        self._tx.do(context_cypher.UNTRASH, back)
+        # A segment may have been stashed by the receipt that trashed it; it was active before both.
+        self._tx.do(context_cypher.UNSTASH, [key for key, *_ in stashed])
+        self._tx.do(context_cypher.RECOUNT, sorted(turns))
+        self._tx.do(context_cypher.LOOK_AGAIN, [{"key": key, "turn": turn} for key, turn in turns.items()])
+        return len(back) + len(stashed)
+
+    def free(self, receipts: Collection[int]) -> int:
+        keys = [key for (key,) in self._tx.ask(context_cypher.DYING_SEGMENTS, receipts=sorted(receipts))]
+        self._tx.do(context_cypher.FREE_LINKS, keys)
+        self._tx.do(context_cypher.FREE_SEGMENT, keys)
+        return len(keys)
 
 
 def _strategy(project_id: str) -> str:

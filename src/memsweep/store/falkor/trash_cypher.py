@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-# what an undo looks at; `$receipt` holds it, or `$memories` are to come back alone
-MEMORIES_OF = "MATCH (m:TrashedMemory {trash: $receipt}) RETURN m.key"
-TRASHED_MEMORY = "MATCH (m:TrashedMemory {id: $id}) RETURN m.key, m.trash"
+# what is in the trash
+TRASHED_MEMORY = "MATCH (m:TrashedMemory {id: $id}) RETURN m.key"
+MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key"
+CHUNKS_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
+ENTITIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
+RELATIONS_OF = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"
 CLASHING_FILES = """
     UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.path IS NOT NULL
     WITH mine, mine.path AS path
@@ -15,45 +18,20 @@ CLASHING_TEXTS = """
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
     RETURN mine.key, mine.id, theirs.id"""
-CHUNKS_OF_RECEIPT = """
+CHUNKS_WITH_MEMORIES = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
     RETURN c.key, m.key, m.trash IS NULL"""
-CHUNKS_OF_MEMORIES = """
-    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->(c:TrashedChunk)
-    RETURN c.key, m.key, false"""
-STATED = """
-    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[s:STATES]->() RETURN m.key, s.relation"""
-MENTIONED = """
-    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->()-[:MENTIONS]->(e:TrashedEntity)
-    RETURN DISTINCT m.key, e.key"""
-ENTITIES_OF = "MATCH (e:TrashedEntity {trash: $receipt}) RETURN e.key"
-RELATIONS_OF = "MATCH ()-[r:WAS_RELATED_TO {trash: $receipt}]->() RETURN r.key"
-_RELATION = "r.key, r.id, startNode(r).key, endNode(r).key, r.relation_key, r.handed_in, r.invalid_at, r.trash"
-RELATIONS = f"UNWIND $keys AS key MATCH ()-[r:WAS_RELATED_TO {{ref: toString(key)}}]->() RETURN DISTINCT {_RELATION}"
-RELATIONS_AT = f"""
-    UNWIND $keys AS key MATCH (e:TrashedEntity {{ref: toString(key)}})-[r:WAS_RELATED_TO]-()
-    RETURN DISTINCT {_RELATION}"""
-PLANNED_ELSEWHERE = """
+CHUNKS_WITH = """
+    MATCH (m:TrashedMemory {ref: toString($key)})-[:HAS_CHUNK]->(c:TrashedChunk) WHERE c.trash = m.trash RETURN c.key"""
+NAMED_BY_PLANS = """
     UNWIND $items AS item MATCH (i:PlanItem {ref: toString(item[0])}) WHERE i.kind = 'relation'
     WITH item, i, i.plan AS plan MATCH (p:Plan {ref: toString(plan)}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
-TRASHED_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:TrashedEntity {ref: toString(key)})
-    RETURN e.key, e.id, e.name_key, e.type_key, e.handed_in, e.trash"""
-LIVE_TWINS = """
-    UNWIND $names AS name MATCH (e:Entity {name_key: name[0]}) WHERE e.type_key = name[1]
-    RETURN e.key, e.id, e.name_key, e.type_key, e.handed_in"""
-SOURCES = "UNWIND $keys AS key MATCH (m)-[:STATES {relation: key}]->() RETURN key, m.key, m.trash IS NULL"
-LIVE_KEYS = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key"
-LIVE_RELATIONS = """
-    UNWIND $ends AS ends MATCH (s:Entity {ref: toString(ends[0])})-[r:RELATED_TO]->(o:Entity {ref: toString(ends[2])})
-    WHERE r.relation_key = ends[1] AND r.invalid_at IS NULL RETURN r.key, r.id, s.key, r.relation_key, o.key"""
-RECEIPT_IDS = "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id"
 
-# steps of an undo
+# what comes back
 RESTORE_MEMORY = "MATCH (n:TrashedMemory {ref: toString(row)}) REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
 RESTORE_CHUNK = "MATCH (n:TrashedChunk {ref: toString(row)}) REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
 RESTORE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) REMOVE n:TrashedEntity SET n:Entity SET n.trash = NULL"
-# The twin takes over what the other had, in whichever trash it waits.
+# A twin takes over what the other had, in whichever trash it waits.
 MOVE_MENTIONS = """
     MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) MATCH (t:Entity {ref: toString(row.twin)})
     MERGE (c)-[:MENTIONS]->(t) DELETE r"""
@@ -68,13 +46,7 @@ MOVE_OBJECTS = """
     MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:WAS_RELATED_TO]-(s)
     MATCH (t:Entity {ref: toString(row.twin)})
     CREATE (s)-[n:WAS_RELATED_TO]->(t) SET n = properties(r) DELETE r"""
-HAND_IN = "MATCH (e:Entity {ref: toString(row)}) SET e.handed_in = true SET e.version = e.version + 1"
-RESTORE_RELATION = """
-    MATCH (s)-[r:WAS_RELATED_TO {ref: toString(row)}]->(o)
-    CREATE (s)-[n:RELATED_TO]->(o) SET n = properties(r) SET n.trash = NULL DELETE r"""
-HAND_ON_RELATION = "MATCH ()-[r:WAS_RELATED_TO {ref: toString(row.key)}]->() SET r.trash = row.trash"
-HAND_ON_ENTITY = "MATCH (e:TrashedEntity {ref: toString(row.key)}) SET e.trash = row.trash"
-SET_UNDONE = "MATCH (r:Receipt {ref: toString(row.key)}) SET r.undone_at = row.at"
+MOVE_ALIASES = "MATCH (a:Alias {entity: row.entity}) SET a.entity = row.twin"
 
 # looking into the trash
 TRASHED_MEMORIES = "MATCH (m:TrashedMemory) RETURN 'memory', m.key, m.trash"
@@ -102,27 +74,7 @@ SHOWN = {
 }
 
 # purging
-OLD_RECEIPTS = """
-    MATCH (r:Receipt) WHERE r.purged_at IS NULL AND r.created_at <= $before
-    RETURN r.key, r.id, r.plan ORDER BY r.key"""
-DYING_MEMORIES = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key, n.thread, n.root"
-DYING_CHUNKS = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
-DYING_ENTITIES = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
-DYING_RELATIONS = """
-    UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"""
-# What a memory in another receipt's trash states or mentions is that receipt's now, or its undo would miss it.
-NEEDED_RELATIONS = """
-    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
-    WHERE m.trash IS NOT NULL AND NOT m.trash IN $receipts RETURN key, max(m.trash)"""
-MENTIONED_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:{label} {{ref: toString(key)}}) WITH e MATCH (e)<-[:MENTIONS]-(c:TrashedChunk)
-    WHERE NOT c.trash IN $receipts RETURN e.key, max(c.trash)"""
-RELATIONS_AT_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:{label} {{ref: toString(key)}})-[r:RELATED_TO|WAS_RELATED_TO]-()
-    RETURN e.key, r.key, r.trash"""
-HELD_RELATIONS = """
-    UNWIND $keys AS key MATCH (s)-[r:WAS_RELATED_TO {ref: toString(key)}]->(o) RETURN r.key, s.key, o.key, r.trash"""
-THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:Memory {ref: toString(key)}) RETURN n.key, n.thread, n.root"
+THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:{memory} {{ref: toString(key)}}) RETURN n.thread, n.root"
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
@@ -141,8 +93,4 @@ FREE_ROOT = """
     OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
     WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
 FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) WITH row, p.key AS plan MATCH (i:PlanItem {plan: plan}) DELETE i"
-SET_PURGED = "MATCH (r:Receipt {ref: toString(row.key)}) SET r.purged_at = row.at"
-
-
-def of_entities(query: str, *, live: bool) -> str:
-    return query.format(label="Entity" if live else "TrashedEntity")
+DROP_ALIASES_OF = "MATCH (a:Alias {entity: row}) DELETE a"

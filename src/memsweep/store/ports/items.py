@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from memsweep.model.plan import Kind, Selection, Survey
+from memsweep.model.plan import Kind, Survey
+from memsweep.model.selection import Selection
 
 Keys = Mapping[Kind, Collection[int]]
 

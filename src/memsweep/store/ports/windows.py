@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 
@@ -11,3 +11,12 @@ class SegmentRows(Protocol):
         """Live segments that are not pinned, stashed ones too: the key, and the key of the window."""
 
     def trash(self, segments: Sequence[tuple[int, int]], receipt: int) -> None: ...
+
+    def clashing(self, receipt: int) -> dict[int, str]:
+        """What it trashed and whose id another segment of the same window has by now: keys and ids."""
+
+    def put_back(self, receipt: int, but: Collection[int]) -> int:
+        """What a receipt trashed or stashed is where it was; how many."""
+
+    def free(self, receipts: Collection[int]) -> int:
+        """What receipts trashed leaves for good; how many."""

@@ -6,24 +6,21 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import datetime
 from typing import Any
 
 import apsw
 
-from memsweep.errors import Conflict, NotFound, StoreBusy, StoreError
-from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-from memsweep.model.decay import Rates
+from memsweep.errors import StoreBusy, StoreError
+from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.ids import findable
-from memsweep.model.plan import Totals, Undone, counts_of
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import from_micros
 from memsweep.store.deadline import too_slow
-from memsweep.store.file import aside, meta_sql
-from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.sqlite import gc_sql, surveying, trash, trash_sql
+from memsweep.store.file import aside
+from memsweep.store.file.connect import Pool, one
+from memsweep.store.sqlite import surveying, trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.stored import expect, expect_or_null, mapping, to_json
+from memsweep.store.stored import expect, expect_or_null, mapping
 
 _STEPS_BETWEEN_LOOKS = 100_000
 
@@ -53,43 +50,10 @@ class SqliteCollector:
         with self._pool.reading() as db:
             return surveying.memory_keys(db, ids)
 
-    def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
-        with self._pool.writing() as db:
-            undone = trash.undo(db, receipt_id, rates.edge, now)
-            _audit(db, now, actor, "undo", receipt_id, undone.totals, "")
-            return undone
-
-    def recover(self, memory_id: str, rates: Rates, *, receipt_id: str, actor: str, now: datetime) -> Undone:
-        """Bring one memory back: it is split off into a receipt of its own, which is then undone."""
-        with self._pool.writing() as db:
-            found = row(db, trash_sql.TRASHED_MEMORY, (findable(memory_id),))
-            if found is None:
-                raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
-            key, old, _ = found
-            new = one(db, gc_sql.ADD_RECEIPT, (receipt_id, None, "recover", "recover", actor, to_micros(now)))
-            for statement in trash_sql.SPLIT_OFF:
-                db.execute(statement, {"memory": key, "old": old, "new": new})
-            undone = trash.undo(db, receipt_id, rates.edge, now)
-            if undone.totals.memories == 0:
-                raise Conflict(f"memory {memory_id} cannot come back: {undone.conflicts[0][1]}.")
-            _audit(db, now, actor, "recover", memory_id, undone.totals, "")
-            return undone
-
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(trash_sql.TRASH_LIST, (limit, offset)).fetchall()
             return [_trashed(db, item) for item in rows], one(db, trash_sql.TRASH_COUNT)
-
-    def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged:
-        """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
-        with self._pool.writing() as db:
-            receipts, totals = trash.purge(db, before, now)
-            for uid in receipts:
-                _audit(db, now, actor, "purge", uid, None, "")
-        # Even if there was nothing to free: an earlier purge may have been cut short here.
-        self.wipe("the trash is freed")
-        counts = (totals.memories, totals.chunks, totals.entities, totals.relations, totals.segments)
-        return Purged(tuple(receipts), *counts)
 
     def wipe(self, done: str) -> None:
         """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
@@ -132,13 +96,6 @@ def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
     """Which of these contents have a tombstone."""
     rows: list[Any] = db.execute(trash_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
     return {digest for (digest,) in rows}
-
-
-def _audit(
-    db: apsw.Connection, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str
-) -> None:
-    counts = to_json({} if totals is None else counts_of(totals, segments=True))
-    db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
 
 
 def _event(found: tuple[Any, ...]) -> AuditEvent:

@@ -86,8 +86,10 @@ UNTRASH = """
     update segment set trash = null where trash = ? and id not in (select value from json_each(?)) returning id"""
 UNSTASH = """
     update segment set stash = null, version = version + 1 where stash = ? and trash is null returning id"""
-FREE_LINKS = "delete from segment_link where source in (select id from segment where trash = ?)"
-FREE_SEGMENTS = "delete from segment where trash = ?"
+FREE_LINKS = """
+    delete from segment_link
+    where source in (select id from segment where trash in (select value from json_each(?)))"""
+FREE_SEGMENTS = "delete from segment where trash in (select value from json_each(?))"
 # Words of removed segments stay in the full text until its parts are merged.
 MERGE_WORDS = "insert into segment_fts (segment_fts) values ('optimize')"
 RECOUNT_ALL = """

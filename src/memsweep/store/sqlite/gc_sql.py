@@ -1,7 +1,4 @@
-"""What the collector's rules must see, and what undoing needs: statements. Pure text; values are always bound.
-
-An undo picks what comes back in temporary lists of keys.
-"""
+"""What the collector's rules must see: statements. Pure text; values are always bound."""
 
 from __future__ import annotations
 
@@ -49,18 +46,6 @@ CODE_PATHS = """
 MEMORY_KEYS = "select uid, id from live_memory where uid in (select value from json_each(?))"
 
 # undoing and merging
-MAKE_LISTS = """
-    create temp table if not exists picked_memory (key integer primary key);
-    create temp table if not exists picked_chunk (key integer primary key);
-    create temp table if not exists picked_entity (key integer primary key);
-    create temp table if not exists picked_relation (key integer primary key);
-    delete from temp.picked_memory;
-    delete from temp.picked_chunk;
-    delete from temp.picked_entity;
-    delete from temp.picked_relation"""
 ADD_RECEIPT = """
     insert into receipt (uid, plan, action, strategy, actor, created_at) values (?, ?, ?, ?, ?, ?) returning id"""
 FILL_RECEIPT = "update receipt set counts = ?, skipped = ? where id = ?"
-GET_RECEIPT = """
-    select id, uid, plan, action, strategy, actor, created_at, counts, skipped, undone_at, purged_at
-    from receipt where uid = ?"""

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import apsw
 
-from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.errors import NotFound
 from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
 from memsweep.model.graph import (
     Edge,
     Entity,
     Faded,
     GraphBatch,
-    Merged,
     Reinforced,
     Related,
     RelationDraft,
     RelationOutcome,
     RelationState,
-    Split,
     entity_now,
+    unknown_entity,
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
-from memsweep.model.plan import PlanItem
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store import merge_plans
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.plans import MERGE, Planning
-from memsweep.store.sqlite import gc_sql, graph_sql, merging, sql
+from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
-from memsweep.store.sqlite.plans import SqlitePlans
-from memsweep.store.stored import to_json
+from memsweep.store.sqlite.graph_rows import key_of
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
@@ -48,6 +44,11 @@ class SqliteGraph:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
+
+    @contextmanager
+    def changing(self) -> Iterator[SqliteChanges]:
+        with self._pool.writing() as db:
+            yield SqliteChanges(db)
 
     def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
         with self._pool.writing() as db:
@@ -118,77 +119,6 @@ class SqliteGraph:
                 db.executemany(graph_sql.STORE_CONFIDENCE, [(fact.current, key) for key, fact in entities])
                 db.executemany(graph_sql.STORE_WEIGHT, [(fact.current, key) for key, fact in relations])
             return [fact for _, fact in entities], [fact for _, fact in relations]
-
-    def plan_merge(
-        self, names: Sequence[str], into: str, *, plan_id: str, actor: str, now: datetime, lifetime: timedelta
-    ) -> Merged:
-        with self._pool.writing() as db:
-            target = _known(db, into)
-            sources = _sources(db, names, target)
-            items = [
-                PlanItem("entity", key, one(db, graph_sql.ENTITY_VERSION, (key,)), "merged", {"into": target})
-                for key in sources
-            ]
-            merge_plans.save(SqliteChanges(db), items, Planning(plan_id, MERGE, now, lifetime))
-            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "plan", plan_id, "{}", MERGE))
-            return merging.preview(db, sources, target, plan_id)
-
-    def merge(
-        self,
-        names: Sequence[str],
-        into: str,
-        rates: Rates,
-        *,
-        plan_id: str | None,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-    ) -> Merged:
-        with self._pool.writing() as db:
-            plan = None
-            if plan_id is None:
-                target = _known(db, into)
-                sources = _sources(db, names, target)
-            else:
-                plan, target, sources = _planned_merge(db, plan_id, now)
-            values = (receipt_id, plan_id, "merge", MERGE, actor, to_micros(now))
-            receipt: int = one(db, gc_sql.ADD_RECEIPT, values)
-            merge = merging.Merge(db, receipt, target, rates, now)
-            merged = tuple(merge.take(source) for source in sources)
-            if plan is not None:
-                SqlitePlans(db).use(plan, receipt)
-            counts = to_json({"entities": len(merged), "relations": merge.relations})
-            db.execute(gc_sql.FILL_RECEIPT, (counts, "[]", receipt))
-            uid, name = row(db, graph_sql.ENTITY_NAME, (target,))
-            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "merge", uid, counts, receipt_id))
-            return Merged(uid, name, merged, merge.mentions, merge.relations, merge.joined, plan_id or "", receipt_id)
-
-    def split(
-        self,
-        entity: str,
-        thing: NamedThing,
-        relations: Sequence[str],
-        memories: Sequence[str],
-        *,
-        new_id: NewId,
-        actor: str,
-        now: datetime,
-    ) -> Split:
-        with self._pool.writing() as db:
-            old = _known(db, entity)
-            kind = thing.type or row(db, graph_sql.ENTITY_TYPE, (old,))[0]
-            names = (name_key(thing.name), name_key(kind))
-            if (taken := one(db, graph_sql.LIVE_NAMED, names)) is not None:
-                raise Conflict(f"{thing.name!r:.60} exists already as {taken}.", hint="Choose another name or type.")
-            db.execute(graph_sql.DROP_ALIAS, names)
-            uid, at = new_id("ent"), to_micros(now)
-            new = one(db, graph_sql.ADD_ENTITY, (uid, thing.name, names[0], kind, names[1], at, at))
-            moved, mentions = merging.split(db, old, new, relations, memories)
-            if not moved and not mentions:
-                raise BadInput("nothing of the entity was chosen; nothing was changed.", hint="Name some relations.")
-            db.execute(graph_sql.SEE_ENTITY, (at, old))
-            db.execute(meta_sql.ADD_AUDIT, (at, actor, "unmerge", uid, "{}", entity))
-            return Split(uid, thing.name, moved, mentions)
 
 
 class _Writer:
@@ -261,14 +191,10 @@ class _Writer:
 
 
 def _known(db: apsw.Connection, name: str) -> int:
-    found = one(db, graph_sql.FIND_BY_UID, (name,))
+    found = key_of(db, name)
     if found is None:
-        found = one(db, graph_sql.FIND_NAMED, (name_key(name),))
-    if found is None:
-        raise NotFound(
-            f"entity {name!r:.80} is not known in this workspace.", hint="graph_entities lists the entities."
-        )
-    return int(found)
+        raise unknown_entity(name)
+    return found
 
 
 def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
@@ -278,27 +204,6 @@ def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
     weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
     ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
     return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(json.loads(sources)))
-
-
-def _sources(db: apsw.Connection, names: Sequence[str], target: int) -> list[int]:
-    keys = list(dict.fromkeys(_known(db, name) for name in names))
-    if not keys or target in keys:
-        raise BadInput("name the entities that go, and another one that they go into.")
-    return keys
-
-
-def _planned_merge(db: apsw.Connection, plan_id: str, now: datetime) -> tuple[int, int, list[int]]:
-    """A saved merge, if all of it is as it was then: half a merge would be worse than none."""
-    key, items = merge_plans.load(SqliteChanges(db), plan_id, now)
-    target = items[0].evidence["into"]
-    for item in items:
-        if one(db, graph_sql.ENTITY_VERSION, (item.key,)) != item.version:
-            raise Conflict(
-                f"an entity of plan {plan_id} changed since it was made; nothing was merged.", hint="Plan anew."
-            )
-    if one(db, graph_sql.ENTITY_VERSION, (target,)) is None:
-        raise Conflict(f"what plan {plan_id} merges into is gone; nothing was merged.", hint="Plan anew.")
-    return key, target, [item.key for item in items]
 
 
 def _faded_rows(rows: Any, rate_of: Callable[[str], float], now: datetime) -> list[tuple[int, Faded]]:

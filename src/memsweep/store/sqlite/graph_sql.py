@@ -35,10 +35,6 @@ CLOSE_OTHERS = """
     update relation set invalid_at = ?, version = version + 1
     where subject = ? and relation_key = ? and object <> ? and trash is null and invalid_at is null returning uid"""
 ENTITY_NAME = "select uid, name from entity where id = ?"
-ENTITY_VERSION = "select version from live_entity where id = ?"
-ENTITY_TYPE = "select type from entity where id = ?"
-LIVE_NAMED = "select uid from live_entity where name_key = ? and type_key = ?"
-DROP_ALIAS = "delete from alias where name_key = ? and type_key = ?"
 
 ENTITIES = """
     select live_entity.id, uid, name, type, confidence, last_seen, pinned,

@@ -9,7 +9,8 @@ from typing import Any
 import apsw
 
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Selection, Survey
+from memsweep.model.plan import Kind, Survey
+from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import one, row
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow

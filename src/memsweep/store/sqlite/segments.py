@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,7 @@ from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
 from memsweep.store.sqlite import context_sql, gc_sql
+from memsweep.store.sqlite.graph_rows import as_list
 from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.stored import expect, expect_or_null, mapping, texts, to_json
@@ -210,29 +211,25 @@ class SqliteSegmentRows:
         self._db.execute(context_sql.TRASH_THESE, {"keys": keys, "receipt": receipt})
         self._db.executemany(context_sql.RECOUNT, [(project,) for project in {project for _, project in segments}])
 
+    def clashing(self, receipt: int) -> dict[int, str]:
+        return dict(self._db.execute(context_sql.CLASHING, (receipt,)))
 
-def put_back(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
-    """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
-    touched: list[Any] = db.execute(context_sql.TOUCHED_PROJECTS, {"receipt": receipt}).fetchall()
-    clashes: list[Any] = db.execute(context_sql.CLASHING, (receipt,)).fetchall()
-    taken = json.dumps([key for key, _ in clashes])
-    back: list[Any] = db.execute(context_sql.UNTRASH, (receipt, taken)).fetchall()
-    db.executemany(context_sql.INDEX_TEXT, sorted(back))
-    unstashed = db.execute(context_sql.UNSTASH, (receipt,)).fetchall()
-    db.executemany(context_sql.RECOUNT, touched)
-    conflicts = [(uid, "a segment with its id was added meanwhile") for _, uid in clashes]
-    return len(back) + len(unstashed), conflicts
+    def put_back(self, receipt: int, but: Collection[int]) -> int:
+        touched: list[Any] = self._db.execute(context_sql.TOUCHED_PROJECTS, {"receipt": receipt}).fetchall()
+        back: list[Any] = self._db.execute(context_sql.UNTRASH, (receipt, as_list(but))).fetchall()
+        self._db.executemany(context_sql.INDEX_TEXT, sorted(back))
+        unstashed = self._db.execute(context_sql.UNSTASH, (receipt,)).fetchall()
+        self._db.executemany(context_sql.RECOUNT, touched)
+        return len(back) + len(unstashed)
 
-
-def free(db: apsw.Connection, receipt: int) -> int:
-    """Purge: what a receipt trashed leaves for good; how many."""
-    db.execute(context_sql.FREE_LINKS, (receipt,))
-    db.execute(context_sql.FREE_SEGMENTS, (receipt,))
-    return int(db.changes())
-
-
-def forget_words(db: apsw.Connection) -> None:
-    db.execute(context_sql.MERGE_WORDS)
+    def free(self, receipts: Collection[int]) -> int:
+        listed = (as_list(receipts),)
+        self._db.execute(context_sql.FREE_LINKS, listed)
+        self._db.execute(context_sql.FREE_SEGMENTS, listed)
+        freed = int(self._db.changes())
+        if freed:
+            self._db.execute(context_sql.MERGE_WORDS)
+        return freed
 
 
 def _strategy(project_id: str) -> str:

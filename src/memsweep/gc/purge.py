@@ -1,0 +1,98 @@
+"""Purge: what old receipts hold leaves for good. Reads and decides first, writes last."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Set
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memsweep.gc.final_merges import FinalMerges
+from memsweep.model.audit import Purged
+from memsweep.model.graph_rows import RelationRecord
+from memsweep.model.plan import Totals
+from memsweep.model.selection import Selection
+from memsweep.store.changes import ReceiptRow
+from memsweep.store.paused import gc_paused
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+    from memsweep.store.protocol import Collector
+
+
+def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
+    """Free the trash of receipts up to a moment, so that nothing of it is left in the workspace or beside it."""
+    with store.changing() as tx:
+        receipts = tx.receipts.not_purged(before)
+        keys = {receipt.key for receipt in receipts}
+        with gc_paused():
+            freeing = Freeing(tx, tx.trash.held_by(keys), keys)
+        freeing.write(tx)
+        segments = tx.segments.free(keys)
+        close(tx, receipts, doing)
+    # Even if there was nothing to free: an earlier purge may have been cut short here.
+    store.wipe("the trash is freed")
+    freed = freeing.totals
+    counts = (freed.memories, freed.chunks, freed.entities, freed.relations, segments)
+    return Purged(tuple(receipt.id for receipt in receipts), *counts)
+
+
+def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation) -> None:
+    """The receipts are spent, and their plans say no more what was in them."""
+    listed = list(receipts)
+    tx.trash.forget_plans([receipt.plan_id for receipt in listed if receipt.plan_id])
+    tx.receipts.set_purged([receipt.key for receipt in listed], doing.now)
+    for receipt in listed:
+        tx.audit(doing.event("purge", receipt.id))
+
+
+class Freeing:
+    """What leaves with some receipts, decided when it is made.
+
+    `held` is theirs; without receipts it goes to the trash in the same transaction. What another receipt's memories
+    state or mention is that receipt's now, or its undo would miss it.
+    """
+
+    def __init__(self, tx: Changes, held: Selection, receipts: Collection[int] = ()) -> None:
+        self._receipts, self._held = set(receipts), held
+        self._merges = FinalMerges(tx, self._receipts)
+        loops = self._merges.loops()
+        self._needed = tx.relations.needed_by(held.relations - self._merges.put_away - loops, self._receipts)
+        around = tx.relations.touching(held.entities)
+        mentioned = tx.mentions.needed_by(held.entities, self._receipts)
+        self._holders = self._held_by_others(around, mentioned)
+        entities = held.entities - self._holders.keys()
+        kept = self._merges.keep(around, entities, held.entities)
+        lost = {each.key for each in around if not entities.isdisjoint(each.ends)}
+        relations = ((held.relations - self._needed.keys()) | lost) - kept | loops
+        self._merges.finish(entities)
+        self._gone = Selection(held.memories, held.chunks, entities, relations)
+
+    @property
+    def totals(self) -> Totals:
+        return self._gone.totals
+
+    def write(self, tx: Changes) -> None:
+        tx.relations.hand_on(self._needed)
+        tx.entities.hand_on(self._holders)
+        self._merges.write(tx)
+        tx.trash.free(self._gone)
+        tx.moves.drop(self._receipts)
+
+    def _held_by_others(self, around: Iterable[RelationRecord], mentioned: dict[int, int]) -> dict[int, int]:
+        """Entities that something in another receipt's trash mentions or leads to, and that receipt.
+
+        What a merge put away holds no entity: it comes back with the merge, or goes with it.
+        """
+        found = dict(mentioned)
+        for each in around:
+            if each.trash in self._merges.targets:
+                continue
+            holder = self._needed.get(each.key, None if each.key in self._held.relations else each.trash)
+            if holder is not None and holder not in self._receipts:
+                for entity in self._entities_at(each):
+                    found[entity] = max(found.get(entity, 0), holder)
+        return found
+
+    def _entities_at(self, relation: RelationRecord) -> Set[int]:
+        return self._held.entities & set(relation.ends)

@@ -1,0 +1,270 @@
+"""What comes back with a receipt, or with one memory, and what has been made again meanwhile.
+
+What a memory that comes back mentions or states comes with it, also if a later receipt took that: undoing
+two receipts gives the same in either order, and nothing that lives waits for a purge.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence, Set
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memsweep.gc.joining import Joining
+from memsweep.gc.unmerge import Unmerge
+from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord
+from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, settle
+from memsweep.model.plan import Totals
+from memsweep.model.selection import Selection
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+
+_ENDS = ("subject", "object")
+
+
+class Returning:
+    """Decided when it is made: `receipt` gives back what it holds, or `only_memory` comes back alone.
+
+    A merge has been taken `apart` in the same transaction, which no read shows.
+    """
+
+    def __init__(
+        self,
+        tx: Changes,
+        receipt: int,
+        doing: Operation,
+        apart: Unmerge | None = None,
+        only_memory: int | None = None,
+    ) -> None:
+        self._tx, self._receipt, self._doing, self._only = tx, receipt, doing, only_memory
+        self._apart = apart
+        self.conflicts: list[tuple[str, str]] = []
+        self._twin_of: dict[int, int] = {}
+        self._explicit: dict[int, EntityRecord] = {}  # twins that something explicit has become part of
+        self._put_away: Sequence[PutAway] = ()
+        self._moved_on: dict[int, int] = {}
+        self._joins: list[RelationChange] = []
+        self._moves: list[Move] = list(apart.moves_of_others) if apart else []
+        self._memories = self._pick_memories()
+        self._chunks = self._pick_chunks()
+        self._own = [] if only_memory is not None else tx.relations.trashed_by([receipt])
+        self._sources = tx.relations.sources({each.key for each in self._own})
+        stated = self._free_to_return(tx.relations.stated_by(self._memories, besides=receipt))
+        self._entities = self._pick_entities(stated)
+        self._relations = self._pick_relations(stated)
+        self._join()
+
+    @property
+    def totals(self) -> Totals:
+        apart = len(self._apart.entities) if self._apart else 0
+        counts = (len(each) for each in (self._memories, self._chunks, self._entities, self._relations))
+        memories, chunks, entities, relations = counts
+        return Totals(memories, chunks, apart + entities, relations)
+
+    def write(self, tx: Changes) -> None:
+        tx.trash.restore(Selection(self._memories, self._chunks, self._entities))
+        if self._twin_of:
+            tx.trash.hand_over(self._twin_of)
+            tx.moves.hand_over(self._twin_of, self._standing)
+            tx.entities.set(self._explicit.values())
+        # Before anything comes back: what says the same gives way first.
+        living = [each for each in self._put_away if each.relation.trash is None]
+        trashed = [each for each in self._put_away if each.relation.trash is not None]
+        tx.relations.trash({each.relation.key: each.merge for each in living})
+        tx.relations.hand_on({each.relation.key: each.merge for each in trashed} | self._moved_on)
+        tx.relations.restore(self._relations)
+        tx.relations.write(self._joins)
+        tx.moves.add(self._moves)
+
+    # memories and chunks
+
+    def _pick_memories(self) -> set[int]:
+        keys = self._tx.trash.memories_of(self._receipt) if self._only is None else [self._only]
+        files, texts = self._tx.trash.clashes(keys)
+        said = {clash.id: f"its file was indexed again as {clash.other_id}" for clash in files}
+        said |= {clash.id: f"the same text was added again as {clash.other_id}" for clash in texts}
+        self.conflicts += said.items()
+        return set(keys) - {clash.key for clash in (*files, *texts)}
+
+    def _pick_chunks(self) -> set[int]:
+        if self._only is not None:
+            return set(self._tx.trash.chunks_with(self._only)) if self._memories else set()
+        rows = self._tx.trash.chunks_of(self._receipt)
+        return {key for key, memory, lives in rows if memory is None or lives or memory in self._memories}
+
+    # entities
+
+    def _pick_entities(self, stated: Iterable[RelationRecord]) -> set[int]:
+        """Entities that come back; where one exists again under the same name, that one takes over."""
+        picked = self._trashed_entities(stated)
+        live = self._tx.entities.live_named({each.full_name for each in picked.values()})
+        for each in list(picked.values()):
+            if twin := live.get(each.full_name):
+                self._replace(picked, each, twin)
+        newest = {each.full_name: each for each in sorted(picked.values())}
+        for each in list(picked.values()):
+            twin = newest[each.full_name]
+            if twin.key != each.key:
+                self._replace(picked, each, twin)
+        return set(picked)
+
+    def _trashed_entities(self, stated: Iterable[RelationRecord]) -> dict[int, EntityRecord]:
+        own = [] if self._only is not None else self._tx.entities.trashed_by([self._receipt])
+        picked = {each.key: each for each in own}
+        wanted = self._tx.entities.mentioned_by(self._memories)
+        wanted |= {end for each in (*stated, *self._own_stated()) for end in each.ends}
+        others = self._tx.entities.at(wanted - picked.keys())
+        picked |= {key: each for key, each in others.items() if each.trash is not None}
+        apart = self._apart.entities if self._apart else ()
+        return {key: each for key, each in picked.items() if key not in apart}
+
+    def _own_stated(self) -> list[RelationRecord]:
+        """What the memories that come back state, and this receipt holds."""
+        stated = {relation for relation, memory, _ in self._sources if memory in self._memories}
+        return [each for each in self._own if each.key in stated]
+
+    def _replace(self, picked: dict[int, EntityRecord], mine: EntityRecord, twin: EntityRecord) -> None:
+        del picked[mine.key]
+        self._twin_of[mine.key] = twin.key
+        if mine.explicit and not twin.explicit:
+            self._explicit[twin.key] = twin._replace(explicit=True, version=twin.version + 1)
+        self.conflicts.append((mine.id, f"it exists again as {twin.id}, which has its mentions and relations now"))
+
+    # relations
+
+    def _free_to_return(self, relations: Iterable[RelationRecord]) -> list[RelationRecord]:
+        """Of what other receipts hold: what was itself the garbage of a plan stays, and what a merge put away."""
+        found = [each for each in relations if each.trash is not None]
+        if not found:
+            return found
+        kept = self._tx.trash.named_by_plans((each.key, each.trash) for each in found if each.trash is not None)
+        return [each for each in found if each.key not in kept and each.trash not in self._standing]
+
+    @cached_property
+    def _standing(self) -> set[int]:
+        """The receipts of other merges that were not taken apart."""
+        return self._tx.moves.targets().keys() - {self._receipt}
+
+    def _pick_relations(self, stated: Iterable[RelationRecord]) -> set[int]:
+        """Of what the receipt holds, what is stated, and what is at the entities: all that can stand again."""
+        touched = self._tx.relations.touching(self._entities | self._twin_of.keys(), besides=self._receipt)
+        around = [self._at_its_ends(each) for each in self._free_to_return(touched)]
+        own, others = ([self._at_its_ends(each) for each in found] for found in (self._own, stated))
+        picked = {each.key: each for each in (*own, *others)}
+        picked |= {each.key: each for each in around if not self._entities.isdisjoint(each.ends)}
+        live = self._live_ends((*self._own, *stated, *touched))
+        sourced = self._sourced(picked.keys())
+        standing = [
+            each
+            for key, each in sorted(picked.items())
+            if live.issuperset(each.ends) and (each.explicit or sourced.get(key, True))
+        ]
+        back = self._settle(standing)
+        settled = back | {each.relation.key for each in self._put_away}
+        self._hand_on([each for each in own if each.key not in settled], live)
+        return back
+
+    def _at_its_ends(self, relation: RelationRecord) -> RelationRecord:
+        """Where a relation is once the merge was taken apart and twins have taken over."""
+        apart = self._apart.relations.get(relation.key) if self._apart else None
+        ends = relation.ends if apart is None else apart.ends
+        subject, target = self._twin_of.get(ends[0], ends[0]), self._twin_of.get(ends[1], ends[1])
+        return relation if (subject, target) == relation.ends else relation._replace(subject=subject, object=target)
+
+    def _live_ends(self, relations: Sequence[RelationRecord]) -> set[int]:
+        live = self._entities | set(self._twin_of.values())
+        live |= {each.subject for each in relations if each.subject_lives}
+        live |= {each.object for each in relations if each.object_lives}
+        return live | self._apart.entities if self._apart else live
+
+    def _sourced(self, picked: Set[int]) -> dict[int, bool]:
+        """Whether something that lives, or comes back, states a relation; nothing for those that nobody states."""
+        unstated = self._apart.unstated if self._apart else ()
+        others = self._tx.relations.sources(picked - {each.key for each in self._own})
+        found: dict[int, bool] = defaultdict(bool)
+        for key, memory, lives in (*self._sources, *others):
+            if (key, memory) not in unstated:
+                found[key] |= lives or memory in self._memories
+        return dict(found)
+
+    def _settle(self, standing: Sequence[RelationRecord]) -> set[int]:
+        """Of relations that would say the same, one lives; what a merge moved to there is that merge's."""
+        count = Counter(each.place for each in standing if each.invalid_at is None)
+        apart = self._apart.relations if self._apart else {}
+        live = [each for each in self._tx.relations.current_between(count.keys()) if each.key not in apart]
+        live += [each for each in apart.values() if each.is_current and each.place in count]
+        contested = {each.place for each in live} | {place for place, times in count.items() if times > 1}
+        alone = {each.key for each in standing if _is_alone(each, contested)}
+        rivals = [each for each in standing if each.key not in alone]
+        settled = settle(self._contenders(rivals, live), self._receipt)
+        self._put_away = settled.put_away
+        self.conflicts += [(each.id, "the same relation exists again") for each in settled.clashing]
+        merges = self._tx.receipts.at({each.merge for each in settled.put_away})
+        self.conflicts += [(each.relation.id, each.why(merges[each.merge].id)) for each in settled.put_away]
+        return alone | settled.back
+
+    def _contenders(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord]) -> list[Contender]:
+        moved = self._moved_ends([*rivals, *live])
+        undone = self._undone({each.trash for each in rivals if each.trash is not None} - {self._receipt})
+        trash = {each.key: self._receipt if each.trash in undone else each.trash for each in rivals}
+        return [
+            Contender(
+                key=each.key,
+                id=each.id,
+                subject=each.subject,
+                kind=each.kind,
+                object=each.object,
+                is_valid=each.invalid_at is None,
+                trash=trash.get(each.key),
+                moves=moved.get(each.key, ()),
+            )
+            for each in (*live, *rivals)
+        ]
+
+    def _moved_ends(self, relations: Sequence[RelationRecord]) -> dict[int, tuple[MovedEnd, ...]]:
+        """What other merges that stand have done to the ends of relations."""
+        found: dict[int, tuple[MovedEnd, ...]] = defaultdict(tuple)
+        if not relations or not self._standing:
+            return found
+        for move in self._tx.moves.of(self._standing, _ENDS, about={each.key for each in relations}):
+            assert move.b is not None, "an end was moved away from an entity"
+            found[move.a] += (MovedEnd(move.receipt, move.kind, move.a, move.b),)
+        return found
+
+    def _undone(self, receipts: set[int]) -> set[int]:
+        """What receipts that were undone still hold has been waiting for this one."""
+        return {key for key, row in self._tx.receipts.at(receipts).items() if row.undone_at is not None}
+
+    def _hand_on(self, waiting: Sequence[RelationRecord], live: set[int]) -> None:
+        """An end that another receipt holds takes the relation along: undoing that one brings both back."""
+        ends = {end for each in waiting for end in each.ends} - live
+        rows = self._tx.entities.at(ends)
+        holder = {key: row.trash for key, row in rows.items() if row.trash not in (None, self._receipt)}
+        for each in waiting:
+            if held_by := [trash for end in each.ends if (trash := holder.get(end)) is not None]:
+                self._moved_on[each.key] = max(held_by)
+        names = self._tx.receipts.at(set(self._moved_on.values()))
+        for each in waiting:
+            if each.key in self._moved_on:
+                other = names[self._moved_on[each.key]].id if self._moved_on[each.key] in names else ""
+                self.conflicts.append((each.id, f"an end of it is in the trash; undoing {other} brings both back"))
+
+    def _join(self) -> None:
+        """What says the same as something that a merge keeps away is strengthened, as the merge would have done."""
+        joins = [(each.merge, each.kept, each.relation.key) for each in self._put_away if each.kept is not None]
+        if not joins:
+            return
+        joining = Joining(self._tx, joins, self._apart, living=self._memories)
+        for merge, kept, gone in joins:
+            self._moves += joining.join(merge, kept.key, gone, self._doing)
+        self._joins = list(joining.changes())
+
+
+def _is_alone(relation: RelationRecord, contested: Set[Place]) -> bool:
+    """Whether nothing else says the same, and it is no fact between two that may be one now."""
+    if relation.subject == relation.object:
+        return False
+    return relation.invalid_at is not None or relation.place not in contested

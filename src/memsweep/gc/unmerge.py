@@ -1,0 +1,248 @@
+"""A merge is taken apart: what it moved goes back. Reads and decides first, writes last.
+
+Goes through what the merge wrote down, the last move first; the rules are in `memsweep.model.merging`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from memsweep.errors import Conflict
+from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
+from memsweep.model.merging import (
+    Joined,
+    MovedMention,
+    Statement,
+    Step,
+    Strength,
+    given_by,
+    highest,
+    mentions_back,
+    statements_back,
+    without,
+)
+from memsweep.model.relation_set import RelationSet
+from memsweep.model.selection import Selection
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+
+_CHANGED = ("subject", "object", "strength", "source")
+
+
+def take_apart(tx: Changes, receipt: int, doing: Operation) -> Unmerge | None:
+    """What undoing the merge of a receipt does, if it was one."""
+    moves = tx.moves.of([receipt])
+    if not moves:
+        return None
+    target = next(move.a for move in moves if move.kind == "target")
+    kept = tx.entities.at([target]).get(target)
+    _refuse_held(tx, kept, receipt)
+    sources = tx.entities.trashed_by([receipt])
+    unmerge = Unmerge(tx, receipt, target, sources, moves[::-1])
+    unmerge.refuse_later()
+    _refuse_twins(tx, sources)
+    unmerge.decide(kept, doing)
+    return unmerge
+
+
+def _refuse_held(tx: Changes, kept: EntityRecord | None, receipt: int) -> None:
+    """What the merge kept is itself in the trash of another receipt."""
+    if kept is None or kept.trash in (None, receipt):
+        return
+    for holder in tx.receipts.at({kept.trash}).values():
+        raise Conflict(f"{kept.name!r:.60} is not there to be taken apart.", hint=f"Undo {holder.id} first.")
+
+
+def _refuse_twins(tx: Changes, sources: Sequence[EntityRecord]) -> None:
+    twins = tx.entities.live_named({source.full_name for source in sources})
+    for source in sources:
+        if (twin := twins.get(source.full_name)) is not None:
+            raise Conflict(
+                f"{source.id} cannot come back: {source.name!r:.60} exists again as {twin.id}.",
+                hint=f"Merge {twin.id} away first.",
+            )
+
+
+class Unmerge:
+    """A merge that is being taken apart: its moves, the last one first."""
+
+    def __init__(
+        self, tx: Changes, receipt: int, target: int, sources: Sequence[EntityRecord], moves: Sequence[Move]
+    ) -> None:
+        self._tx, self._receipt, self._target, self._moves = tx, receipt, target, moves
+        self._sources = sources
+        self.entities = {source.key for source in sources}
+        """Those that are live again."""
+        self.unstated: set[tuple[int, int]] = set()
+        """Relations, and memories that state them no more."""
+        self.moves_of_others: list[Move] = []
+        """What other merges have to write down."""
+        keys = {move.a for move in moves if move.kind in _CHANGED}
+        self._targets = tx.moves.targets()
+        self._steps = tx.moves.of(self._targets.keys(), ("strength",), about=keys)
+        self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys), living=self.entities)
+        self._kept: EntityRecord | None = None
+        self._changed_moves: list[Move] = []
+        self._mentions: tuple[list[Mention], list[Mention]] = [], []
+        self._aliases: tuple[list[Alias], set[Name]] = [], set()
+
+    @property
+    def relations(self) -> dict[int, RelationRecord]:
+        """As they are without the merge."""
+        return self._set.relations
+
+    def _of(self, kind: str) -> list[Move]:
+        return [move for move in self._moves if move.kind == kind]
+
+    def refuse_later(self) -> None:
+        """What a later merge joined to what this one moved cannot be told apart."""
+        moved = {move.a for move in self._moves if move.kind in {"subject", "object"}}
+        holders = (each.trash for each in self.relations.values())
+        later = {step.receipt for step in self._steps if step.receipt > self._receipt and step.a in moved}
+        later |= {trash for trash in holders if trash is not None and trash > self._receipt and trash in self._targets}
+        if later:
+            last = max(later)
+            uid = self._tx.receipts.at({last})[last].id
+            raise Conflict(
+                f"the merge {uid} joined facts that this one changed; they cannot be told apart before that is undone.",
+                hint=f"Undo {uid} first.",
+            )
+
+    def decide(self, kept: EntityRecord | None, doing: Operation) -> None:
+        merges = sorted(merge for merge, target in self._targets.items() if target == self._target)
+        if kept is not None and kept.trash is None:
+            self._weaken_target(kept, merges)
+        self._move_mentions_back([merge for merge in merges if merge != self._receipt])
+        self._weaken_relations(doing)
+        for move in self._moves:
+            self._move_end_back(move)
+        self._move_names_back()
+
+    def write(self, tx: Changes) -> None:
+        tx.trash.restore(Selection(entities=self.entities))
+        if self._kept is not None:
+            tx.entities.set([self._kept])
+        added, dropped = self._mentions
+        tx.mentions.add(added)
+        tx.mentions.drop(dropped)
+        tx.moves.set(self._changed_moves)
+        tx.relations.write(self._set.changes())
+        aliases, gone = self._aliases
+        tx.aliases.drop_of_receipt(self._receipt)
+        tx.aliases.drop(gone)
+        tx.aliases.put(aliases)
+        tx.moves.drop([self._receipt])
+
+    def _weaken_target(self, kept: EntityRecord, merges: Collection[int]) -> None:
+        """The entity that was kept is as sure as it would be without this merge."""
+        taken_in: dict[int | None, list[tuple[Any, ...]]] = defaultdict(list)
+        of_merge: dict[int | None, list[tuple[Any, ...]]] = defaultdict(list)
+        for source in self._tx.entities.trashed_by(merges):
+            taken_in[source.key].append(source.strength)
+            of_merge[source.trash].append(source.strength)
+        moves = self._tx.moves.of(merges, ("target",))
+        steps = []
+        for place, move in enumerate(moves):
+            *before, version = move.said
+            given = taken_in[move.b] if move.b else of_merge[move.receipt]
+            value = reduce(highest, given) if given else tuple(before)
+            steps.append(Step(place, move.receipt, tuple(before), (), value, (version, move.c)))
+        retraced = without(steps, self._receipt, kept.version, highest)
+        for step in retraced.steps:
+            assert step.versions is not None, "entities are known by their versions"
+            self._changed_moves.append(moves[step.place]._replace(said=[*step.before, step.versions[0]]))
+        if retraced.values is not None:
+            assert retraced.version is not None, "entities are known by their versions"
+            self._kept = kept.strengthened(retraced.values, retraced.version)
+
+    def _move_mentions_back(self, others: Collection[int]) -> None:
+        """`others` are merges into the same entity: a mention that one of them moved, too, stays for its sake."""
+        moved = [MovedMention(move.a, move.b or 0, move.c) for move in self._of("mention")]
+        chunks = {each.chunk for each in moved}
+        theirs = self._tx.moves.of(others, ("mention",), about=chunks) if others and chunks else []
+        shared: dict[int, int] = {}
+        for number, move in enumerate(theirs):
+            if move.c is None:
+                shared.setdefault(move.a, number)
+        back = mentions_back(moved, shared)
+        self._mentions = [Mention(*pair) for pair in back.added], [Mention(*pair) for pair in back.dropped]
+        self._changed_moves += [theirs[number]._replace(c=self._target) for number in back.claimed]
+
+    def _weaken_relations(self, doing: Operation) -> None:
+        """Facts count as they would without what this merge joined to them, if nothing has strengthened them since."""
+        keys = {move.a for move in self._moves if move.kind in {"strength", "source"}}
+        steps = [step for step in self._steps if step.a in keys]
+        others = {step.b for step in steps if step.b is not None}
+        strengths = {each.key: each.strength for each in self._tx.relations.at(others)}
+        for key in dict.fromkeys(move.a for move in self._of("strength")):
+            if key in self.relations:
+                self._weaken(key, [step for step in steps if step.a == key], strengths, doing)
+        theirs = [Joined(step.receipt, step.a, step.b) for step in steps if step.b and step.receipt != self._receipt]
+        self._take_statements_back(theirs)
+
+    def _weaken(self, key: int, moves: Sequence[Move], strengths: dict[int, Strength], doing: Operation) -> None:
+        steps = []
+        for place, move in enumerate(moves):
+            before, after = tuple(move.said[:4]), tuple(move.said[4:])
+            given = strengths.get(move.b or 0) or given_by(before, after)
+            steps.append(Step(place, move.receipt, before, after, given))
+
+        def combine(kept: Any, other: Any) -> Strength:
+            return doing.join(Strength(*kept), Strength(*other))
+
+        retraced = without(steps, self._receipt, tuple(self.relations[key].strength), combine)
+        for step in retraced.steps:
+            self._changed_moves.append(moves[step.place]._replace(said=[*step.before, *step.after]))
+        if retraced.values is not None:
+            self._set.strengthen(key, Strength(*retraced.values))
+
+    def _take_statements_back(self, others: Sequence[Joined]) -> None:
+        added = [Statement(move.a, move.b or 0) for move in self._of("source")]
+        sources = self._tx.relations.sources({each.other for each in others}) if added else []
+        dropped, handed_on = statements_back(added, others, {Statement(*each[:2]) for each in sources})
+        for each in dropped:
+            if each.relation in self.relations:
+                self._set.drop_source(*each)
+                self.unstated.add(each)
+        self.moves_of_others += [Move(merge, "source", relation, memory) for merge, (relation, memory) in handed_on]
+
+    def _move_end_back(self, move: Move) -> None:
+        relation = self.relations.get(move.a)
+        if relation is None or move.kind not in {"subject", "object"} or move.b is None:
+            return
+        if getattr(relation, move.kind) == self._target:  # what was split off meanwhile stays where it is
+            ends = {"subject": relation.subject, "object": relation.object, move.kind: move.b}
+            self._set.move(move.a, ends["subject"], ends["object"])
+
+    def _move_names_back(self) -> None:
+        names = {source.full_name for source in self._sources}
+        moved = [move for move in self._moves if move.kind in {"alias", "name"}]
+        wanted = names | {(move.said[0], move.said[1]) for move in moved}
+        before = {alias.full_name: alias for alias in self._tx.aliases.named(wanted)}
+        after = {name: alias for name, alias in before.items() if name not in names}
+        allowed = self._still_meant([move for move in moved if move.kind == "name"])
+        for move in moved:
+            name = (move.said[0], move.said[1])
+            known = after.get(name)
+            if move.kind == "name" and move.place in allowed:
+                spelling = move.said[2] if known is None else known.name  # a name is written as it was first
+                after[name] = Alias(*name, spelling, move.a, move.b)
+            elif move.kind == "alias" and known is not None and known.entity == self._target:
+                after[name] = known._replace(entity=move.a)
+        kept = {name: alias for name, alias in after.items() if alias.receipt != self._receipt}
+        changed = [alias for name, alias in sorted(kept.items()) if alias != before.get(name)]
+        self._aliases = changed, before.keys() - kept.keys()
+
+    def _still_meant(self, moves: Sequence[Move]) -> set[int]:
+        """Names that stood for something else before, where that is still there and its merge was not taken apart."""
+        if not moves:
+            return set()
+        there = self._tx.entities.at({move.a for move in moves}).keys() | self.entities
+        merges = self._tx.receipts.at({move.b for move in moves if move.b is not None})
+        undone = {key for key, row in merges.items() if row.undone_at is not None}
+        return {move.place for move in moves if move.a in there and move.b not in undone}

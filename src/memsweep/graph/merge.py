@@ -1,0 +1,243 @@
+"""Several entities become one. Reads and decides first, writes last.
+
+What a merge touches is read once and changed in memory as if it were done step by step. It writes down every single
+thing that it moves; undoing its receipt goes through that list backwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from memsweep.errors import BadInput, Conflict
+from memsweep.model.graph import Merged, unknown_entity
+from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name
+from memsweep.model.merging import highest, is_made_one
+from memsweep.model.plan import Draft, PlanItem, Totals
+from memsweep.model.relation_set import RelationSet
+from memsweep.store import plans
+from memsweep.store.changes import NewReceipt
+from memsweep.store.plans import MERGE, Planning
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+    from memsweep.store.graph_protocol import Graph
+
+
+def plan_merge(
+    store: Graph, names: Sequence[str], into: str, plan_id: str, lifetime: timedelta, doing: Operation
+) -> Merged:
+    """What a merge would move, saved as a plan; nothing is moved."""
+    with store.changing() as tx:
+        target = find(tx, into)
+        sources = _sources(tx, names, target)
+        entities = tx.entities.at([*sources, target])
+        touching = [each for each in tx.relations.touching(sources) if each.trash is None]
+        items = [PlanItem("entity", key, entities[key].version, "merged", {"into": target}) for key in sources]
+        moved = tx.mentions.count(sources), len(touching)
+        totals = Totals(entities=len(items), relations=len(touching))
+        plans.save(tx, Draft(tuple(items), (), (), 0.0, 0), totals, Planning(plan_id, MERGE, doing.now, lifetime))
+        tx.audit(doing.event("plan", plan_id, reason=MERGE))
+    kept, merged = entities[target], tuple(entities[key].name for key in sources)
+    return Merged(kept.id, kept.name, merged, *moved, 0, plan_id=plan_id)
+
+
+def merge(
+    store: Graph, names: Sequence[str], into: str, plan_id: str | None, receipt_id: str, doing: Operation
+) -> Merged:
+    """Make several entities one; their names become other names of it. Undoing the receipt takes them apart."""
+    with store.changing() as tx:
+        plan, target, sources = _wanted(tx, names, into, plan_id, doing)
+        merging = _Merge(tx, target, sources, doing)
+        totals = Totals(entities=len(sources), relations=merging.relations)
+        receipt = tx.receipts.add(
+            NewReceipt(receipt_id, "merge", MERGE, doing.actor, doing.now, plan_id=plan_id, totals=totals)
+        )
+        merging.run(receipt)
+        merging.write(tx, receipt)
+        if plan is not None:
+            tx.plans.use(plan, receipt)
+        counts = {"entities": totals.entities, "relations": totals.relations}
+        tx.audit(doing.event("merge", merging.target.id, counts, receipt_id))
+    moved = (merging.mentions, merging.relations, merging.joined)
+    return Merged(merging.target.id, merging.target.name, merging.names, *moved, plan_id or "", receipt_id)
+
+
+def find(tx: Changes, name_or_id: str) -> int:
+    """The key of a live entity."""
+    found = tx.entities.find(name_or_id)
+    if found is None:
+        raise unknown_entity(name_or_id)
+    return found
+
+
+def _sources(tx: Changes, names: Sequence[str], target: int) -> list[int]:
+    keys = list(dict.fromkeys(find(tx, name) for name in names))
+    if not keys or target in keys:
+        raise BadInput("name the entities that go, and another one that they go into.")
+    return keys
+
+
+def _wanted(
+    tx: Changes, names: Sequence[str], into: str, plan_id: str | None, doing: Operation
+) -> tuple[int | None, int, list[int]]:
+    """The key of the plan if there is one, what is kept, and what goes."""
+    if plan_id is None:
+        target = find(tx, into)
+        return None, target, _sources(tx, names, target)
+    saved, plan = plans.load(tx, plan_id)
+    if plan.strategy != MERGE:
+        raise Conflict(f"plan {plan.id} is one of {plan.strategy}; it merges nothing.")
+    plans.refuse_unusable(plan, saved.receipt_id, doing.now)
+    items = tx.plans.items(saved.key)
+    plans.refuse_altered(plan, items)
+    target = items[0].evidence["into"]
+    _refuse_changed(tx, plan_id, items, target)
+    return saved.key, target, [item.key for item in items]
+
+
+def _refuse_changed(tx: Changes, plan_id: str, items: Sequence[PlanItem], target: int) -> None:
+    """Half a merge would be worse than none."""
+    entities = tx.entities.at([*(item.key for item in items), target])
+    versions = {key: each.version for key, each in entities.items() if each.trash is None}
+    if any(versions.get(item.key) != item.version for item in items):
+        raise Conflict(f"an entity of plan {plan_id} changed since it was made; nothing was merged.", hint="Plan anew.")
+    if target not in versions:
+        raise Conflict(f"what plan {plan_id} merges into is gone; nothing was merged.", hint="Plan anew.")
+
+
+class _Merge:
+    """One merge under way: read when it is made, then run in memory, then written."""
+
+    def __init__(self, tx: Changes, target: int, sources: Sequence[int], doing: Operation) -> None:
+        entities = tx.entities.at([*sources, target])
+        self.target, self._sources = entities[target], [entities[source] for source in sources]
+        self._doing = doing
+        relations = tx.relations.touching(sources)
+        kinds = {each.kind for each in relations}
+        every = {each.key: each for each in (*relations, *(tx.relations.current_at(target, kinds) if kinds else ()))}
+        self._set = RelationSet(every.values(), tx.relations.sources(every.keys()))
+        self.relations = sum(len({*each.ends} & {*sources}) for each in relations)
+        self._chunks = _Chunks(tx, target, sources)
+        self._aliases = _Aliases(tx, self._sources)
+        self._moves: list[Move] = []
+        self.mentions = self.joined = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(source.name for source in self._sources)
+
+    def run(self, receipt: int) -> None:
+        """Everything of every entity to the target, written down under the receipt."""
+        for source in self._sources:
+            self._take(source, receipt)
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        keys = [source.key for source in self._sources]
+        tx.mentions.add(self._chunks.added)
+        tx.mentions.drop_of(keys)
+        tx.relations.write(self._set.changes())
+        tx.aliases.put(self._aliases.changed())
+        tx.entities.set([self.target])
+        tx.entities.trash(keys, receipt)
+        tx.moves.add(self._moves)
+
+    def _take(self, source: EntityRecord, receipt: int) -> None:
+        for chunk, shared in self._chunks.take(source.key):
+            self._note(receipt, "mention", chunk, source.key, None if shared else self.target.key)
+            self.mentions += 1
+        for key in self._set.at(source.key):
+            self._take_relation(receipt, source.key, key)
+        for name in self._aliases.repoint(source.key, self.target.key):
+            self._note(receipt, "alias", source.key, said=list(name))
+        if (other := self._aliases.named(source.full_name)) is not None:
+            self._note(receipt, "name", other.entity, other.receipt, said=[*source.full_name, other.name])
+        self._aliases.add(source, self.target.key, receipt)
+        self._strengthen_target(receipt, source)
+
+    def _note(
+        self, receipt: int, kind: str, a: int, b: int | None = None, c: int | None = None, said: Any = None
+    ) -> None:
+        self._moves.append(Move(receipt, kind, a, b, c, said))
+
+    def _take_relation(self, receipt: int, source: int, key: int) -> None:
+        relation, target = self._set.relations[key], self.target.key
+        subject, other = (target if end == source else end for end in relation.ends)
+        is_empty = is_made_one(relation.ends, (subject, other))
+        twin = None if is_empty else self._set.twin(relation, subject, other)
+        if twin is not None:
+            self._join(receipt, twin, key)
+        if twin is not None or (relation.trash is None and is_empty):
+            self._set.trash(key, receipt)
+        for end, was in zip(("subject", "object"), relation.ends, strict=True):
+            if was == source:
+                self._note(receipt, end, key, source)
+        self._set.move(key, subject, other)
+
+    def _join(self, receipt: int, twin: int, gone: int) -> None:
+        """Of two facts that are one now, the stronger counts; who stated the other states it."""
+        before = self._set.relations[twin].strength
+        after = self._doing.join(before, self._set.relations[gone].strength)
+        self._set.strengthen(twin, after)
+        self._note(receipt, "strength", twin, gone, said=[*before, *after])
+        for memory in self._set.hand_on_sources(gone, twin):
+            self._note(receipt, "source", twin, memory)
+        self.joined += 1
+
+    def _strengthen_target(self, receipt: int, source: EntityRecord) -> None:
+        before, version = self.target.strength, self.target.version
+        self.target = self.target.strengthened(highest(before, source.strength), version + 1)
+        self._note(receipt, "target", self.target.key, source.key, version + 1, [*before, version])
+
+
+class _Chunks:
+    """The chunks that mention the sources, and which of them mention the target."""
+
+    def __init__(self, tx: Changes, target: int, sources: Sequence[int]) -> None:
+        self._target = target
+        self._of: dict[int, list[int]] = {source: [] for source in sources}
+        for chunk, source in tx.mentions.of(sources):
+            self._of[source].append(chunk)
+        self._targets = tx.mentions.shared(sources, target)
+        self.added: list[Mention] = []
+
+    def take(self, source: int) -> list[tuple[int, bool]]:
+        """The chunks of a source, and whether each mentioned the target already."""
+        taken = [(chunk, chunk in self._targets) for chunk in self._of[source]]
+        self.added += [Mention(chunk, self._target) for chunk, shared in taken if not shared]
+        self._targets.update(self._of[source])
+        return taken
+
+
+class _Aliases:
+    """The other names of some entities, and those that are their own names."""
+
+    def __init__(self, tx: Changes, entities: Sequence[EntityRecord]) -> None:
+        found = [
+            *tx.aliases.of({entity.key for entity in entities}),
+            *tx.aliases.named({entity.full_name for entity in entities}),
+        ]
+        self._rows: dict[Name, Alias] = {alias.full_name: alias for alias in found}
+        self._changed: dict[Name, None] = {}
+
+    def repoint(self, source: int, target: int) -> list[Name]:
+        """Point the other names of the source at the target; which those are."""
+        mine = sorted(name for name, alias in self._rows.items() if alias.entity == source)
+        self._rows |= {name: self._rows[name]._replace(entity=target) for name in mine}
+        self._changed |= dict.fromkeys(mine)
+        return mine
+
+    def named(self, name: Name) -> Alias | None:
+        """What a name stands for already."""
+        return self._rows.get(name)
+
+    def add(self, source: EntityRecord, target: int, receipt: int) -> None:
+        known = self._rows.get(source.full_name)
+        name = source.name if known is None else known.name
+        self._rows[source.full_name] = Alias(*source.full_name, name, target, receipt)
+        self._changed[source.full_name] = None
+
+    def changed(self) -> Iterator[Alias]:
+        return (self._rows[name] for name in self._changed)

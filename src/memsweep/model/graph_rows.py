@@ -1,0 +1,147 @@
+"""Rows of the knowledge graph as merges, undo and purge see them, live or in the trash. Times are as stored."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+from memsweep.model.merging import Place, Strength
+
+Name = tuple[str, str]
+"""A name and a type, in the form under which they are compared."""
+
+
+class EntityRecord(NamedTuple):
+    key: int
+    id: str
+    name: str
+    name_key: str
+    type: str
+    type_key: str
+    confidence: float
+    last_seen: int
+    explicit: bool
+    """Handed in by somebody, not found in a text."""
+    pinned: bool
+    version: int
+    trash: int | None
+    """The receipt that holds it; nothing if it is live."""
+
+    @property
+    def full_name(self) -> Name:
+        return self.name_key, self.type_key
+
+    @property
+    def strength(self) -> tuple[Any, ...]:
+        """Yes and no are numbers in what a merge writes down."""
+        return self.confidence, self.last_seen, int(self.explicit), int(self.pinned)
+
+    def strengthened(self, strength: tuple[Any, ...], version: int) -> EntityRecord:
+        confidence, last_seen, explicit, pinned = strength
+        return self._replace(
+            confidence=confidence, last_seen=last_seen, explicit=bool(explicit), pinned=bool(pinned), version=version
+        )
+
+
+class RelationRecord(NamedTuple):
+    key: int
+    id: str
+    subject: int
+    object: int
+    kind: str
+    weight: float | None
+    last_seen: int
+    evidence: int
+    explicit: bool
+    version: int
+    trash: int | None
+    invalid_at: int | None
+    subject_lives: bool
+    object_lives: bool
+
+    @property
+    def is_current(self) -> bool:
+        return self.trash is None and self.invalid_at is None
+
+    @property
+    def place(self) -> Place:
+        return self.subject, self.kind, self.object
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return self.subject, self.object
+
+    @property
+    def strength(self) -> Strength:
+        return Strength(self.weight, self.last_seen, self.evidence, int(self.explicit))
+
+    def between(self, subject: int, target: int, live: Collection[int]) -> RelationRecord:
+        """With these ends, of which some are live."""
+        lives = {end: end in live for end in (subject, target)}
+        return self._replace(subject=subject, object=target, subject_lives=lives[subject], object_lives=lives[target])
+
+    def strengthened(self, strength: Strength) -> RelationRecord:
+        weight, last_seen, evidence, explicit = strength
+        return self._replace(
+            weight=weight, last_seen=last_seen, evidence=evidence, explicit=bool(explicit), version=self.version + 1
+        )
+
+
+class Source(NamedTuple):
+    """A memory that states a relation, and whether it is live."""
+
+    relation: int
+    memory: int
+    lives: bool
+
+
+class RelationChange(NamedTuple):
+    """What becomes of one relation and of who states it. Its ends are as live as they are when this is written."""
+
+    before: RelationRecord
+    after: RelationRecord
+    unstated_by: tuple[int, ...] = ()
+    newly_stated_by: tuple[Source, ...] = ()
+
+
+class Mention(NamedTuple):
+    chunk: int
+    entity: int
+
+
+class Alias(NamedTuple):
+    """Another name of an entity; `receipt` is the merge that made it one."""
+
+    name_key: str
+    type_key: str
+    name: str
+    entity: int
+    receipt: int | None
+
+    @property
+    def full_name(self) -> Name:
+        return self.name_key, self.type_key
+
+
+class Move(NamedTuple):
+    """One thing that a merge moved, as it wrote it down; what the numbers are depends on the kind.
+
+    | kind              | a            | b               | c                            | said                     |
+    | mention           | chunk        | source          | target, if that is new       |                          |
+    | subject, object   | relation     | source          |                              |                          |
+    | strength          | relation     | other relation  |                              | strengths before, after  |
+    | source            | relation     | memory          |                              |                          |
+    | alias             | source       |                 |                              | name, type               |
+    | name              | old entity   | old receipt     |                              | name, type, as written   |
+    | target            | target       | source          | version after                | strength, version before |
+
+    `place` tells moves of one merge apart and grows; who adds one leaves it to the engine.
+    """
+
+    receipt: int
+    kind: str
+    a: int
+    b: int | None = None
+    c: int | None = None
+    said: Any = None
+    place: int = 0

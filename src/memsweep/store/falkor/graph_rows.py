@@ -1,0 +1,208 @@
+"""Entities, relations and mentions as nodes and edges. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.merging import Place
+from memsweep.store.falkor import cypher
+from memsweep.store.falkor import graph_rows_cypher as own
+from memsweep.store.falkor.naming import key_of
+from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.wire import Row
+from memsweep.store.ports.graph import NewEntity
+
+Step = tuple[str, dict[str, Any]]
+
+
+class _Rows:
+    def __init__(self, tx: Change) -> None:
+        self._tx = tx
+
+    def _both(self, query: str, keys: Collection[int], **values: Any) -> list[Row]:
+        """What is live and what is in the trash, in one go."""
+        if not keys:
+            return []
+        asked = own.live_and_trashed(query)
+        found = self._tx.ask_all(*((each, {"keys": sorted(keys), **values}) for each in asked))
+        return [row for rows in found for row in rows]
+
+
+class FalkorEntities(_Rows):
+    """Implements `memsweep.store.ports.graph.EntityRows`."""
+
+    def find(self, name_or_id: str) -> int | None:
+        return key_of(self._tx, name_or_id)
+
+    def at(self, keys: Collection[int]) -> dict[int, EntityRecord]:
+        return {row[0]: EntityRecord(*row) for row in self._both(own.ENTITIES_AT, keys)}
+
+    def trashed_by(self, receipts: Collection[int]) -> list[EntityRecord]:
+        rows = self._tx.ask(own.ENTITIES_TRASHED_BY, receipts=sorted(receipts)) if receipts else []
+        return [EntityRecord(*row) for row in rows]
+
+    def live_named(self, names: Collection[Name]) -> dict[Name, EntityRecord]:
+        rows = self._tx.ask(own.ENTITIES_NAMED, names=[list(name) for name in sorted(names)]) if names else []
+        return {found.full_name: found for found in (EntityRecord(*row) for row in rows)}
+
+    def mentioned_by(self, memories: Collection[int]) -> set[int]:
+        rows = self._tx.ask(own.MENTIONED_BY, memories=sorted(memories)) if memories else []
+        return {key for (key,) in rows}
+
+    def add(self, new: NewEntity) -> int:
+        key = self._tx.new_key()
+        named = {"id": new.id, "name": new.name, "name_key": new.name_key, "type": new.type, "type_key": new.type_key}
+        seen = {"created_at": new.created_at, "last_seen": new.created_at, "version": 1}
+        self._tx.do(
+            cypher.ADD_ENTITY, [{"key": key, **named, "confidence": 1.0, "handed_in": True, "pinned": False, **seen}]
+        )
+        return key
+
+    def set(self, changed: Iterable[EntityRecord]) -> None:
+        rows = []
+        for each in changed:
+            values = {"confidence": each.confidence, "last_seen": each.last_seen, "handed_in": bool(each.explicit)}
+            rows.append({"key": each.key, "set": {**values, "pinned": bool(each.pinned), "version": each.version}})
+        self._tx.do(own.SET_ENTITY, rows)
+
+    def trash(self, keys: Collection[int], receipt: int) -> None:
+        self._tx.do(own.TRASH_ENTITY, [{"key": key, "trash": receipt} for key in sorted(keys)])
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        self._tx.do(own.HAND_ON_ENTITY, _held(receipts))
+
+
+class FalkorRelations(_Rows):
+    """Implements `memsweep.store.ports.graph.RelationRows`."""
+
+    def at(self, keys: Collection[int]) -> list[RelationRecord]:
+        return _relations(self._both(own.RELATIONS_AT, keys))
+
+    def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
+        return _relations(self._tx.ask(own.RELATIONS_BY_ID, ids=sorted(ids)) if ids else ())
+
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        found = {row[0]: row for row in self._both(own.RELATIONS_TOUCHING, entities, besides=besides)}
+        return _relations(found.values())
+
+    def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
+        return _relations(self._tx.ask(own.CURRENT_AT, key=entity, kinds=sorted(kinds)))
+
+    def current_between(self, places: Collection[Place]) -> list[RelationRecord]:
+        ends = [list(place) for place in sorted(places)]
+        return _relations(self._tx.ask(own.CURRENT_BETWEEN, ends=ends) if ends else ())
+
+    def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]:
+        return _relations(self._tx.ask(own.RELATIONS_TRASHED_BY, receipts=sorted(receipts)) if receipts else ())
+
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        rows = self._tx.ask(own.STATED_BY, memories=sorted(memories)) if memories else []
+        return [each for each in self.at({key for (key,) in rows}) if each.trash not in (None, besides)]
+
+    def sources(self, relations: Collection[int]) -> list[Source]:
+        rows = self._tx.ask(own.SOURCES, keys=sorted(relations)) if relations else []
+        return [Source(*row) for row in rows]
+
+    def needed_by(self, relations: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        asked = {"keys": sorted(relations), "receipts": sorted(besides)}
+        return dict(map(tuple, self._tx.ask(own.RELATIONS_NEEDED_BY, **asked))) if relations else {}
+
+    def write(self, changes: Iterable[RelationChange]) -> None:
+        """A few steps for any number of relations, and then for who states them."""
+        listed = list(changes)
+        self._do(_changed(each) for each in listed if each.before != each.after)
+        self._do(step for each in listed for step in _restated(each))
+
+    def _do(self, steps: Iterable[Step]) -> None:
+        gathered: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for step, row in steps:
+            gathered[step].append(row)
+        for step, rows in gathered.items():
+            self._tx.do(step, rows)
+
+    def restore(self, keys: Collection[int]) -> None:
+        self._tx.do(own.RESTORE_RELATION, sorted(keys))
+
+    def trash(self, receipts: Mapping[int, int]) -> None:
+        self._tx.do(own.TRASH_RELATION, _held(receipts))
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        self._tx.do(own.HAND_ON_RELATION, _held(receipts))
+
+
+class FalkorMentions(_Rows):
+    """Implements `memsweep.store.ports.graph.MentionRows`."""
+
+    def of(self, entities: Collection[int]) -> list[Mention]:
+        return [Mention(*row) for row in self._tx.ask(own.MENTIONS_OF, keys=sorted(entities))]
+
+    def shared(self, entities: Collection[int], other: int) -> set[int]:
+        return {key for (key,) in self._tx.ask(own.SHARED_MENTIONS, keys=sorted(entities), target=other)}
+
+    def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
+        rows = self._tx.ask(own.MENTIONS_IN, key=entity, memories=sorted(set(memory_ids))) if memory_ids else []
+        return [Mention(*row) for row in rows]
+
+    def count(self, entities: Collection[int]) -> int:
+        return int(self._tx.ask(own.MENTION_COUNT, keys=sorted(entities))[0][0])
+
+    def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        rows = self._both(own.ENTITIES_NEEDED_BY, entities, receipts=sorted(besides))
+        return dict(map(tuple, rows))
+
+    def add(self, mentions: Iterable[Mention]) -> None:
+        """Of a chunk that is live or in the trash: only one of the two steps finds it."""
+        rows = [{"chunk": chunk, "entity": entity} for chunk, entity in mentions]
+        self._tx.do(cypher.ADD_MENTION, rows)
+        self._tx.do(cypher.ADD_TRASHED_MENTION, rows)
+
+    def drop(self, mentions: Iterable[Mention]) -> None:
+        self._tx.do(own.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in mentions])
+
+    def drop_of(self, entities: Collection[int]) -> None:
+        self._tx.do(own.DROP_MENTIONS, sorted(entities))
+
+
+def _relations(rows: Iterable[Row]) -> list[RelationRecord]:
+    return [RelationRecord(*row) for row in rows]
+
+
+def _held(receipts: Mapping[int, int]) -> list[dict[str, int]]:
+    return [{"key": key, "trash": trash} for key, trash in sorted(receipts.items())]
+
+
+_STORED = {
+    "weight": "weight",
+    "last_seen": "last_seen",
+    "evidence": "evidence",
+    "explicit": "handed_in",
+    "version": "version",
+    "trash": "trash",
+}
+
+
+def _changed(change: RelationChange) -> Step:
+    before, after = change.before, change.after
+    was, now = before._asdict(), after._asdict()
+    changed = {stored: now[name] for name, stored in _STORED.items() if now[name] != was[name]}
+    row = {"key": after.key, "subject": after.subject, "object": after.object, "set": changed}
+    was_live, is_live = before.trash is None, after.trash is None
+    if (after.place, is_live) == (before.place, was_live):
+        return own.set_relation(is_live=is_live), row
+    lives = {"subject_lives": after.subject_lives, "object_lives": after.object_lives}
+    return own.move_relation(was_live=was_live, is_live=is_live, **lives), row
+
+
+def _restated(change: RelationChange) -> Iterator[Step]:
+    after = change.after
+    for memory in change.unstated_by:
+        yield own.DROP_SOURCE, {"relation": after.key, "memory": memory}
+    if after.subject != change.before.subject:
+        row = {"relation": after.key, "subject": after.subject}
+        yield own.move_sources(subject_lives=after.subject_lives), row
+    for each in change.newly_stated_by:
+        row = {"relation": after.key, "memory": each.memory, "subject": after.subject}
+        yield own.add_source(memory_lives=each.lives), row

@@ -1,0 +1,113 @@
+"""The trash as nodes: what comes back, and what is freed for good. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from memsweep.model.ids import findable
+from memsweep.model.selection import Selection
+from memsweep.store.falkor import code_cypher, cypher, trash_cypher
+from memsweep.store.falkor.transaction import Change
+from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
+
+
+class FalkorTrash:
+    """Implements `memsweep.store.ports.trash.TrashRows`."""
+
+    def __init__(self, tx: Change) -> None:
+        self._tx = tx
+        self.freed_chunks: set[int] = set()
+
+    def memory(self, memory_id: str) -> int | None:
+        rows = self._tx.ask(trash_cypher.TRASHED_MEMORY, id=findable(memory_id))
+        return rows[0][0] if rows else None
+
+    def held_by(self, receipts: Collection[int]) -> Selection:
+        asked = (
+            trash_cypher.MEMORIES_OF,
+            trash_cypher.CHUNKS_OF,
+            trash_cypher.ENTITIES_OF,
+            trash_cypher.RELATIONS_OF,
+        )
+        found = self._tx.ask_all(*((query, {"receipts": sorted(receipts)}) for query in asked))
+        return Selection(*({key for (key,) in rows} for rows in found))
+
+    def memories_of(self, receipt: int) -> list[int]:
+        return [key for (key,) in self._tx.ask(trash_cypher.MEMORIES_OF, receipts=[receipt])]
+
+    def clashes(self, memories: Collection[int]) -> Clashes:
+        if not memories:
+            return Clashes([], [])
+        asked = {"memories": sorted(memories)}
+        files, texts = self._tx.ask_all((trash_cypher.CLASHING_FILES, asked), (trash_cypher.CLASHING_TEXTS, asked))
+        return Clashes([Clash(*row) for row in files], [Clash(*row) for row in texts])
+
+    def chunks_of(self, receipt: int) -> list[TrashedChunk]:
+        return [TrashedChunk(*row) for row in self._tx.ask(trash_cypher.CHUNKS_WITH_MEMORIES, receipt=receipt)]
+
+    def chunks_with(self, memory: int) -> list[int]:
+        return [key for (key,) in self._tx.ask(trash_cypher.CHUNKS_WITH, key=memory)]
+
+    def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
+        items = [list(pair) for pair in held]
+        rows = self._tx.ask(trash_cypher.NAMED_BY_PLANS, items=items) if items else []
+        return {key for (key,) in rows}
+
+    def restore(self, back: Selection) -> None:
+        self._tx.do(trash_cypher.RESTORE_MEMORY, sorted(back.memories))
+        self._tx.do(trash_cypher.RESTORE_CHUNK, sorted(back.chunks))
+        self._tx.do(trash_cypher.RESTORE_ENTITY, sorted(back.entities))
+
+    def hand_over(self, twins: Mapping[int, int]) -> None:
+        rows = [{"entity": entity, "twin": twin} for entity, twin in sorted(twins.items())]
+        for step in (
+            trash_cypher.MOVE_MENTIONS,
+            trash_cypher.MOVE_STATEMENTS,
+            trash_cypher.MOVE_SUBJECTS,
+            trash_cypher.MOVE_OBJECTS,
+            trash_cypher.MOVE_ALIASES,
+        ):
+            self._tx.do(step, rows)
+
+    def free(self, gone: Selection) -> None:
+        steps = (
+            (trash_cypher.FREE_STATEMENTS, gone.relations),
+            (trash_cypher.FREE_RELATION, gone.relations),
+            (trash_cypher.FREE_CHUNK, gone.chunks),
+            (code_cypher.DROP_EMBEDDING, gone.chunks),
+            (trash_cypher.FREE_MEMORY, gone.memories),
+            (trash_cypher.FREE_ENTITY, gone.entities),
+            (trash_cypher.DROP_ALIASES_OF, gone.entities),
+        )
+        for step, keys in steps:
+            self._tx.do(step, sorted(keys))
+        self._free_threads_and_roots(gone.memories)
+        self._free_names(gone.chunks)
+        self.freed_chunks |= gone.chunks
+
+    def _free_threads_and_roots(self, memories: Collection[int]) -> None:
+        """Those of the memories that nothing else needs."""
+        if not memories:
+            return
+        labels = ("TrashedMemory", "Memory")  # what this same transaction has moved is still live when it is read
+        queries = (trash_cypher.THREADS_AND_ROOTS.format(memory=label) for label in labels)
+        found = self._tx.ask_all(*((query, {"keys": sorted(memories)}) for query in queries))
+        rows = [row for each in found for row in each]
+        self._tx.do(trash_cypher.FREE_THREAD, sorted({thread for thread, _ in rows if thread is not None}))
+        self._tx.do(trash_cypher.FREE_ROOT, sorted({root for _, root in rows if root is not None}))
+
+    def _free_names(self, chunks: Collection[int]) -> None:
+        """Names that were seen in the chunks only."""
+        if not chunks:
+            return
+        dropped, kept = [], []
+        for key, name, evidence, seen in self._tx.ask(trash_cypher.NAMES_OF_CHUNKS, chunks=sorted(chunks)):
+            if left := [chunk for chunk in seen if chunk not in chunks]:
+                kept.append({"name_key": key, "name": name, "evidence": evidence, "chunks": left})
+            else:
+                dropped.append(key)
+        self._tx.do(cypher.SET_NAME_SEEN, kept)
+        self._tx.do(cypher.DROP_NAME_SEEN, dropped)
+
+    def forget_plans(self, plan_ids: Collection[str]) -> None:
+        self._tx.do(trash_cypher.FREE_PLAN_ITEMS, plan_ids)

@@ -1,0 +1,101 @@
+"""Entities, relations and mentions as rows, live or in the trash."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple, Protocol
+
+from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.merging import Place
+
+
+class NewEntity(NamedTuple):
+    id: str
+    name: str
+    name_key: str
+    type: str
+    type_key: str
+    created_at: int
+
+
+class EntityRows(Protocol):
+    def find(self, name_or_id: str) -> int | None:
+        """The live entity of that id or name; of several the one that is surest."""
+
+    def at(self, keys: Collection[int]) -> dict[int, EntityRecord]: ...
+
+    def trashed_by(self, receipts: Collection[int]) -> list[EntityRecord]:
+        """In the order of their keys."""
+
+    def live_named(self, names: Collection[Name]) -> dict[Name, EntityRecord]: ...
+
+    def mentioned_by(self, memories: Collection[int]) -> set[int]:
+        """Entities in the trash that memories in the trash mention."""
+
+    def add(self, new: NewEntity) -> int:
+        """A new one that somebody handed in; its key."""
+
+    def set(self, changed: Iterable[EntityRecord]) -> None:
+        """Strength and version of live ones."""
+
+    def trash(self, keys: Collection[int], receipt: int) -> None: ...
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        """Entities in the trash are held by other receipts."""
+
+
+class RelationRows(Protocol):
+    def at(self, keys: Collection[int]) -> list[RelationRecord]: ...
+
+    def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
+        """The live ones."""
+
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        """Those that begin or end there, but for what one receipt holds."""
+
+    def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]: ...
+
+    def current_between(self, places: Collection[Place]) -> list[RelationRecord]: ...
+
+    def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]: ...
+
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        """Those in the trash that memories in the trash state, but for what one receipt holds."""
+
+    def sources(self, relations: Collection[int]) -> list[Source]: ...
+
+    def needed_by(self, relations: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        """Those that memories in the trash of other receipts state, and the last of those receipts."""
+
+    def write(self, changes: Iterable[RelationChange]) -> None: ...
+
+    def restore(self, keys: Collection[int]) -> None: ...
+
+    def trash(self, receipts: Mapping[int, int]) -> None:
+        """Live ones go to the trash of these receipts."""
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        """Those in the trash are held by other receipts."""
+
+
+class MentionRows(Protocol):
+    def of(self, entities: Collection[int]) -> list[Mention]:
+        """Of live entities, in the order of the chunks."""
+
+    def shared(self, entities: Collection[int], other: int) -> set[int]:
+        """The chunks that mention one of these live entities and another one, too."""
+
+    def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
+        """Live mentions of an entity in these memories."""
+
+    def count(self, entities: Collection[int]) -> int:
+        """Live mentions."""
+
+    def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        """Those that chunks in the trash of other receipts mention, and the last of those receipts."""
+
+    def add(self, mentions: Iterable[Mention]) -> None: ...
+
+    def drop(self, mentions: Iterable[Mention]) -> None: ...
+
+    def drop_of(self, entities: Collection[int]) -> None: ...

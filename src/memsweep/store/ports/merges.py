@@ -1,0 +1,45 @@
+"""What merges wrote down, and the other names that they made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from memsweep.model.graph_rows import Alias, Move, Name
+
+
+class MoveRows(Protocol):
+    """A merge stands while its moves are there."""
+
+    def targets(self) -> dict[int, int]:
+        """The receipts of the merges that stand, and which entity each kept."""
+
+    def of(
+        self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None
+    ) -> list[Move]:
+        """In the order of the receipts, and as they were added; all kinds if none is named, `about` these `a`."""
+
+    def add(self, moves: Sequence[Move]) -> None:
+        """Write something (more) down."""
+
+    def set(self, changed: Iterable[Move]) -> None:
+        """Other values of what is there, by receipt and place."""
+
+    def drop(self, receipts: Collection[int]) -> None: ...
+
+    def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
+        """In these merges, another entity stands for one: as target (whose version means nothing then), in names,
+        and where mentions were moved to."""
+
+
+class AliasRows(Protocol):
+    def of(self, entities: Collection[int]) -> list[Alias]: ...
+
+    def named(self, names: Collection[Name]) -> list[Alias]: ...
+
+    def put(self, aliases: Iterable[Alias]) -> None:
+        """Add or replace, by name."""
+
+    def drop(self, names: Collection[Name]) -> None: ...
+
+    def drop_of_receipt(self, receipt: int) -> None: ...

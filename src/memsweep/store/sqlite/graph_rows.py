@@ -1,0 +1,166 @@
+"""Entities, relations and mentions as rows. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import apsw
+
+from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.merging import Place
+from memsweep.model.text import name_key
+from memsweep.store.file.connect import one
+from memsweep.store.ports.graph import NewEntity
+from memsweep.store.sqlite import graph_rows_sql as own
+from memsweep.store.sqlite import graph_sql, trash_sql
+
+
+class _Rows:
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def _all(self, statement: str, *values: object) -> list[Any]:
+        return self._db.execute(statement, values).fetchall()
+
+
+class SqliteEntities(_Rows):
+    """Implements `memsweep.store.ports.graph.EntityRows`."""
+
+    def find(self, name_or_id: str) -> int | None:
+        return key_of(self._db, name_or_id)
+
+    def at(self, keys: Collection[int]) -> dict[int, EntityRecord]:
+        return {row[0]: EntityRecord(*row) for row in self._all(own.ENTITIES_AT, as_list(keys))}
+
+    def trashed_by(self, receipts: Collection[int]) -> list[EntityRecord]:
+        return [EntityRecord(*row) for row in self._all(own.ENTITIES_TRASHED_BY, as_list(receipts))]
+
+    def live_named(self, names: Collection[Name]) -> dict[Name, EntityRecord]:
+        found = (EntityRecord(*row) for row in self._all(own.ENTITIES_NAMED, as_list(names)))
+        return {each.full_name: each for each in found}
+
+    def mentioned_by(self, memories: Collection[int]) -> set[int]:
+        return {key for (key,) in self._all(own.MENTIONED_BY, as_list(memories))}
+
+    def add(self, new: NewEntity) -> int:
+        named = (new.id, new.name, new.name_key, new.type, new.type_key)
+        key: int = one(self._db, graph_sql.ADD_ENTITY, (*named, new.created_at, new.created_at))
+        return key
+
+    def set(self, changed: Iterable[EntityRecord]) -> None:
+        self._db.executemany(own.SET_ENTITY, [(*each.strength, each.version, each.key) for each in changed])
+
+    def trash(self, keys: Collection[int], receipt: int) -> None:
+        self.hand_on(dict.fromkeys(keys, receipt))
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        self._db.executemany(own.SET_ENTITY_TRASH, [(receipt, key) for key, receipt in receipts.items()])
+        self._db.execute(trash_sql.MENTIONS_FOLLOW_ENTITIES, (as_list(receipts),))
+
+
+class SqliteRelations(_Rows):
+    """Implements `memsweep.store.ports.graph.RelationRows`."""
+
+    def at(self, keys: Collection[int]) -> list[RelationRecord]:
+        return self._relations(own.RELATIONS_AT, keys)
+
+    def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
+        return self._relations(own.RELATIONS_BY_UID, ids)
+
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        return self._asked(own.RELATIONS_TOUCHING, keys=as_list(entities), besides=besides)
+
+    def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
+        return self._asked(own.CURRENT_AT, key=entity, kinds=as_list(kinds))
+
+    def current_between(self, places: Collection[Place]) -> list[RelationRecord]:
+        return self._relations(own.CURRENT_BETWEEN, places)
+
+    def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]:
+        return self._relations(own.RELATIONS_TRASHED_BY, receipts)
+
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        return self._asked(own.STATED_BY, memories=as_list(memories), besides=besides)
+
+    def _asked(self, statement: str, **values: object) -> list[RelationRecord]:
+        rows: list[Any] = self._db.execute(statement, values).fetchall()
+        return list(map(RelationRecord._make, rows))
+
+    def _relations(self, statement: str, values: Collection[Any]) -> list[RelationRecord]:
+        return list(map(RelationRecord._make, self._all(statement, as_list(values))))
+
+    def sources(self, relations: Collection[int]) -> list[Source]:
+        return [Source(*row) for row in self._all(own.SOURCES, as_list(relations))]
+
+    def needed_by(self, relations: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        asked = {"keys": as_list(relations), "receipts": as_list(besides)}
+        return dict(self._db.execute(own.RELATIONS_NEEDED_BY, asked))
+
+    def write(self, changes: Iterable[RelationChange]) -> None:
+        listed = list(changes)
+        changed = [(before, after) for before, after, *_ in listed if before != after]
+        # Two current relations never have the same ends and kind, not even for a moment: all leave their place first.
+        self._db.executemany(own.SET_RELATION_TRASH, [(0, before.key) for before, _ in changed if before.is_current])
+        self._db.executemany(
+            own.SET_RELATION,
+            [(*after.ends, *after.strength, after.version, after.trash, after.key) for _, after in changed],
+        )
+        dropped = [(each.after.key, memory) for each in listed for memory in each.unstated_by]
+        added = [(source.relation, source.memory) for each in listed for source in each.newly_stated_by]
+        self._db.executemany(own.DROP_SOURCE, dropped)
+        self._db.executemany(own.ADD_SOURCE, added)
+
+    def restore(self, keys: Collection[int]) -> None:
+        self._db.execute(own.RESTORE_RELATIONS, (as_list(keys),))
+
+    def trash(self, receipts: Mapping[int, int]) -> None:
+        self.hand_on(receipts)
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        self._db.executemany(own.SET_RELATION_TRASH, [(receipt, key) for key, receipt in receipts.items()])
+
+
+class SqliteMentions(_Rows):
+    """Implements `memsweep.store.ports.graph.MentionRows`."""
+
+    def of(self, entities: Collection[int]) -> list[Mention]:
+        return [Mention(*row) for row in self._all(own.MENTIONS_OF, as_list(entities))]
+
+    def shared(self, entities: Collection[int], other: int) -> set[int]:
+        rows = self._db.execute(own.SHARED_MENTIONS, {"keys": as_list(entities), "other": other})
+        return {chunk for (chunk,) in rows}
+
+    def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
+        return [Mention(*row) for row in self._all(own.MENTIONS_IN, entity, as_list(memory_ids))]
+
+    def count(self, entities: Collection[int]) -> int:
+        count: int = one(self._db, own.MENTION_COUNT, (as_list(entities),))
+        return count
+
+    def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        asked = {"keys": as_list(entities), "receipts": as_list(besides)}
+        return dict(self._db.execute(own.ENTITIES_NEEDED_BY, asked))
+
+    def add(self, mentions: Iterable[Mention]) -> None:
+        self._db.executemany(own.ADD_MENTION, list(mentions))
+
+    def drop(self, mentions: Iterable[Mention]) -> None:
+        self._db.executemany(own.DROP_MENTION, list(mentions))
+
+    def drop_of(self, entities: Collection[int]) -> None:
+        self._db.execute(own.DROP_MENTIONS, (as_list(entities),))
+
+
+def as_list(values: Iterable[Any]) -> str:
+    """As JSON, which a statement takes apart again."""
+    return json.dumps(sorted(values))
+
+
+def key_of(db: apsw.Connection, name_or_id: str) -> int | None:
+    """The key of a live entity by its id or its name."""
+    found: int | None = one(db, graph_sql.FIND_BY_UID, (name_or_id,))
+    if found is None:
+        found = one(db, graph_sql.FIND_NAMED, (name_key(name_or_id),))
+    return found

@@ -1,0 +1,72 @@
+"""What merges wrote down, other names, and the plans of merges as rows. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.store.sqlite import merging_sql
+from memsweep.store.sqlite.graph_rows import as_list
+
+
+class SqliteMoves:
+    """Implements `memsweep.store.ports.merges.MoveRows`; places are those of the table."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def targets(self) -> dict[int, int]:
+        return dict(self._db.execute(merging_sql.TARGETS))
+
+    def of(
+        self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None
+    ) -> list[Move]:
+        wanted = {
+            "receipts": as_list(receipts),
+            "kinds": as_list(kinds) if kinds else None,
+            "about": None if about is None else as_list(about),
+        }
+        rows: list[Any] = self._db.execute(merging_sql.MOVES, wanted).fetchall()
+        return [Move(receipt, kind, a, b, c, json.loads(said), place) for receipt, kind, a, b, c, said, place in rows]
+
+    def add(self, moves: Sequence[Move]) -> None:
+        rows = [(move.receipt, move.kind, move.a, move.b, move.c, json.dumps(move.said)) for move in moves]
+        self._db.executemany(merging_sql.ADD_MOVE, rows)
+
+    def set(self, changed: Iterable[Move]) -> None:
+        self._db.executemany(merging_sql.SET_MOVE, [(move.c, json.dumps(move.said), move.place) for move in changed])
+
+    def drop(self, receipts: Collection[int]) -> None:
+        self._db.execute(merging_sql.DROP_MOVES, (as_list(receipts),))
+
+    def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
+        merges = as_list(receipts)
+        rows = [{"entity": entity, "twin": twin, "receipts": merges} for entity, twin in twins.items()]
+        for statement in merging_sql.HAND_OVER if receipts else ():
+            self._db.executemany(statement, rows)
+
+
+class SqliteAliases:
+    """Implements `memsweep.store.ports.merges.AliasRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def of(self, entities: Collection[int]) -> list[Alias]:
+        return [Alias(*row) for row in self._db.execute(merging_sql.ALIASES_OF, (as_list(entities),))]
+
+    def named(self, names: Collection[Name]) -> list[Alias]:
+        return [Alias(*row) for row in self._db.execute(merging_sql.ALIASES_NAMED, (as_list(names),))]
+
+    def put(self, aliases: Iterable[Alias]) -> None:
+        self._db.executemany(merging_sql.PUT_ALIAS, list(aliases))
+
+    def drop(self, names: Collection[Name]) -> None:
+        self._db.executemany(merging_sql.DROP_ALIAS, list(names))
+
+    def drop_of_receipt(self, receipt: int) -> None:
+        self._db.execute(merging_sql.DROP_ALIASES, (receipt,))

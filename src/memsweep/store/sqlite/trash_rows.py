@@ -1,0 +1,95 @@
+"""The trash as rows: what comes back, and what is freed for good. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+import apsw
+
+from memsweep.model.ids import findable
+from memsweep.model.selection import Selection
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import one
+from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
+from memsweep.store.sqlite import trash_sql
+from memsweep.store.sqlite.graph_rows import as_list
+
+
+class SqliteTrash:
+    """Implements `memsweep.store.ports.trash.TrashRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def memory(self, memory_id: str) -> int | None:
+        found: int | None = one(self._db, trash_sql.TRASHED_MEMORY, (findable(memory_id),))
+        return found
+
+    def held_by(self, receipts: Collection[int]) -> Selection:
+        return Selection(**{kind: set(self._keys(query, receipts)) for kind, query in trash_sql.HELD_BY.items()})
+
+    def memories_of(self, receipt: int) -> list[int]:
+        return self._keys(trash_sql.HELD_BY["memories"], [receipt])
+
+    def _keys(self, statement: str, values: Collection[int]) -> list[int]:
+        return [key for (key,) in self._db.execute(statement, (as_list(values),))]
+
+    def clashes(self, memories: Collection[int]) -> Clashes:
+        asked = (as_list(memories),)
+        files, texts = (
+            [Clash(*row) for row in self._db.execute(statement, asked)]
+            for statement in (trash_sql.CLASHING_FILES, trash_sql.CLASHING_TEXTS)
+        )
+        return Clashes(files, texts)
+
+    def chunks_of(self, receipt: int) -> list[TrashedChunk]:
+        return [TrashedChunk(*row) for row in self._db.execute(trash_sql.CHUNKS_OF, (receipt,))]
+
+    def chunks_with(self, memory: int) -> list[int]:
+        return [key for (key,) in self._db.execute(trash_sql.CHUNKS_WITH, (memory,))]
+
+    def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
+        pairs = set(held)
+        asked = {"receipts": as_list({receipt for _, receipt in pairs}), "keys": as_list(key for key, _ in pairs)}
+        rows: list[Any] = self._db.execute(trash_sql.NAMED_BY_PLANS, asked).fetchall()
+        return {key for key, receipt in rows if (key, receipt) in pairs}
+
+    def restore(self, back: Selection) -> None:
+        chunks, entities = as_list(back.chunks), as_list(back.entities)
+        self._db.execute(trash_sql.RESTORE_MEMORIES, (as_list(back.memories),))
+        self._db.execute(trash_sql.REINDEX_CHUNKS, (chunks,))
+        self._db.execute(trash_sql.RESTORE_CHUNKS, (chunks,))
+        self._db.execute(trash_sql.RESTORE_ENTITIES, (entities,))
+        self._db.execute(trash_sql.MENTIONS_RETURN_WITH_CHUNKS, (chunks,))
+        self._db.execute(trash_sql.MENTIONS_RETURN_WITH_ENTITIES, (entities,))
+
+    def hand_over(self, twins: Mapping[int, int]) -> None:
+        for entity, twin in sorted(twins.items()):
+            for statement in trash_sql.HAND_OVER:
+                self._db.execute(statement, {"entity": entity, "twin": twin})
+
+    def free(self, gone: Selection) -> None:
+        for statements, keys in (
+            (trash_sql.FREE_OF_CHUNKS, gone.chunks),
+            (trash_sql.FREE_OF_MEMORIES, gone.memories),
+            (trash_sql.FREE_OF_RELATIONS, gone.relations),
+            (trash_sql.FREE_OF_ENTITIES, gone.entities),
+        ):
+            listed = (as_list(keys),)
+            for statement in statements if keys else ():
+                self._db.execute(statement, listed)
+        if gone != Selection():
+            for statement in trash_sql.FREE_LEFTOVERS:
+                self._db.execute(statement)
+        if gone.chunks:
+            self._forget_chunks()
+
+    def _forget_chunks(self) -> None:
+        """The word index and the vector files still know what was in them."""
+        self._db.execute(trash_sql.MERGE_WORDS)
+        generation = one(self._db, meta_sql.GET_META, ("vector_generation",)) or 0
+        self._db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))
+
+    def forget_plans(self, plan_ids: Collection[str]) -> None:
+        self._db.executemany(trash_sql.DROP_PLAN_ITEMS, [(plan,) for plan in plan_ids])

@@ -1,0 +1,76 @@
+"""FalkorDB shows no transaction its own writes, so nothing may read after it has written, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from memsweep.store.sqlite.changes import SqliteChanges
+from memsweep.store.sqlite.collector import SqliteCollector
+from memsweep.store.sqlite.graph import SqliteGraph
+from tests.faults.merge_histories import run
+
+READS = {
+    "receipts": {"get", "at", "not_purged"},
+    "trash": {"memory", "held_by", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
+    "items": {"survey", "find", "describe", "live", "ids", "count", "chunks_of", "stated_by", "sources", "around", "hashes"},
+    "plans": {"get", "items"},
+    "tombstones": set(),
+    "segments": {"clashing", "unpinned"},
+    "entities": {"find", "at", "trashed_by", "live_named", "mentioned_by"},
+    "relations": {"at", "by_id", "touching", "current_at", "current_between", "trashed_by", "stated_by", "sources",
+                  "needed_by"},
+    "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
+    "moves": {"targets", "of"},
+    "aliases": {"of", "named"},
+}  # fmt: skip
+
+
+class Watched:
+    """A real transaction that objects to a read after a write."""
+
+    def __init__(self, real: SqliteChanges) -> None:
+        self._real = real
+        self.written = ""
+
+    def audit(self, event: Any) -> None:
+        self.written = "audit"
+        self._real.audit(event)
+
+    def __getattr__(self, port: str) -> WatchedPort:
+        return WatchedPort(self, port, getattr(self._real, port))
+
+
+class WatchedPort:
+    def __init__(self, changes: Watched, name: str, real: Any) -> None:
+        self._changes, self._name, self._real = changes, name, real
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        if method not in READS[self._name]:
+            self._changes.written = f"{self._name}.{method}"
+        elif self._changes.written:
+            raise AssertionError(f"{self._name}.{method} reads after {self._changes.written} has written")
+        return getattr(self._real, method)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def watched(store: Any, seconds: float | None = None) -> Iterator[Watched]:
+    with store._pool.writing() as db:
+        yield Watched(SqliteChanges(db))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_undo_purge_and_merges_read_everything_before_they_write(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SqliteCollector, "changing", watched)
+    monkeypatch.setattr(SqliteGraph, "changing", watched)
+    assert run(seed) == []
+
+
+def test_a_read_after_a_write_is_found_out() -> None:
+    changes = Watched(object())  # type: ignore[arg-type]
+    changes.written = "entities.add"
+    with pytest.raises(AssertionError, match=r"moves.targets reads after entities.add has written"):
+        WatchedPort(changes, "moves", object()).targets()
