@@ -22,7 +22,7 @@ READS = {
                   "needed_by"},
     "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
     "moves": {"targets", "of"},
-    "aliases": {"of", "named"},
+    "aliases": {"at"},
     "merge_plans": {"get"},
 }  # fmt: skip
 
