@@ -25,7 +25,7 @@ READS = {
                   "needed_by"},
     "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
     "moves": {"targets", "of"},
-    "aliases": {"of", "named"},
+    "aliases": {"at"},
 }  # fmt: skip
 
 

@@ -69,7 +69,7 @@ class FinalMerges:
         if self._final:
             rows = self._tx.entities.trashed_by(self._final)
             self._merged_into = _in_the_end({row.key: self.targets[row.trash] for row in rows if row.trash is not None})
-        names = self._tx.aliases.of(entities) if entities else []
+        names = self._tx.aliases.at(entities)
         if names:
             self._aliases = list(self._renamed(names))
 

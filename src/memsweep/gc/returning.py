@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence, Set
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memsweep.gc.joining import Joining
@@ -48,6 +47,7 @@ class Returning:
         self._moved_on: dict[int, int] = {}
         self._joins: list[RelationChange] = []
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
+        self._standing = tx.moves.targets().keys() - {receipt}  # other merges, which were not taken apart
         self._memories = self._pick_memories()
         self._chunks = self._pick_chunks()
         self._own = [] if only_memory is not None else tx.relations.trashed_by([receipt])
@@ -142,11 +142,6 @@ class Returning:
             return found
         kept = self._tx.trash.named_by_plans((each.key, each.trash) for each in found if each.trash is not None)
         return [each for each in found if each.key not in kept and each.trash not in self._standing]
-
-    @cached_property
-    def _standing(self) -> set[int]:
-        """The receipts of other merges that were not taken apart."""
-        return self._tx.moves.targets().keys() - {self._receipt}
 
     def _pick_relations(self, stated: Iterable[RelationRecord]) -> set[int]:
         """Of what the receipt holds, what is stated, and what is at the entities: all that can stand again."""

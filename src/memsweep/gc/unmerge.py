@@ -223,7 +223,7 @@ class Unmerge:
         names = {source.full_name for source in self._sources}
         moved = [move for move in self._moves if move.kind in {"alias", "name"}]
         wanted = names | {(move.said[0], move.said[1]) for move in moved}
-        before = {alias.full_name: alias for alias in self._tx.aliases.named(wanted)}
+        before = {alias.full_name: alias for alias in self._tx.aliases.at(names=wanted)}
         after = {name: alias for name, alias in before.items() if name not in names}
         allowed = self._still_meant([move for move in moved if move.kind == "name"])
         for move in moved:

@@ -215,10 +215,8 @@ class _Aliases:
     """The other names of some entities, and those that are their own names."""
 
     def __init__(self, tx: Changes, entities: Sequence[EntityRecord]) -> None:
-        found = [
-            *tx.aliases.of({entity.key for entity in entities}),
-            *tx.aliases.named({entity.full_name for entity in entities}),
-        ]
+        names = {entity.full_name for entity in entities}
+        found = tx.aliases.at({entity.key for entity in entities}, names)
         self._rows: dict[Name, Alias] = {alias.full_name: alias for alias in found}
         self._changed: dict[Name, None] = {}
 

@@ -9,6 +9,11 @@ from typing import Any
 from memsweep.model.graph_rows import Alias, Move, Name
 from memsweep.store.falkor import merging_cypher
 from memsweep.store.falkor.transaction import Change
+<<<<<<< HEAD
+=======
+from memsweep.store.falkor.wire import Query
+from memsweep.store.ports.merges import SavedPlan
+>>>>>>> merges
 
 
 class FalkorMoves:
@@ -30,7 +35,8 @@ class FalkorMoves:
         return [Move(receipt, kind, a, b, c, json.loads(said), place) for receipt, kind, a, b, c, said, place in rows]
 
     def add(self, moves: Sequence[Move]) -> None:
-        receipts = sorted({move.receipt for move in moves})
+        # What this transaction itself has made has no moves yet.
+        receipts = sorted({move.receipt for move in moves if move.receipt <= self._tx.meta["keys"]})
         places = dict(map(tuple, self._tx.ask(merging_cypher.LAST_PLACES, receipts=receipts))) if receipts else {}
         rows = []
         for move in moves:
@@ -64,14 +70,14 @@ class FalkorAliases:
     def __init__(self, tx: Change) -> None:
         self._tx = tx
 
-    def of(self, entities: Collection[int]) -> list[Alias]:
-        rows = self._tx.ask(merging_cypher.ALIASES_OF, keys=sorted(entities)) if entities else []
-        return [Alias(*row) for row in rows]
-
-    def named(self, names: Collection[Name]) -> list[Alias]:
-        wanted = [list(name) for name in sorted(names)]
-        rows = self._tx.ask(merging_cypher.ALIASES_NAMED, names=wanted) if wanted else []
-        return [Alias(*row) for row in rows]
+    def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
+        asked: list[Query] = []
+        if entities:
+            asked.append((merging_cypher.ALIASES_OF, {"keys": sorted(entities)}))
+        if names:
+            asked.append((merging_cypher.ALIASES_NAMED, {"names": [list(name) for name in sorted(names)]}))
+        found = self._tx.ask_all(*asked) if asked else []
+        return [Alias(*row) for rows in found for row in rows]
 
     def put(self, aliases: Iterable[Alias]) -> None:
         self._tx.do(merging_cypher.SET_ALIAS, [alias._asdict() for alias in aliases])

@@ -33,9 +33,8 @@ class MoveRows(Protocol):
 
 
 class AliasRows(Protocol):
-    def of(self, entities: Collection[int]) -> list[Alias]: ...
-
-    def named(self, names: Collection[Name]) -> list[Alias]: ...
+    def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
+        """Those of these entities, and those that are one of these names; some may be there twice."""
 
     def put(self, aliases: Iterable[Alias]) -> None:
         """Add or replace, by name."""

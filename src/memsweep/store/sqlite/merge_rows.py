@@ -56,11 +56,11 @@ class SqliteAliases:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    def of(self, entities: Collection[int]) -> list[Alias]:
-        return [Alias(*row) for row in self._db.execute(merging_sql.ALIASES_OF, (as_list(entities),))]
-
-    def named(self, names: Collection[Name]) -> list[Alias]:
-        return [Alias(*row) for row in self._db.execute(merging_sql.ALIASES_NAMED, (as_list(names),))]
+    def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
+        asked = (merging_sql.ALIASES_OF, entities), (merging_sql.ALIASES_NAMED, names)
+        return [
+            Alias(*row) for statement, keys in asked if keys for row in self._db.execute(statement, (as_list(keys),))
+        ]
 
     def put(self, aliases: Iterable[Alias]) -> None:
         self._db.executemany(merging_sql.PUT_ALIAS, list(aliases))
