@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,33 +17,29 @@ from hypothesis import strategies as st
 
 from memsweep.gc import collect
 from memsweep.gc import purge as purging
+from memsweep.gc.strategies import NAMES
+from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import Graphing
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
-from tests.gc.stores import NOW, Plot
+from tests.gc.stores import MEMORY_DISK, NOW, Link, Note, Plot, Thing
 from tests.support import falkor
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
-STRATEGIES = (
-    "stale_code",
-    "orphaned_chunks",
-    "orphaned_entities",
-    "unreachable_entities",
-    "expired",
-    "duplicates",
-    "all",
-)
+# Everything was last seen when the acts began, and they take an hour each.
+FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
 
 
 class Acting:
     """A run of acts on both sides; what was made so far can be named by later ones."""
 
-    def __init__(self, twins: Twins) -> None:
+    def __init__(self, twins: Twins, folder: Path) -> None:
         self.twins = twins
+        self.folder = folder
         self.plans: list[str] = []
         self.merges: list[str] = []
         self.receipts: list[str] = []
@@ -53,22 +53,55 @@ class Acting:
         return side.tools(NOW + timedelta(hours=self.hours))
 
     def plan(self, number: int, strategy: str) -> None:
-        plan = self.twins.both(lambda side: collect.plan(self._tools(side), strategy))
+        plan = self.twins.both(lambda side: collect.plan(self._tools(side), strategy, 0.0, _fading(strategy)))
+        if not hasattr(plan, "digest"):
+            return
         self.plans.append(plan.id)
+        self.twins.both(lambda side: collect.load_plan(self._tools(side), plan.id))
         self.twins.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
 
     def apply(self, number: int, strategy: str) -> None:
         if self.plans:
             plan = self.plans[number % len(self.plans)]
-            told = self.twins.both(lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=True))
+            large = bool(number % 3)
+            told = self.twins.both(lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=large))
             self._note(told)
 
     def prune(self, number: int, strategy: str) -> None:
         self._note(
             self.twins.both(
-                lambda side: collect.plan_and_apply(self._tools(side), strategy, confirm=True, allow_large=True)
+                lambda side: collect.plan_and_apply(
+                    self._tools(side),
+                    strategy,
+                    confirm=True,
+                    allow_large=bool(number % 3),
+                    ttl_days=number % 5 * 5.0,
+                    fading=_fading(strategy),
+                )
             )
         )
+
+    def prune_in_steps(self, number: int, strategy: str) -> None:
+        step = 1 + number % 3
+        told = self.twins.both(lambda side: list(collect.prune_in_steps(self._tools(side), strategy, step, 0.0)))
+        for receipt in told if isinstance(told, list) else ():
+            self._note(receipt)
+
+    def files(self, number: int, strategy: str) -> None:
+        """A file that was there is gone, or the other way round."""
+        path = self.folder / str(number % 2) / "src" / f"m{number // 2 % 6}.py"
+        path.unlink() if path.exists() else path.touch()
+
+    def explain(self, number: int, strategy: str) -> None:
+        item = f"{'mem' if number % 2 else 'ent'}_{1 + number // 2 % 6:012}"
+        self.twins.both(lambda side: _without_restore(collect.explain(self._tools(side), item)))
+
+    def check_deletion(self, number: int, strategy: str) -> None:
+        ids = [f"mem_{1 + each % 9:012}" for each in range(number, number + 3)]
+        self.twins.both(lambda side: collect.validate_deletion_safety(self._tools(side), ids))
+
+    def remove_tombstone(self, number: int, strategy: str) -> None:
+        self.twins.both(lambda side: collect.remove_tombstone(self._tools(side), f"mem_{1 + number % 6:012}"))
 
     def undo(self, number: int, strategy: str) -> None:
         if self.receipts:
@@ -170,7 +203,20 @@ def _unordered(undone: Any) -> Any:
     return undone.totals, sorted(undone.conflicts)
 
 
-ACTS = ("plan", "apply", "prune", "undo", "recover", "delete", "delete forever", "pin", "purge", "look")
+def _fading(strategy: str) -> Fading | None:
+    return FADING if strategy == "decayed" else None
+
+
+def _without_restore(told: Any) -> Any:
+    """Without how the copy came to the other side."""
+    verdict, way, history = told
+    return verdict, way, [event for event in history if event.action != "restore"]
+
+
+ACTS = (
+    "plan", "plan", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
+    "delete forever", "remove tombstone", "pin", "purge", "look", "explain", "check deletion", "files",
+)  # fmt: skip
 UPKEEP = (
     "merge",
     "plan merge",
@@ -184,34 +230,84 @@ UPKEEP = (
     "purge",
     "look",
 )
-acts = st.lists(
-    st.tuples(st.sampled_from(ACTS), st.integers(0, 30), st.sampled_from(STRATEGIES)), min_size=1, max_size=8
-)
 
 
-@given(plots(), acts)
+def runs(names: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[list[tuple[str, int, str]]]:
+    """Acts with a number that they take what they need from, and a strategy of the collector."""
+    one = st.tuples(st.sampled_from(names), st.integers(0, 30), st.sampled_from(NAMES))
+    return st.lists(one, min_size=least, max_size=most)
+
+
+@contextmanager
+def both_sides(plot: Plot) -> Iterator[Acting]:
+    """The same workspace twice, beside folders in which some of its files are missing."""
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
+        for root in (Path(folder, "0", "src"), Path(folder, "1", "src")):
+            root.mkdir(parents=True)
+            for name in ("m0.py", "m1.py", "m4.py", "other.py"):
+                (root / name).touch()
+        with twins(replace(plot, folder=folder)) as pair:
+            yield Acting(pair, Path(folder))
+
+
+@given(plots(closed=True), runs(ACTS, 1, 8))
 @settings(max_examples=25 * TIMES)
 def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[str, int, str]]) -> None:
-    with twins(plot) as pair:
-        pair.same()
-        acting = Acting(pair)
+    with both_sides(plot) as acting:
+        acting.twins.same()
         for name, number, strategy in acts:
             acting.act(name, number, strategy)
-            pair.same()
+            acting.twins.same()
 
 
-upkeep = st.lists(
-    st.tuples(st.sampled_from(UPKEEP), st.integers(0, 30), st.sampled_from(STRATEGIES)), min_size=3, max_size=10
-)
-
-
-@given(plots(), upkeep)
+@given(plots(), runs(UPKEEP, 3, 10))
 @settings(max_examples=25 * TIMES)
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]
 ) -> None:
-    with twins(plot) as pair:
-        acting = Acting(pair)
+    with both_sides(plot) as acting:
         for name, number, strategy in acts:
             acting.act(name, number, strategy)
-            pair.same()
+            acting.twins.same()
+
+
+@pytest.mark.parametrize("strategy", NAMES)
+def test_every_strategy_finds_the_same_garbage_on_falkor(strategy: str) -> None:
+    """In a workspace in which each of them finds something."""
+    with both_sides(GARBAGE) as acting:
+        plan = acting.twins.both(
+            lambda side: collect.plan(side.tools(NOW + timedelta(hours=1)), strategy, 1.0, _fading(strategy))
+        )
+        assert plan.item_count > 0
+        acting.hours = 1
+        acting.plans.append(plan.id)
+        acting.apply(1, strategy)
+        acting.twins.same()
+        acting.prune(1, strategy)
+        acting.undo(0, strategy)
+        acting.twins.same()
+
+
+_SAME = "the same words twice in one thread, as long as it takes to be told from chance"
+GARBAGE = Plot(
+    notes=(
+        Note("a stale file", path="src/m0.py", stale=True),
+        Note("a missing file", path="src/m2.py"),
+        Note("long ago", expires_days=-3.0),
+        Note("nothing in it", chunks=0),
+        Note(_SAME, thread="talk"),
+        Note(_SAME, thread="talk"),
+        Note("what holds the rest"),
+    ),
+    things=tuple(Thing(f"Thing {number}") for number in range(9)),
+    links=(
+        Link(0, 1, weight=0.0),
+        Link(0, 2, weight=0.0, handed_in=True, sources=(6,)),
+        Link(0, 3, closed=True),
+        Link(0, 4, closed=True, sources=(6,)),
+        Link(5, 6, weight=0.0),
+        Link(0, 7, sources=(0,)),
+    ),
+    mentions=((6, 0, 0), (0, 0, 7)),
+    strays=((), (8,)),
+)

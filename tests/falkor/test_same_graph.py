@@ -7,12 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import count
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from memsweep.gc.strategies import NAMES as STRATEGIES
 from memsweep.graph import atlas, facts
 from memsweep.graph.atlas import Surveying
 from memsweep.graph.building import Named
@@ -23,7 +25,7 @@ from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.ids import make_id
 from memsweep.model.memory import Draft, EmbeddingModel, Fact, NamedThing, NewChunk, NewFact, NewMemory, NewMention
 from memsweep.model.text import content_hash
-from tests.falkor.test_same_as_sqlite import STRATEGIES, Acting
+from tests.falkor.test_same_as_sqlite import Acting
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
 from tests.gc.stores import NOW, Plot
@@ -64,7 +66,7 @@ class Knowing(Acting):
     """Acts on the knowledge graph, beside those of the collector."""
 
     def __init__(self, twins: Twins) -> None:
-        super().__init__(twins)
+        super().__init__(twins, Path("nowhere"))
         self.texts: list[str] = []
 
     def new_id(self) -> Callable[[str], str]:

@@ -37,6 +37,7 @@ class Acting:
     def __init__(self, pair: Twins) -> None:
         self._pair, self._hours, self._made = pair, 0, 0
         self._receipts: list[str] = []
+        self._plans: list[str] = []
         self._both("one", lambda window: window.configure(**SMALL))
 
     def act(self, name: str, number: int, window: str) -> None:
@@ -59,7 +60,18 @@ class Acting:
     def prune_as_planned(self, number: int, window: str) -> None:
         seen = self._both(window, lambda each: each.analyze(target_tokens=number))
         if plan_id := getattr(seen, "plan_id", None):
+            self._plans.append(plan_id)
             self._both(window, lambda each: each.prune(plan_id=plan_id, confirm=True))
+
+    def plan(self, number: int, window: str) -> None:
+        seen = self._both(window, lambda each: each.analyze(target_tokens=number))
+        self._plans += [plan_id] if (plan_id := getattr(seen, "plan_id", None)) else []
+
+    def prune_by_a_plan(self, number: int, window: str) -> None:
+        """Which may have been used, or be too old, or be another window's."""
+        if self._plans:
+            plan_id = self._plans[number % len(self._plans)]
+            self._both(window, lambda each: each.prune(plan_id=plan_id, confirm=bool(number % 2)))
 
     def restore(self, number: int, window: str) -> None:
         self._both(window, lambda each: each.restore(self._ids(number)))
@@ -181,7 +193,7 @@ def _told(rows: Rows) -> dict[str, list[str]]:
 
 
 ACTS = ("add", "add", "add many", "prune", "prune as planned", "restore", "pin", "compress", "delete", "look", "undo",
-        "undo", "clear", "purge")  # fmt: skip
+        "undo", "clear", "purge", "plan", "prune by a plan")  # fmt: skip
 acts = st.lists(
     st.tuples(st.sampled_from(ACTS), st.integers(0, 40), st.sampled_from(("one", "one", "two"))),
     min_size=3,

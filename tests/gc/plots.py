@@ -42,7 +42,8 @@ def things(draw: st.DrawFn, number: int) -> Thing:
 
 
 @st.composite
-def plots(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9) -> Plot:
+def plots(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9, *, closed: bool = False) -> Plot:
+    """With `closed`, some facts have been replaced by others."""
     note_count = draw(st.integers(0, most_notes))
     thing_count = draw(st.integers(0, most_things))
     some_notes = st.integers(0, note_count - 1) if note_count else st.nothing()
@@ -57,6 +58,7 @@ def plots(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9) -> Plot:
             handed_in=st.integers(0, 4).map(lambda n: n == 0),
             sources=st.lists(some_notes, max_size=2).map(tuple) if note_count else st.just(()),
             weight=st.sampled_from([None, 0.0, 1.0]),
+            closed=st.integers(0, 3).map(lambda n: n == 0) if closed else st.just(False),
         ),
         max_size=14,
     )

@@ -71,17 +71,23 @@ class Link:
     handed_in: bool = False
     sources: tuple[int, ...] = ()
     weight: float | None = 1.0
+    closed: bool = False
+    """Whether another fact has replaced it, a day ago."""
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A whole store: `mentions` are (memory, chunk, thing), `strays` chunks without a memory and what they mention."""
+    """A whole store: `mentions` are (memory, chunk, thing), `strays` chunks without a memory and what they mention.
+
+    `folder` holds the roots of the code files.
+    """
 
     notes: tuple[Note, ...] = ()
     things: tuple[Thing, ...] = ()
     links: tuple[Link, ...] = ()
     mentions: tuple[tuple[int, int, int], ...] = ()
     strays: tuple[tuple[int, ...], ...] = ()
+    folder: str = "/repository"
 
 
 @dataclass
@@ -154,7 +160,7 @@ def plant(file: Path, plot: Plot, now: datetime = NOW) -> None:
     with looking.open_file(file) as db, db:
         model = json.dumps({"name": "test", "dimension": DIMENSION})
         db.execute("insert into meta values ('model', ?) on conflict do nothing", (model,))
-        notes = [_plant_note(db, note, at) for note in plot.notes]
+        notes = [_plant_note(db, note, at, plot.folder) for note in plot.notes]
         things = [_plant_thing(db, thing, at) for thing in plot.things]
         for note, chunk, thing in plot.mentions:
             if chunk < len(notes[note][1]):
@@ -169,7 +175,7 @@ def plant(file: Path, plot: Plot, now: datetime = NOW) -> None:
             db.executemany("insert into mention (chunk, entity) values (?, ?)", [(chunk, things[n]) for n in mentioned])
 
 
-def _plant_note(db: apsw.Connection, note: Note, at: int) -> tuple[int, list[int]]:
+def _plant_note(db: apsw.Connection, note: Note, at: int, folder: str) -> tuple[int, list[int]]:
     thread = None
     if note.thread is not None:
         db.execute("insert into thread (uid) values (?) on conflict do nothing", (note.thread,))
@@ -196,7 +202,7 @@ def _plant_note(db: apsw.Connection, note: Note, at: int) -> tuple[int, list[int
     db.execute(f"insert into memory ({', '.join(row)}) values ({', '.join(':' + name for name in row)})", row)
     db.executemany("insert into memory_tag values (?, ?)", [(tag, number) for tag in note.tags])
     if note.path is not None:
-        root = f"/repository/{note.root}"
+        root = f"{folder}/{note.root}"
         db.execute("insert into code_root (id, path) values (?, ?) on conflict do nothing", (note.root + 1, root))
         db.execute(
             "insert into code_file (memory, root, path, language, stamp, digest, read_at_ns, lines, functions, classes,"
@@ -238,10 +244,10 @@ def _plant_link(db: apsw.Connection, link: Link, things: Sequence[int], notes: S
     (number,) = db.execute("select coalesce(max(id), 0) + 1 from relation").fetchone()
     db.execute(
         "insert or ignore into relation (id, uid, subject, object, relation, relation_key, weight, handed_in,"
-        " created_at, last_seen, valid_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " created_at, last_seen, valid_at, invalid_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number, f"rel_{number:012}", things[link.subject], things[link.object], link.relation, link.relation,
-            link.weight, link.handed_in, at, at, at,
+            link.weight, link.handed_in, at, at, at, at - DAY if link.closed else None,
         ),
     )  # fmt: skip
     if db.changes():

@@ -27,7 +27,7 @@ def planned_totals(rows: ItemRows, items: Sequence[PlanItem]) -> Totals:
     keys = _keys(items)
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
     relations = keys["relation"] | _left_unstated(rows, keys["memory"])
-    relations.update(relation for relation, *_ in rows.around(keys["entity"]).relations)
+    relations.update(relation for relation, _, _ in rows.around(keys["entity"]).relations)
     return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations))
 
 
@@ -44,13 +44,12 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     chunks.update(rows.chunks_of(memories))
     relations = _relations(rows, items, live) | _left_unstated(rows, memories)
     # After the relations: one that goes holds nothing, and one that was planned and stays holds its ends.
-    held = {
-        end for key in keys["relation"] - relations if ("relation", key) in live for end in live["relation", key][2]
-    }
+    spared = (live.get(("relation", key)) for key in keys["relation"] - relations)
+    held = {end for row in spared if row is not None for end in row.belongs_to}
     wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
     around = rows.around(wanted)
     entities = _without_hold(wanted, around, memories, relations, held)
-    relations.update(relation for relation, *ends in around.relations if not entities.isdisjoint(ends))
+    relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
     return Selected(going, _skipped(rows, items, going, live, kept))
 

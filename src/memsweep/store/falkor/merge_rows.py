@@ -9,11 +9,7 @@ from typing import Any
 from memsweep.model.graph_rows import Alias, Move, Name
 from memsweep.store.falkor import merging_cypher
 from memsweep.store.falkor.transaction import Change
-<<<<<<< HEAD
-=======
 from memsweep.store.falkor.wire import Query
-from memsweep.store.ports.merges import SavedPlan
->>>>>>> merges
 
 
 class FalkorMoves:
