@@ -135,7 +135,7 @@ class SqliteEngine:
                 refusals.append(error)
         if refusals:
             freed = "1 deleted workspace is" if len(files) == 1 else f"{len(files):,} deleted workspaces are"
-            raise StoreError(f"{freed} freed, but {refusals[0].message}", hint=refusals[0].hint)
+            raise type(refusals[0])(f"{freed} freed, but {refusals[0].message}", hint=refusals[0].hint)
 
     def open(self, workspace_id: str) -> SqliteStore:
         file = self._find(workspace_id)
