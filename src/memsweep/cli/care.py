@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.care.invariants import next_step, sentence
-from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import StoreError
 from memsweep.report import care as report
 
@@ -44,7 +44,7 @@ def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
         return report.compacted(memory.workspace_id, memory.care.compact())
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def backup(
@@ -55,7 +55,7 @@ def backup(
 ) -> None:
     """Copy a workspace to a file, while others use it."""
     answer = report.backed_up(with_app(lambda app: app.memory(workspace).care.backup(file, force=force)))
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def restore(
@@ -66,7 +66,7 @@ def restore(
 ) -> None:
     """Make a workspace of a backup."""
     answer = report.restored(with_app(lambda app: app.restore(file, workspace, replace=replace)))
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
@@ -74,9 +74,9 @@ def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
         mark = "repaired: " if item["repaired"] else ""
         console.print(harmless(f"{mark}{item['sentence']}"), markup=False)
         if item["next_step"]:
-            console.print(f"  next: {item['next_step']}", markup=False)
+            say(console, f"  next: {item['next_step']}")
     for loss in answer["lost"]:
         console.print(harmless(f"not saved: {loss}"), markup=False)
     for note in answer["notes"]:
-        console.print(harmless(f"not repaired: {note}"), markup=False)
-    console.print(answer["message"], markup=False)
+        say(console, f"not repaired: {note}")
+    say(console, answer["message"])

@@ -11,11 +11,13 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show, standard_input, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, standard_input, with_app
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.window import DEFAULT_PROJECT, Swept
 from memsweep.report import context as report
+from memsweep.report.counts import named
+from memsweep.report.operations import in_commands
 from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ def import_(
     answer = with_app(lambda app: report.added(_window(app, workspace, project).add_transcript(text)))
 
     def words(console: Console) -> None:
-        parts = [f"{len(answer['segment_ids']):,} segments added"]
-        parts += [f"{len(answer['known']):,} known already"] if answer["known"] else []
-        parts += [f"some stashed by an automatic collection ({answer['receipt_id']})"] if answer["stashed"] else []
+        parts = [f"Added {named(len(answer['segment_ids']), 'segments')}"]
+        parts += [f"skipped {len(answer['known']):,} already known"] if answer["known"] else []
+        parts += [f"stashed some by an automatic collection ({answer['receipt_id']})"] if answer["stashed"] else []
         console.print(f"{', '.join(parts)}; {_tokens(answer)}.", markup=False)
 
     show(answer, as_json, words)
@@ -109,14 +111,18 @@ def prune(
     def run(app: App) -> tuple[report.AnalyzedAnswer | None, Swept | None]:
         window = _window(app, workspace, project)
         if segment_ids:
-            sure = yes or (strategy == "delete" and _sure(f"Move {len(segment_ids)} segments to the trash?", as_json))
+            sure = yes or (
+                strategy == "delete" and _sure(f"Move {named(len(segment_ids), 'segments')} to the trash?", as_json)
+            )
             return None, window.prune(segment_ids, strategy=strategy, confirm=sure)
         if plan:
             return None, window.prune(plan_id=plan, strategy=strategy, confirm=yes)
         seen = report.analyzed(window.analyze(budget=budget))
         if not as_json:
             show(seen, False, lambda console: _analysis(console, seen))
-        if seen["plan_id"] is None or not (yes or _sure(f"Take {seen['planned']:,} segments out?", as_json)):
+        if seen["plan_id"] is None or not (
+            yes or _sure(f"Take {named(seen['planned'], 'segments')} out of the window?", as_json)
+        ):
             return seen, None
         return seen, window.prune(plan_id=seen["plan_id"], strategy=strategy, confirm=True)
 
@@ -196,8 +202,8 @@ def list_(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
     def words(console: Console) -> None:
         for row in answer["windows"]:
-            held = f"{row['segments']:,} segments, {row['tokens']:,} tokens, {row['stashed']:,} in the stash"
-            console.print(f"{row['project_id']}  {held}", markup=False)
+            held = f"{named(row['segments'], 'segments')}, {named(row['tokens'], 'tokens')}"
+            console.print(f"{row['project_id']}  {held}, {row['stashed']:,} in the stash", markup=False)
         if not answer["windows"]:
             console.print("No context window holds anything.")
 
@@ -250,7 +256,7 @@ def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
 
     usage = answer["usage"]
     limits = f"soft {usage['soft']:,}, hard {usage['hard']:,}, counted by {answer['counted_by']}"
-    console.print(f"{usage['current']:,} tokens ({limits})", markup=False)
+    console.print(f"{named(usage['current'], 'tokens')} ({limits})", markup=False)
     most = max(usage["by_type"].values(), default=1) or 1
     for kind, tokens in usage["by_type"].items():
         console.print(f"  {kind:<9}{tokens:>10,}  {'█' * max(1, round(_BAR_WIDTH * tokens / most))}", markup=False)
@@ -263,14 +269,14 @@ def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
             own, why = escape(harmless(each["segment_id"])), escape(harmless("; ".join(each["reasons"])))
             table.add_row(goes, own, each["type"], f"{each['tokens']:,}", f"{each['keep_score']:.2f}", why)
         console.print(table)
-    console.print(harmless(answer["message"]), markup=False)
+    say(console, answer["message"])
     if answer["plan_id"]:
         after = f"{answer['tokens_before']:,} → {answer['tokens_after']:,} tokens"
         console.print(f"{after}; plan {answer['plan_id']}", markup=False)
 
 
 def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
-    console.print(f"{answer['message']} {_tokens(answer)}.", markup=False)
+    say(console, f"{answer['message']} {_tokens(answer)}.")
     _refused(console, answer["refused"])
     if receipt_id:
         console.print(f"To bring it back: memsweep undo {receipt_id}", markup=False)
@@ -278,7 +284,7 @@ def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
 
 def _refused(console: Console, refused: list[dict[str, str]]) -> None:
     for each in refused:
-        console.print(f"refused: {harmless(each['segment_id'])} ({each['reason']})", markup=False)
+        console.print(f"refused: {harmless(each['segment_id'])} ({in_commands(each['reason'])})", markup=False)
 
 
 def _tokens(answer: Any) -> str:

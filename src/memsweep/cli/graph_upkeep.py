@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, say, show, with_app
 from memsweep.cli.prune import Yes, look_and_apply
 from memsweep.report import upkeep as report
+from memsweep.report.counts import named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,8 +60,9 @@ def decay(
     answer = report.decayed(result, dry_run=not store)
 
     def tell(console: Console) -> None:
-        below = f"{answer['entities_below']:,} and {answer['relations_below']:,} have faded away"
-        console.print(f"{answer['entities']:,} entities and {answer['relations']:,} relations; {below}.")
+        for name in ("entities", "relations"):
+            below = f"{answer[f'{name}_below']:,} faded away"  # type: ignore[literal-required]
+            console.print(f"{named(answer[name], name)}, {below}.")
         for fact in answer["faded"]:
             console.print(f"{fact['current']:.3f} of {fact['base']:.3f}  {fact['name']}", markup=False)
 
@@ -87,7 +89,7 @@ def merge(
     answer = with_app(run)
 
     def tell(console: Console) -> None:
-        console.print(answer["message"], markup=False)
+        say(console, answer["message"])
         for one in answer.get("suggestions", ()):
             console.print(f"{one['score']:.2f}  {' = '.join(one['ids'])}  {one['why']}", markup=False)
 
@@ -110,7 +112,7 @@ def unmerge(
         )
     )
     answer = report.split(result)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 COMMANDS = (prune, decay, merge, unmerge)

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, progress_bar, show, with_app
+from memsweep.cli.door import InWorkspace, Json, progress_bar, say, show, with_app
 from memsweep.report import code as report
 
 Folder = Annotated[str, Argument(metavar="PATH", help="The folder of code.")]
@@ -49,4 +49,4 @@ def index(
     if answer is None:
         show({"joined": True}, as_json, lambda console: console.print("Another run is about to do it."))
         return
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))

@@ -10,12 +10,14 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import Unconfirmed
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
+from memsweep.model.text import counted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
+from memsweep.report.counts import amount, named, nonzero
 from memsweep.report.reasons import why
 
 if TYPE_CHECKING:
@@ -112,11 +114,11 @@ def delete(
     def run(app: App) -> report.DeletedAnswer:
         memory = app.memory(workspace)
         text = harmless(" ".join(memory.get(memory_id).text[:200].split()))
-        sure = _agreed(f"{text}\n{'Delete it for good?' if forever else 'Move it to the trash?'}", yes, as_json)
+        sure = _agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
         return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def trash(
@@ -145,18 +147,15 @@ def purge(
 
     def run(app: App) -> report.PurgeAnswer:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        others = (
-            f" and every workspace that was deleted so long ago ({app.deleted_workspaces(days)})"
-            if deleted_workspaces
-            else ""
-        )
-        question = f"Free everything that has been in the trash for {days:g} days{others}, for good?"
+        workspaces = counted(app.deleted_workspaces(days), "workspace")
+        others = f" and {workspaces} deleted that long ago" if deleted_workspaces else ""
+        question = f"Permanently delete everything that has been in the trash for {days:g} days{others}?"
         purged = app.memory(workspace).sweep.purge(days, confirm=_agreed(question, yes, as_json))
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def pin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
@@ -180,7 +179,7 @@ def explain(
             f"{answer['type']} {answer['id']} is {'alive' if answer['alive'] else 'not alive'}.", markup=False
         )
         for sentence in answer["because"]:
-            console.print(f"  {sentence}", markup=False)
+            say(console, f"  {sentence}")
         for accusation in answer["garbage_for"]:
             console.print(f"  {accusation['strategy']} would take it: {accusation['why']}", markup=False)
         if len(answer["path"]) > 1:
@@ -202,7 +201,7 @@ def audit(
 
     def words(console: Console) -> None:
         for event in answer["events"]:
-            counts = ", ".join(f"{value} {name}" for name, value in event["counts"].items() if value)
+            counts = ", ".join(nonzero(event["counts"]))
             parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
             console.print("  ".join(part for part in parts if part), markup=False)
 
@@ -219,14 +218,13 @@ def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
 def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
     made = memory.sweep.get_plan(plan_id)
     items = memory.sweep.items(plan_id, limit=limit)
-    return report.previewed(made, items, why, cursor_at(limit, made.item_count, plan_id))
+    return report.planned(made, items, why, cursor_at(limit, made.item_count, plan_id))
 
 
 def _sure(totals: Totals, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
-    what = f"{totals.memories:,} memories, {totals.entities:,} entities and {totals.relations:,} relations"
-    return typer.confirm(f"Move {what} to the trash?")
+    return typer.confirm(f"Move {amount(totals)} to the trash?")
 
 
 def _agreed(question: str, yes: bool, as_json: bool) -> bool:
@@ -256,27 +254,29 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
         table.add_row(item["type"].lower(), item["id"], escape(name), escape(item["why"]))
     console.print(table)
     more = " (more follow)" if preview["next_cursor"] else ""
-    console.print(
-        f"\n{preview['nodes_to_delete']:,} memories, {preview['chunks_to_delete']:,} chunks,"
-        f" {preview['entities_to_delete']:,} entities, {preview['relations_to_delete']:,} relations{more};"
-        f" plan {preview['plan_id']}",
-        markup=False,
-    )
+    numbers = {
+        "memories": preview["nodes_to_delete"],
+        "chunks": preview["chunks_to_delete"],
+        "entities": preview["entities_to_delete"],
+        "relations": preview["relations_to_delete"],
+    }
+    counts = ", ".join(named(number, name) for name, number in numbers.items())
+    console.print(f"\n{counts}{more}; plan {preview['plan_id']}", markup=False)
     for item in preview["protected"]:
         console.print(f"protected: {item['type'].lower()} {item['id']} ({item['reason']})", markup=False)
     for warning in preview["warnings"]:
-        console.print(f"warning: {warning}", markup=False)
+        say(console, f"warning: {warning}")
 
 
 def _done(console: Console, result: report.PruneAnswer) -> None:
-    console.print(result["message"], markup=False)
+    say(console, result["message"])
     for item in result["skipped"]:
         console.print(f"skipped: {item['id']} ({item['reason']})", markup=False)
     console.print(f"To bring it back: memsweep undo {result['receipt_id']}", markup=False)
 
 
 def _undone(console: Console, answer: report.UndoAnswer) -> None:
-    console.print(answer["message"], markup=False)
+    say(console, answer["message"])
     for item in answer["conflicts"]:
         console.print(f"left alone: {item['id']} ({item['reason']})", markup=False)
 

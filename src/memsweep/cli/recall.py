@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, show, show_pair, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_pair, with_app
 from memsweep.report import memory as report
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
     from rich.text import Text
 
     if "damaged" in answer.get("note", ""):
-        console.print(answer["note"], markup=False)
+        say(console, answer["note"])
     if not answer["results"]:
         console.print("Nothing found.")
         return

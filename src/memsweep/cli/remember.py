@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, show, with_app
 from memsweep.errors import BadInput
-from memsweep.model.text import MAX_TEXT_BYTES
+from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
 
 
@@ -44,7 +44,7 @@ def remember(
     if result.duplicate_of:
         words = f"Known already as {result.memory_id}; marked as seen."
     else:
-        words = f"Remembered as {result.memory_id} ({_count(result.chunks_created, 'chunk')})."
+        words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
     show(answer, as_json, lambda console: console.print(words))
 
 
@@ -65,7 +65,3 @@ def _object(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise BadInput(f"--metadata {text[:60]!r} is not JSON ({error}).") from None
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

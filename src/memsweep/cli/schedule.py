@@ -7,6 +7,8 @@ from typing import Any
 import typer
 
 from memsweep.cli.door import Json, show, with_app
+from memsweep.report.counts import named
+from memsweep.report.operations import in_commands
 from memsweep.schedule.background import Background
 
 cli = typer.Typer(help="Background collection: what it does, when, and what it did.", no_args_is_help=True)
@@ -54,6 +56,6 @@ def run(as_json: Json = False) -> None:
 
 
 def _line(item: dict[str, Any]) -> str:
-    done = f"{item['deleted_memories']} memories, {item['deleted_entities']} entities to the trash"
-    stopped = f"; stopped: {item['stopped']}" if item["stopped"] else ""
-    return f"  {item['workspace_id']}: {done}, {item['purged_memories']} purged{stopped}"
+    moved = f"{named(item['deleted_memories'], 'memories')} and {named(item['deleted_entities'], 'entities')}"
+    stopped = f"; stopped: {in_commands(item['stopped'])}" if item["stopped"] else ""
+    return f"  {item['workspace_id']}: moved {moved} to the trash, purged {item['purged_memories']:,}{stopped}"

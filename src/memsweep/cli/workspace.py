@@ -9,7 +9,8 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, harmless, progress_bar, show, with_app
+from memsweep.cli.door import Json, harmless, progress_bar, say, show, with_app
+from memsweep.model.text import counted
 from memsweep.report import memory as report
 
 cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy.", no_args_is_help=True)
@@ -50,12 +51,12 @@ def delete(
     def ask_and_delete(app: App) -> report.WorkspaceAnswer:
         sure = yes
         if not yes and sys.stdin.isatty():
-            count = app.memory(workspace_id).stats().total_memories
-            sure = typer.confirm(f"Delete workspace {workspace_id!r} with {count:,} memories?")
+            memories = counted(app.memory(workspace_id).stats().total_memories, "memory", "memories")
+            sure = typer.confirm(f"Move workspace {workspace_id!r} with {memories} to the trash?")
         return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=sure))
 
     answer = with_app(ask_and_delete)
-    show(answer, as_json, lambda console: console.print(answer["message"]))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 @cli.command()
@@ -72,7 +73,8 @@ def reembed(
         return report.reembedded(memory.workspace_id, chunks, memory.care.model())
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(f"Embedded {answer['chunks']:,} chunks by {answer['model']}."))
+    chunks = counted(answer["chunks"], "chunk")
+    show(answer, as_json, lambda console: console.print(f"Embedded {chunks} with {answer['model']}."))
 
 
 @cli.command()
@@ -90,4 +92,4 @@ def copy(
             return report.copied(app.copy_workspace(workspace_id, source, target, replace=replace, progress=progress))
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"]))
+    show(answer, as_json, lambda console: say(console, answer["message"]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
+from memsweep.model.text import counted
 from memsweep.model.times import iso
 
 if TYPE_CHECKING:
@@ -160,11 +161,11 @@ def found(result: StashFound) -> FoundAnswer:
 
 
 def restored(result: Swept) -> RestoredAnswer:
-    freed = result.change.tokens_after - result.change.tokens_before
+    added = result.change.tokens_after - result.change.tokens_before
     return {
         "restored": [_segment(segment) for segment in result.restored],
         "refused": _refused(result.refused),
-        "message": f"{_segments(len(result.restored))} back in the window, {freed:,} tokens.",
+        "message": f"Restored {_segments(len(result.restored))} to the window ({counted(added, 'token')}).",
         **_tokens(result.change),
     }
 
@@ -243,15 +244,15 @@ def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any
 
 def _what_went(result: Swept) -> str:
     freed = result.change.tokens_before - result.change.tokens_after
-    parts = [f"{_segments(len(result.stashed))} stashed"] if result.stashed or not result.deleted else []
-    parts += [f"{_segments(len(result.deleted))} in the trash"] if result.deleted else []
-    text = f"{', '.join(parts)}; {freed:,} tokens freed."
+    parts = [f"Stashed {_segments(len(result.stashed))}."] if result.stashed else []
+    parts += [f"Moved {_segments(len(result.deleted))} to the trash."] if result.deleted else []
+    text = f"{' '.join(parts) or 'Nothing was moved.'} Freed {counted(freed, 'token')}."
     if result.refused:
-        text += f" {len(result.refused)} refused."
+        text += f" Refused {_segments(len(result.refused))}."
     if max(len(result.stashed), len(result.deleted)) > _MOST_LISTED:
         text += f" The first {_MOST_LISTED} are listed."
     return text
 
 
 def _segments(count: int) -> str:
-    return f"{count:,} segment{'' if count == 1 else 's'}"
+    return counted(count, "segment")

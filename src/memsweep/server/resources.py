@@ -36,9 +36,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
         def shown() -> report.PruneAnswer:
             memory = app.memory(workspace_id)
-            return report.previewed(
-                memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=_SHOWN), why, None
-            )
+            return report.planned(memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=_SHOWN), why, None)
 
         return _told(shown)
 

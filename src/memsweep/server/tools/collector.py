@@ -48,9 +48,9 @@ def collector_tools(app: App) -> list[ToolRow]:
         if not dry_run:
             granted(agreed)
             if plan_id is not None:
-                return report.applied(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
+                return report.pruned(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
             receipt = memory.sweep.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
-            return report.applied(receipt)
+            return report.pruned(receipt)
         page_size(limit)
         offset = offset_of(cursor, plan_id or "")  # both before a plan is saved; a new one has no cursor yet
         plan = memory.sweep.plan(strategy, ttl_days=ttl_days) if plan_id is None else memory.sweep.get_plan(plan_id)

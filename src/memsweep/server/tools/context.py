@@ -10,6 +10,7 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.text import counted
 from memsweep.report import context as report
 from memsweep.server.consent import Consent, can_ask, granted
 from memsweep.server.tools import ToolRow
@@ -67,7 +68,7 @@ def context_tools(app: App) -> list[ToolRow]:
     ) -> Elicit[Consent] | Consent:
         if strategy == "stash" or (strategy == "auto" and segment_ids) or not confirm or not can_ask(context):
             return Consent(approve=True)
-        what = f"{len(segment_ids)} segments" if segment_ids else "what the plan would delete"
+        what = counted(len(segment_ids), "segment") if segment_ids else "what the plan would delete"
         return Elicit(
             f"Move {what} of context window {project_id!r} to the trash? This can be undone until it is purged.",
             Consent,
