@@ -45,12 +45,12 @@ def test_the_value_of_somebody_is_repeated_as_it_was_given(run, note):
 def test_what_was_removed_and_the_way_back_are_said_in_commands(run, note):
     gone = run("delete", note, "--yes", "--json").json
     way_back = f"`memsweep undo {gone['receipt_id']}`"
-    assert gone["message"] == f"Moved 1 memory and 1 entity to the trash. {way_back} brings them back."
+    assert gone["message"] == f"Moved 1 memory to the trash. {way_back} brings it back."
     assert run("explain", note, "--json").json["because"] == [
         f"It is in the trash; {way_back} or `memsweep recover` brings it back."
     ]
     assert f"{way_back} or `memsweep recover`" in run("explain", note).out
-    assert run("undo", gone["receipt_id"]).out == "Restored 1 memory and 1 entity.\n"
+    assert run("undo", gone["receipt_id"]).out == "Restored 1 memory.\n"
 
 
 def test_a_deleted_workspace_and_an_index_name_the_next_command(run, note, tmp_path):

@@ -118,10 +118,10 @@ def test_prune_yes_says_how_to_undo(run: Run, store: Path) -> None:
     before = dump(store)
     ran = run("prune", "--strategy", "all", "--yes")
     assert ran.status == 0
-    assert "Moved 1 memory and 3 entities to the trash.\n" in ran.out
+    assert "Moved 1 memory, 3 entities and 2 relations to the trash.\n" in ran.out
     receipt = ran.out.rsplit("To bring it back: memsweep undo ", 1)[1].strip()
     undone = run("undo", receipt)
-    assert (undone.status, undone.out) == (0, "Restored 1 memory and 3 entities.\n")
+    assert (undone.status, undone.out) == (0, "Restored 1 memory, 3 entities and 2 relations.\n")
     assert dump(store) == before
 
 
@@ -141,7 +141,7 @@ def test_prune_shows_as_many_as_wished(run: Run, store: Path) -> None:
     [
         (["prune", "-s", "xyz"], 2, "Error: Invalid strategy 'xyz'. Valid: stale_code, "),
         (["prune", "--plan", "plan_x", "--yes"], 3, "plan 'plan_x' does not exist"),
-        (["prune", "-s", "expired", "--ttl-days", "-1"], 2, "ttl_days must be a number of days"),
+        (["prune", "-s", "expired", "--ttl-days", "-1"], 2, "Error: --ttl-days must be a number of days"),
         (["prune", "-w", "nowhere"], 3, "workspace 'nowhere' does not exist"),
         (["undo", "rcpt_x"], 3, "receipt 'rcpt_x' does not exist"),
         (["recover", GONE], 3, f"memory '{GONE}' is not in the trash"),
@@ -149,7 +149,7 @@ def test_prune_shows_as_many_as_wished(run: Run, store: Path) -> None:
         (["delete", GONE], 4, "nobody can be asked; nothing was removed. Pass --yes."),
         (["delete", KEPT, "--yes"], 4, f"memory {KEPT} is pinned; it was not deleted. Unpin it first."),
         (["purge"], 4, "Pass --yes."),
-        (["purge", "--older-than-days", "-3", "--yes"], 2, "older_than_days must be a number of days"),
+        (["purge", "--older-than-days", "-3", "--yes"], 2, "Error: --older-than-days must be a number of days"),
         (["pin", "mem_x"], 3, "'mem_x' is neither a memory nor an entity"),
         (["unpin", "mem_x"], 3, "'mem_x' is neither a memory nor an entity"),
         (["tombstone", "remove", GONE], 3, f"there is no tombstone of '{GONE}'"),
@@ -226,7 +226,7 @@ def test_deleting_forever_leaves_a_tombstone_that_can_be_removed(run: Run, store
     assert (stone["memory_id"], stone["reason"]) == (NOTE, "deleted forever")
     assert NOTE in run("tombstone", "list").out
     assert run("trash").out == "The trash is empty.\n"
-    assert run("tombstone", "remove", NOTE).out == f"{NOTE} may be learned again.\n"
+    assert run("tombstone", "remove", NOTE).out == f"{NOTE} can be learned again.\n"
     assert run("tombstone", "list", "--json").json == {"tombstones": []}
 
 

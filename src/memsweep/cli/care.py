@@ -21,11 +21,13 @@ File = Annotated[Path, Argument(metavar="FILE")]
 
 
 def doctor(
-    repair: Annotated[bool, Option("--repair", help="Mend what can be mended; say what could not be saved.")] = False,
+    repair: Annotated[
+        bool, Option("--repair", help="Repair what can be repaired, and say what could not be saved.")
+    ] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Check every invariant of a workspace; exit status 5 if something is left that should not be so."""
+    """Check a workspace and the data folder; the exit status is 5 if a problem remains."""
 
     def run(app: App) -> report.CheckupAnswer:
         return report.checked(app.memory(workspace).care.doctor(repair=repair), sentence, next_step)
@@ -37,7 +39,7 @@ def doctor(
 
 
 def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Give back the space that nothing uses any more."""
+    """Return unused space to the disk."""
 
     def run(app: App) -> report.CompactAnswer:
         memory = app.memory(workspace)
@@ -49,22 +51,22 @@ def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
 def backup(
     file: File,
-    force: Annotated[bool, Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Copy a workspace to a file, while others use it."""
+    """Copy a workspace to a file, even while others use it."""
     answer = report.backed_up(with_app(lambda app: app.memory(workspace).care.backup(file, force=force)))
     show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def restore(
     file: File,
-    replace: Annotated[bool, Option("--replace", help="Put a workspace that is there into the trash.")] = False,
+    replace: Annotated[bool, Option("--replace", help="Move an existing workspace to the trash first.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Make a workspace of a backup."""
+    """Create a workspace from a backup."""
     answer = report.restored(with_app(lambda app: app.restore(file, workspace, replace=replace)))
     show(answer, as_json, lambda console: say(console, answer["message"]))
 

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.operation import Sync
 
-cli = typer.Typer(help="The context window of an agent: look at it, sweep it, bring back.", no_args_is_help=True)
+cli = typer.Typer(help="The context window of an agent: analyze, prune, restore.", no_args_is_help=True)
 
 InProject = Annotated[str, Option("--project", "-p", metavar="ID", help="The context window.")]
 Ids = Annotated[list[str], Argument(metavar="ID...", help="Segments.")]
 SomeIds = Annotated[list[str] | None, Argument(metavar="[ID...]", help="Segments.")]
-Budget = Annotated[int | None, Option(help="Fit into so many tokens; the soft limit by default.")]
+Budget = Annotated[int | None, Option(help="Fit into this many tokens; by default the soft limit.")]
 _BAR_WIDTH = 40
 _MOST_BYTES = 256 << 20  # of a session
 
@@ -58,12 +58,12 @@ def import_(
 
 @cli.command("export")
 def export(
-    everything: Annotated[bool, Option("--all", help="With the stash, each segment in its place.")] = False,
+    everything: Annotated[bool, Option("--all", help="Include the stash, each segment in its place.")] = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Print the window as {"segments": [...]}, which import reads again."""
+    """Print the window as {"segments": [...]}, which import can read."""
     segments = with_app(lambda app: _window(app, workspace, project).segments(stashed=everything))
     show(json.loads(segments_to_json(segments)), True, _nothing)
 
@@ -71,15 +71,15 @@ def export(
 @cli.command("analyze")
 def analyze(
     budget: Budget = None,
-    target: Annotated[int | None, Option(help="Free so many tokens instead.")] = None,
-    task: Annotated[str | None, Option(help="The current task; its segments stay.")] = None,
+    target: Annotated[int | None, Option(help="Free this many tokens instead.")] = None,
+    task: Annotated[str | None, Option(help="The id of the current task; its segments stay.")] = None,
     active_file: Annotated[str | None, Option(help="The file that is being worked on.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many candidates to show.")] = 20,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show what a collection would take out of the window, and why."""
+    """Show what a collection would take out of the window and why."""
     descriptors = None if active_file is None else {"active_file": active_file}
 
     def run(app: App) -> report.AnalyzedAnswer:
@@ -98,13 +98,13 @@ def prune(
     segment_ids: SomeIds = None,
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     budget: Budget = None,
-    strategy: Annotated[str, Option(help="auto or stash (to the stash), delete (to the trash).")] = "auto",
+    strategy: Annotated[str, Option(help="auto, stash (only stash) or delete (move to the trash).")] = "auto",
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Take segments out of the window: those named, those of a plan, or what does not fit the budget."""
+    """Take segments out of the window: by id, by plan, or until it fits the budget."""
     if segment_ids and (plan or budget is not None):
         raise BadInput("Give ids, or a plan, or a budget.")
 
@@ -139,13 +139,13 @@ def prune(
 @cli.command("restore")
 def restore(
     segment_ids: SomeIds = None,
-    query: Annotated[str | None, Option("--query", "-q", help="What speaks of this, instead of ids.")] = None,
-    budget: Annotated[int | None, Option(help="At most so many tokens.")] = None,
+    query: Annotated[str | None, Option("--query", "-q", help="Restore what answers this, instead of ids.")] = None,
+    budget: Annotated[int | None, Option(help="Restore at most this many tokens.")] = None,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Bring stashed segments back to their places."""
+    """Move stashed segments back to their places in the window."""
     answer = with_app(
         lambda app: report.restored(
             _window(app, workspace, project).restore(segment_ids or None, query=query, budget=budget)
@@ -183,7 +183,7 @@ def search(
 def pin(
     segment_ids: Ids, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Keep segments in the window whatever happens."""
+    """Keep segments in the window through every collection."""
     _pin(segment_ids, True, project, workspace, as_json)
 
 
@@ -191,13 +191,13 @@ def pin(
 def unpin(
     segment_ids: Ids, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Let them be collected again."""
+    """Let pinned segments be collected again."""
     _pin(segment_ids, False, project, workspace, as_json)
 
 
 @cli.command("list")
 def list_(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """The context windows of the workspace."""
+    """List the context windows of the workspace."""
     answer = with_app(lambda app: report.windows(app.memory(workspace).contexts()))
 
     def words(console: Console) -> None:

@@ -21,9 +21,9 @@ from memsweep.store.named_files import decoded
 if TYPE_CHECKING:
     from rich.console import Console
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InWorkspace = Annotated[
-    str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; empty means the configured one.")
+    str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; by default the configured one.")
 ]
 
 

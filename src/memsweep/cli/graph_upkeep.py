@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Plan
     from memsweep.services.memory import Memory
 
-Threshold = Annotated[float | None, Option(help="From 0 to 1; the settings have the default.")]
-Into = Annotated[str, Option("--into", metavar="ENTITY", help="The one that they become.")]
+Threshold = Annotated[float | None, Option(help="From 0 to 1; the default comes from the settings.")]
+Into = Annotated[str, Option("--into", metavar="ENTITY", help="The entity to merge into.")]
 
 
 def prune(
     node_threshold: Threshold = None,
     edge_threshold: Threshold = None,
-    orphans: Annotated[bool, Option(help="Also entities that nothing holds any more.")] = True,
-    max_age_days: Annotated[float | None, Option(help="Spare entities seen within so many days.")] = None,
+    orphans: Annotated[bool, Option(help="Also remove entities that nothing refers to.")] = True,
+    max_age_days: Annotated[float | None, Option(help="Keep entities seen within this many days.")] = None,
     yes: Yes = False,
-    allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the graph.")] = False,
+    allow_large: Annotated[bool, Option("--allow-large", help="Allow removing more than half of the graph.")] = False,
     backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show which facts have faded away; then remove them if you say so."""
+    """Show which facts have faded away, then ask whether to remove them."""
 
     def make(memory: Memory) -> Plan:
         return memory.graph.plan_prune(
@@ -51,11 +51,11 @@ def prune(
 
 
 def decay(
-    store: Annotated[bool, Option("--store", help="Also keep the values beside their base.")] = False,
+    store: Annotated[bool, Option("--store", help="Also store the current values.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """What facts count now that nobody has confirmed for a while."""
+    """Show how far facts have faded since they were last confirmed."""
     result = with_app(lambda app: app.memory(workspace).graph.decay(dry_run=not store))
     answer = report.decayed(result, dry_run=not store)
 
@@ -70,13 +70,15 @@ def decay(
 
 
 def merge(
-    entities: Annotated[list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; none: suggest.")] = None,
+    entities: Annotated[
+        list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; leave out for suggestions.")
+    ] = None,
     into: Into = "",
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Make several entities one. Without --yes it only shows what would move; undo takes them apart."""
+    """Merge several entities into one. Without --yes, only show what would move. `memsweep undo` splits them again."""
 
     def run(app: App) -> report.MergeAnswer:
         memory = app.memory(workspace)
@@ -98,14 +100,19 @@ def merge(
 
 def unmerge(
     entity: Annotated[str, Argument(help="A name or an id.")],
-    name: Annotated[str, Argument(help="What the new entity is called.")],
-    kind: Annotated[str | None, Option("--type", help="What it is; else as the old one.")] = None,
-    relation: Annotated[list[str] | None, Option("--relation", "-r", metavar="ID", help="Takes this fact.")] = None,
-    memory: Annotated[list[str] | None, Option("--memory", "-m", metavar="ID", help="Takes these mentions.")] = None,
+    name: Annotated[str, Argument(help="The name of the new entity.")],
+    kind: Annotated[str | None, Option("--type", help="Its type; by default that of the old entity.")] = None,
+    relation: Annotated[
+        list[str] | None, Option("--relation", "-r", metavar="ID", help="Move this relation; can be repeated.")
+    ] = None,
+    memory: Annotated[
+        list[str] | None,
+        Option("--memory", "-m", metavar="ID", help="Move the mentions in this memory; can be repeated."),
+    ] = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Make a new entity of chosen facts of another, and of its mentions in chosen memories."""
+    """Split a new entity off another, with chosen relations and its mentions in chosen memories."""
     result = with_app(
         lambda app: app.memory(workspace).graph.unmerge(
             entity, name, entity_type=kind, relations=relation or (), memories=memory or ()

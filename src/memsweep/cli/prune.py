@@ -36,14 +36,16 @@ def prune(
     strategy: Annotated[str, Option("--strategy", "-s", help=", ".join(NAMES))] = "stale_code",
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     yes: Yes = False,
-    ttl_days: Annotated[float | None, Option(help="For `expired`: also what was not seen for so long.")] = None,
-    allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the workspace.")] = False,
+    ttl_days: Annotated[float | None, Option(help="With `expired`: also memories not seen for this many days.")] = None,
+    allow_large: Annotated[
+        bool, Option("--allow-large", help="Allow removing more than half of the workspace.")
+    ] = False,
     backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show what a collection would remove and why; then remove it if you say so."""
+    """Show what a collection would remove and why, then ask whether to remove it."""
 
     def make(memory: Memory) -> Plan:
         return memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days)
@@ -63,7 +65,7 @@ def look_and_apply(
     workspace: str,
     as_json: bool,
 ) -> None:
-    """Show a plan; apply exactly that if the person says so."""
+    """Show a plan; apply exactly that plan if the person agrees."""
     saved: dict[str, BackupAnswer] = {}
 
     def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
@@ -104,7 +106,7 @@ def recover(memory_id: Annotated[str, Argument()], workspace: InWorkspace = "", 
 
 def delete(
     memory_id: Annotated[str, Argument()],
-    forever: Annotated[bool, Option("--forever", help="Free it at once, and never learn it again.")] = False,
+    forever: Annotated[bool, Option("--forever", help="Delete it permanently, and never learn it again.")] = False,
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -124,7 +126,7 @@ def delete(
 def trash(
     limit: Annotated[int, Option("--limit", "-n")] = 20, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """What was removed, why, when, and until when it is kept at least."""
+    """List what was removed, when and why."""
 
     def run(app: App) -> report.TrashAnswer:
         items, total = app.memory(workspace).sweep.trash(limit=limit)
@@ -135,15 +137,17 @@ def trash(
 
 
 def purge(
-    older_than_days: Annotated[float | None, Option("--older-than-days", help="30 by default.")] = None,
+    older_than_days: Annotated[
+        float | None, Option("--older-than-days", help="Delete what is older than this many days; 30 by default.")
+    ] = None,
     deleted_workspaces: Annotated[
-        bool, Option("--deleted-workspaces", help="Also free every workspace that was deleted so long ago.")
+        bool, Option("--deleted-workspaces", help="Also delete workspaces that were deleted that long ago.")
     ] = False,
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Free what has been in the trash of a workspace for so long. This cannot be undone."""
+    """Permanently delete old items in the trash of a workspace. This cannot be undone."""
 
     def run(app: App) -> report.PurgeAnswer:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
@@ -159,25 +163,23 @@ def purge(
 
 
 def pin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Keep a memory or an entity out of every collection."""
+    """Protect a memory or an entity from every collection."""
     _pin(item_id, True, workspace, as_json)
 
 
 def unpin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Let it be collected again."""
+    """Let a pinned memory or entity be collected again."""
     _pin(item_id, False, workspace, as_json)
 
 
 def explain(
     item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Why a memory or an entity is alive, or why it is garbage, and its history."""
+    """Explain why a memory or an entity is kept or is garbage, with its history."""
     answer = report.explained(*with_app(lambda app: app.memory(workspace).sweep.explain(item_id)))
 
     def words(console: Console) -> None:
-        console.print(
-            f"{answer['type']} {answer['id']} is {'alive' if answer['alive'] else 'not alive'}.", markup=False
-        )
+        console.print(f"{answer['type']} {answer['id']} is {'live' if answer['alive'] else 'not live'}.", markup=False)
         for sentence in answer["because"]:
             say(console, f"  {sentence}")
         for accusation in answer["garbage_for"]:
@@ -191,12 +193,12 @@ def explain(
 
 
 def audit(
-    subject: Annotated[str | None, Argument(metavar="[ID]", help="Only what concerns this id.")] = None,
+    subject: Annotated[str | None, Argument(metavar="[ID]", help="Only events about this id.")] = None,
     limit: Annotated[int, Option("--limit", "-n")] = 50,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Who did what, when and why."""
+    """Show who did what, when and why."""
     answer = report.audited(with_app(lambda app: app.memory(workspace).sweep.audit(limit=limit, subject=subject)))
 
     def words(console: Console) -> None:

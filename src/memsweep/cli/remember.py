@@ -16,12 +16,12 @@ from memsweep.report import memory as report
 
 def remember(
     text: Annotated[str, Argument(help="The text; `-` reads it from standard input.")],
-    tag: Annotated[list[str] | None, Option("--tag", "-t", help="A tag; may be given several times.")] = None,
-    source: Annotated[str, Option(help="Where it comes from.")] = "",
-    metadata: Annotated[str, Option(metavar="JSON", help="An object to keep with it.")] = "",
+    tag: Annotated[list[str] | None, Option("--tag", "-t", help="A tag; can be repeated.")] = None,
+    source: Annotated[str, Option(help="Where it came from.")] = "",
+    metadata: Annotated[str, Option(metavar="JSON", help="A JSON object to store with it.")] = "",
     thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
-    entity: Annotated[list[str] | None, Option("--entity", help="A name it speaks of.")] = None,
-    expires: Annotated[str, Option(metavar="DATE", help="When it may be collected.")] = "",
+    entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
+    expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,

@@ -19,7 +19,7 @@ Id = Annotated[str, Argument(metavar="ID")]
 
 @cli.command("list")
 def list_all(as_json: Json = False) -> None:
-    """All workspaces; the current one is marked."""
+    """List all workspaces; the current one is marked."""
     answer = with_app(lambda app: report.workspaces(app.workspaces(), app.settings.workspace))
 
     def words(console: object) -> None:
@@ -28,14 +28,14 @@ def list_all(as_json: Json = False) -> None:
             about = harmless(" ".join(item["description"].split()))
             print(f"{mark} {item['workspace_id']:24} {item['created_at'][:10]}  {about}".rstrip())
         if not answer["workspaces"]:
-            print("None yet; the first memory makes one.")
+            print("None yet; the first memory creates one.")
 
     show(answer, as_json, words)
 
 
 @cli.command()
 def create(workspace_id: Id, description: Annotated[str, Option()] = "", as_json: Json = False) -> None:
-    """Make a workspace."""
+    """Create a workspace."""
     answer = report.workspace(with_app(lambda app: app.create_workspace(workspace_id, description)))
     show(answer, as_json, lambda console: console.print(f"Created workspace {answer['workspace_id']!r}."))
 
@@ -46,7 +46,7 @@ def delete(
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Take a workspace out of sight; its file is kept."""
+    """Move a workspace to the trash."""
 
     def ask_and_delete(app: App) -> report.WorkspaceAnswer:
         sure = yes
@@ -61,10 +61,10 @@ def delete(
 
 @cli.command()
 def reembed(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="Empty means the configured one.")] = "",
+    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Embed a workspace anew with the model of the settings."""
+    """Recompute all embeddings with the configured model."""
 
     def run(app: App) -> report.ReembeddedAnswer:
         memory = app.memory(workspace_id)
@@ -79,13 +79,17 @@ def reembed(
 
 @cli.command()
 def copy(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="Empty means the configured one.")] = "",
-    source: Annotated[str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; empty: the settings.")] = "",
-    target: Annotated[str, Option("--to", help="sqlite, sqlite:FOLDER or falkor://…; empty: the settings.")] = "",
-    replace: Annotated[bool, Option("--replace", help="Put a workspace of that name aside.")] = False,
+    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
+    source: Annotated[
+        str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
+    ] = "",
+    target: Annotated[
+        str, Option("--to", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
+    ] = "",
+    replace: Annotated[bool, Option("--replace", help="Move an existing workspace of that name to the trash.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Copy a workspace with all that is in it to another engine; what arrives is compared with what was sent."""
+    """Copy a whole workspace to another store, and verify the copy."""
 
     def run(app: App) -> report.CopiedAnswer:
         with progress_bar("copying", quiet=as_json) as progress:
