@@ -1,6 +1,6 @@
-"""S1's test cases (sections 9.1 and 9.2) and S2's success criteria (11.3), by name, over the real server.
+"""`prune_memory` and the other tools of the collector over the real server.
 
-Names, defaults, fields, messages and error texts are those of S1, sections 3 and 8.
+Names, defaults, fields, and the first sentence of each message are those that agents know from the tool's first design.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ STALE = Plot(
     mentions=((0, 0, 0), (1, 0, 1)),
 )
 
-# S1, 9.1
+# Looking, confirming and the strategies
 
 
 def test_dry_run_returns_preview(server: Server) -> None:
@@ -311,7 +311,7 @@ def test_a_preview_shows_twenty_and_pages_through_the_rest(server: Server) -> No
     )
 
 
-# S1, 9.2
+# With a real code index
 
 
 def index(server: Server, repo: Path) -> dict[str, Any]:
@@ -379,7 +379,7 @@ def test_no_broken_edges_after_prune(server: Server, repo: Path) -> None:
     assert broken(server.file) == []
 
 
-# S2, 11.3
+# What a collection has to be
 
 
 def test_user_can_preview_deletions_before_executing(server: Server) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from memsweep.errors import BadInput
 from memsweep.model.segment import PruningCandidate
-from memsweep.model.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +89,9 @@ def _explain(taken: Sequence[PruningCandidate], freed: int, target: int, shortfa
         return "Nothing needs to go."
     unreachable = sum(1 for candidate in taken if not candidate.reachable)
     text = (
-        f"Taking out {counted(len(taken), 'segment')} frees {freed:,} of {target:,} tokens:"
+        f"{len(taken)} segments free {freed} of {target} tokens:"
         f" {unreachable} unreachable, {len(taken) - unreachable} reachable but least worth keeping."
     )
     if shortfall:
-        text += f" {counted(shortfall, 'token')} could not be freed: everything left is a root."
+        text += f" {shortfall} tokens could not be freed: everything left is a root."
     return text
