@@ -157,7 +157,7 @@ def small(bench: Bench) -> list[Figure]:
             measured["both"],
             5 / 20,
             "s",
-            " (a twentieth of the 5 s that were asked for)",
+            " (a twentieth of 5 s)",
         )
     ]
 

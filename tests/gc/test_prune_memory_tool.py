@@ -207,7 +207,7 @@ def test_deletion_with_confirmation(server: Server, by_plan: bool) -> None:
 def test_a_warning_says_why_it_matters(server: Server) -> None:
     server.call("add_memory", text="Gone in a moment.", expires_at="2026-01-01")
     assert server.prune(strategy="expired")["warnings"] == [
-        "1 nodes are less than 24h old. What is this new may still be in use; check it before you remove it."
+        "1 nodes are less than 24h old. Items this new may still be in use; check them before you remove them."
     ]
 
 

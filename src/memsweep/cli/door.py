@@ -49,7 +49,7 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
 
 
 def standard_input(most_bytes: int) -> str:
-    """All of it, if it is text in UTF-8 and no more than so many bytes."""
+    """All of it, if it is text in UTF-8 of at most `most_bytes`."""
     raw = sys.stdin.buffer.read(most_bytes + 1)
     if len(raw) > most_bytes:
         raise BadInput(f"standard input has more than {most_bytes:,} bytes, which is the most.", hint="Split it.")

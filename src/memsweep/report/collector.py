@@ -27,7 +27,7 @@ _HOW_TO_APPLY = (
 )
 _YOUNG = re.compile(r"(\d+) nodes are less than 24h old")
 _DEFAULT_WORKSPACE = "WARNING: Deleting from default workspace"
-_MAY_BE_IN_USE = "What is this new may still be in use; check it before you remove it."
+_MAY_BE_IN_USE = "Items this new may still be in use; check them before you remove them."
 _SHARED = "Clients that neither name nor configure a workspace share it."
 Why = Callable[[str, Mapping[str, Any]], str]
 

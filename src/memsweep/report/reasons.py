@@ -13,7 +13,7 @@ _SENTENCES = {
     "orphaned_chunk": "It belongs to no memory.",
     "orphaned_entity": "Nothing mentions it and nothing is related to it.",
     "unreachable_entity": "No mention, pin or explicit fact keeps it or anything connected to it alive.",
-    "left_without_root": "Only things that this plan removes keep it alive.",
+    "left_without_root": "Only items in this plan keep it alive.",
     "faded_entity": "It has faded away: nothing mentions it, nothing is related to it, and nobody confirmed it.",
     "orphan_not_seen": "Nothing mentions it, nothing live is related to it, and it has not been seen for a long time.",
     "empty_memory": "It has no chunks, so no search can find it.",
