@@ -7,6 +7,7 @@ search for than one that names the tool; `docs/tools.md` has the table.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import NamedTuple
 
@@ -126,13 +127,19 @@ _PHRASES = {
 }
 _COMMANDS = {each.tool: f"memsweep {each.command}" for each in OPERATIONS if each.command and "_" in each.tool}
 _VALUE = r"""(?<![^\s(])'(?:[^'\\]|\\.)*'(?!\w)|(?<![^\s(])"(?:[^"\\]|\\.)*"(?!\w)|`[^`]*`"""
-_PLACES = re.compile(
-    rf"(?P<value>{_VALUE})"
-    rf"|(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})"
-    rf"|\b(?P<tool>{'|'.join(_COMMANDS)})\b(?: with (?P<given>\w+=true\b|[a-z]+_[0-9a-z]+\b))?"
-    rf"|(?<![\w.\]-])(?P<name>{'|'.join(OPTIONS)})=(?P<set>\w+)"
-    rf"|(?<![\w.\]-])(?P<argument>{'|'.join(name for name in OPTIONS if '_' in name)})(?!\w|\.\w|\[)"
-)
+
+
+@functools.cache
+def _places() -> re.Pattern[str]:
+    """Where a sentence may have to change; made when it is first needed, for most commands end without it."""
+    arguments = "|".join(name for name in OPTIONS if "_" in name)
+    return re.compile(
+        rf"(?P<value>{_VALUE})"
+        rf"|(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})"
+        rf"|\b(?P<tool>{'|'.join(_COMMANDS)})\b(?: with (?P<given>\w+=true\b|[a-z]+_[0-9a-z]+\b))?"
+        rf"|(?<![\w.\]-])(?P<name>{'|'.join(OPTIONS)})=(?P<set>\w+)"
+        rf"|(?<![\w.\]-])(?P<argument>{arguments})(?!\w|\.\w|\[)"
+    )
 
 
 def in_commands(sentence: str) -> str:
@@ -140,7 +147,7 @@ def in_commands(sentence: str) -> str:
 
     What stands in quotes is somebody's value, and stays as it is.
     """
-    return _PLACES.sub(_replaced, sentence)
+    return _places().sub(_replaced, sentence)
 
 
 def _replaced(found: re.Match[str]) -> str:
