@@ -63,7 +63,7 @@ def test_a_doctor_says_what_is_wrong_and_what_to_do_next(run: Run, stale: Path) 
     mended = run("doctor", "--repair")
     assert mended.status == 5
     assert "repaired: 1 chunk has no vector: chk_" in mended.out
-    assert mended.out.endswith("1 of 2 findings are left.\n")
+    assert mended.out.endswith("1 of 2 problems left.\n")
     assert run("prune", "-s", "orphaned_chunks", "--yes").status == 0
     assert run("doctor").status == 0
     assert "cli:" in run("audit").out

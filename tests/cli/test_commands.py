@@ -77,7 +77,7 @@ def test_stats_counts(run: Run) -> None:
 
 
 def test_workspaces_are_listed_created_and_deleted(run: Run) -> None:
-    assert run("workspace", "list").out == "None yet; the first memory makes one.\n"
+    assert run("workspace", "list").out == "None yet; the first memory creates one.\n"
     assert run("workspace", "create", "alpha", "--description", "the first").out == "Created workspace 'alpha'.\n"
     run("remember", "x")
     ran = run("workspace", "list")

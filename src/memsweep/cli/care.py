@@ -27,7 +27,7 @@ def doctor(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Check a workspace and the data folder; the exit status is 5 if a problem remains."""
+    """Check a workspace and the data folder. The exit status is 5 if a problem remains."""
 
     def run(app: App) -> report.CheckupAnswer:
         return report.checked(app.memory(workspace).care.doctor(repair=repair), sentence, next_step)

@@ -43,7 +43,7 @@ def import_(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Read a session file: Claude Code's JSON lines, a list of messages, or {"segments": [...]}."""
+    """Read a session file. Claude Code's JSON lines, a list of messages, or {"segments": [...]}."""
     text = _read(file)
     answer = with_app(lambda app: report.added(_window(app, workspace, project).add_transcript(text)))
 
@@ -104,7 +104,7 @@ def prune(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Take segments out of the window: by id, by plan, or until it fits the budget."""
+    """Take segments out of the window. By id, by plan, or until it fits the budget."""
     if segment_ids and (plan or budget is not None):
         raise BadInput("Give ids, or a plan, or a budget.")
 
@@ -217,7 +217,7 @@ def delete(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Move a whole window and its stash to the trash; pinned segments stay."""
+    """Move a whole window and its stash to the trash. Pinned segments stay."""
     sure = yes or _sure(f"Move the window {harmless(project)} to the trash?", as_json)
     answer = with_app(lambda app: report.pruned(_window(app, workspace, project).delete(confirm=sure)))
     show(answer, as_json, lambda console: _moved(console, answer, answer["receipt_id"]))

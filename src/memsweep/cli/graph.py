@@ -74,7 +74,7 @@ def reinforce(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Strengthen a fact that was confirmed, or weaken one that was corrected."""
+    """Confirm a fact, or correct it. Confirming strengthens it, correcting weakens it."""
     kind: Literal["confirm", "correct"] = "correct" if correct else "confirm"
     result = with_app(
         lambda app: app.memory(workspace).graph.reinforce(
@@ -159,7 +159,7 @@ def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
 @cli.command("validate")
 def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Find contradictions, dangling facts, near duplicates and generic names."""
+    """Find what deserves a look. Contradictions, dangling facts, near duplicates and generic names."""
     answer = atlas_report.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
     show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
 
@@ -179,7 +179,7 @@ def communities(
 
 @cli.command("context")
 def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Print a briefing: recent facts, central entities, contradictions, stale facts."""
+    """Print a briefing. Recent facts, central entities, contradictions and stale facts."""
     answer = atlas_report.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
     show(answer, as_json, lambda console: words.briefing(console, answer))
 
@@ -212,7 +212,7 @@ def export(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Write the whole graph to a file; the extension chooses the format."""
+    """Write the whole graph to a file. The extension chooses the format."""
     if file == "-":
         print(with_app(lambda app: app.memory(workspace).graph.dump(format or "json")), end="")
         return
@@ -252,7 +252,7 @@ def show_(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Draw the neighbourhood of an entity as a tree, or as a picture with graphviz or matplotlib."""
+    """Draw the neighbourhood of an entity. A tree, or a picture by graphviz or matplotlib."""
     found = with_app(lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit))
     answer: dict[str, Any] = dict(
         report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)

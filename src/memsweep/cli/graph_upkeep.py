@@ -19,15 +19,22 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Plan
     from memsweep.services.memory import Memory
 
-Threshold = Annotated[float | None, Option(help="From 0 to 1; the default comes from the settings.")]
+NodeThreshold = Annotated[
+    float | None, Option(help="Remove entities below this confidence, from 0 to 1; by default that of the settings.")
+]
+EdgeThreshold = Annotated[
+    float | None, Option(help="Remove relations below this weight, from 0 to 1; by default that of the settings.")
+]
 Into = Annotated[str, Option("--into", metavar="ENTITY", help="The entity to merge into.")]
 
 
 def prune(
-    node_threshold: Threshold = None,
-    edge_threshold: Threshold = None,
+    node_threshold: NodeThreshold = None,
+    edge_threshold: EdgeThreshold = None,
     orphans: Annotated[bool, Option(help="Also remove entities that nothing refers to.")] = True,
-    max_age_days: Annotated[float | None, Option(help="Keep entities seen within this many days.")] = None,
+    max_age_days: Annotated[
+        float | None, Option(help="Keep entities seen within this many days; by default as in the settings.")
+    ] = None,
     yes: Yes = False,
     allow_large: Annotated[bool, Option("--allow-large", help="Allow removing more than half of the graph.")] = False,
     backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
@@ -35,7 +42,7 @@ def prune(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show which facts have faded away, then ask whether to remove them."""
+    """Show which facts have faded away, then ask."""
 
     def make(memory: Memory) -> Plan:
         return memory.graph.plan_prune(
@@ -112,7 +119,7 @@ def unmerge(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Split a new entity off another, with chosen relations and its mentions in chosen memories."""
+    """Split a new entity off another. It takes chosen relations, and the mentions in chosen memories."""
     result = with_app(
         lambda app: app.memory(workspace).graph.unmerge(
             entity, name, entity_type=kind, relations=relation or (), memories=memory or ()

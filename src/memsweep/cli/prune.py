@@ -45,7 +45,7 @@ def prune(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show what a collection would remove and why, then ask whether to remove it."""
+    """Show what would be collected and why, then ask."""
 
     def make(memory: Memory) -> Plan:
         return memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days)
@@ -175,7 +175,7 @@ def unpin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspac
 def explain(
     item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Explain why a memory or an entity is kept or is garbage, with its history."""
+    """Explain why something is kept or is garbage. Takes a memory or an entity, and shows its history."""
     answer = report.explained(*with_app(lambda app: app.memory(workspace).sweep.explain(item_id)))
 
     def words(console: Console) -> None:

@@ -21,7 +21,7 @@ class _Stopped(Exception):
 
 
 def watch(path: Folder = ".", language: Language = None, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Keep the index of a folder up to date: prints one line for every refresh that changed something.
+    """Keep the index of a folder up to date. Prints one line for every refresh that changed something.
 
     Ctrl-C (or SIGTERM) ends it with status 0, even in the middle of a refresh.
     """
