@@ -34,7 +34,7 @@ from record import record_of
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 BLIND_SHARE = 0.5
 POLICY_ALONE = Focus(last_n=0)
-S5_IMPORTANCE = {"decision": 1.0, "note": 0.8, "summary": 0.7, "code": 0.6, "message": 0.5, "log": 0.2}
+TYPE_IMPORTANCE = {"decision": 1.0, "note": 0.8, "summary": 0.7, "code": 0.6, "message": 0.5, "log": 0.2}
 
 Segments = Sequence[ContextSegment]
 Policy = Callable[[Segments, int, random.Random], set[str]]
@@ -118,12 +118,12 @@ def clear_tool_results(segments: Segments, budget: int, rng: random.Random) -> s
     return recency([s for s in segments if s.segment_id not in set(results)], budget, rng)
 
 
-def score_of_s5(segments: Segments, budget: int, _: random.Random) -> set[str]:
-    """S5's formula as written, a segment a minute."""
+def age_and_type(segments: Segments, budget: int, _: random.Random) -> set[str]:
+    """A fixed sum of age, in seconds, and type, with a segment a minute: a formula from the first design."""
     count = len(segments)
 
     def score(place: int) -> float:
-        return 0.4 / (1 + 60 * (count - place)) + 0.3 * S5_IMPORTANCE[segments[place].type] + 0.01
+        return 0.4 / (1 + 60 * (count - place)) + 0.3 * TYPE_IMPORTANCE[segments[place].type] + 0.01
 
     return _fill([segments[place] for place in sorted(range(count), key=score, reverse=True)], budget)
 
@@ -144,7 +144,7 @@ POLICIES: dict[str, Policy] = {
     "recency": recency,
     "random": shuffled,
     "clear tool results": clear_tool_results,
-    "score of S5": score_of_s5,
+    "age and type": age_and_type,
 }
 
 

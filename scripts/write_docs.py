@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memsweep.context import ContextHeap
 from memsweep.context.service import ContextWindow
+from memsweep.report.operations import OPERATIONS
 from memsweep.services.care import CareService
 from memsweep.services.code import CodeService
 from memsweep.services.graph import GraphService
@@ -71,6 +72,15 @@ def _parameter(given: inspect.Parameter) -> str:
     return f"{given.name}={given.default!r}" if tells else f"{given.name}="
 
 
+def doors_table() -> str:
+    """What each operation is called at each door."""
+    rows = ["| tool | command | library |", "|---|---|---|"]
+    for each in OPERATIONS:
+        command = f"`memsweep {each.command}`" if each.command else ""
+        rows.append(f"| `{each.tool}` | {command} | {f'`{each.method}`' if each.method else ''} |")
+    return "\n".join(rows)
+
+
 LIBRARY: dict[str, type] = {
     "memory": Memory,
     "memory.code": CodeService,
@@ -82,6 +92,7 @@ LIBRARY: dict[str, type] = {
 }
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "settings.md": {"settings": settings_table},
+    "tools.md": {"operations": doors_table},
     "library.md": {name: partial(operations_table, kind) for name, kind in LIBRARY.items()},
 }
 

@@ -71,7 +71,7 @@ class App:
         return self.engine.create(workspace_id, check_description(description), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:
-        """Take a workspace out of sight. Its file is kept, so nothing is lost yet."""
+        """Move a workspace to the trash. Its file is kept, so nothing is lost yet."""
         check_name(workspace_id)
         if confirm is not True:
             self.engine.open(workspace_id)  # an unknown one is another mistake
@@ -164,11 +164,11 @@ class App:
             there.close()
 
     def deleted_workspaces(self, older_than_days: float) -> int:
-        """How many workspaces were deleted so long ago and can be freed, or brought back."""
+        """How many workspaces were deleted at least this long ago, and can be purged or brought back."""
         return self.engine.count_deleted(days_ago(self.clock(), older_than_days))
 
     def purge_workspaces(self, older_than_days: float) -> int:
-        """Free workspaces that were deleted so long ago, and copies that were not completed since; how many."""
+        """Purge workspaces that were deleted at least this long ago, and copies left unfinished since; how many."""
         from memsweep.care.copy import free_kept
 
         before = days_ago(self.clock(), older_than_days)

@@ -63,7 +63,7 @@ def test_a_doctor_says_what_is_wrong_and_what_to_do_next(run: Run, stale: Path) 
     mended = run("doctor", "--repair")
     assert mended.status == 5
     assert "repaired: 1 chunk has no vector: chk_" in mended.out
-    assert mended.out.endswith("1 of 2 findings are left.\n")
+    assert mended.out.endswith("1 of 2 problems left.\n")
     assert run("prune", "-s", "orphaned_chunks", "--yes").status == 0
     assert run("doctor").status == 0
     assert "cli:" in run("audit").out
@@ -76,7 +76,7 @@ def test_a_doctor_tells_it_in_json(run: Run, stale: Path) -> None:
     assert (finding["invariant"], finding["count"], finding["repaired"]) == ("tags_differ", 3, True)
     assert finding["samples"][0] in finding["sentence"]
     assert finding["next_step"] == ""
-    assert (told["healthy"], told["message"]) == (True, "Repaired 1 of 1; every invariant holds now.")
+    assert (told["healthy"], told["message"]) == (True, "Repaired 1 problem; every invariant holds now.")
 
 
 def test_what_is_found_commands_no_terminal(run: Run, stale: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_compact_that_somebody_holds_up_says_so(run: Run, stale: Path) -> None
         reader.execute("begin; select * from memory")
         ran = run("compact")
     assert ran.status == 0
-    assert "Another process still reads the old state" in ran.out
+    assert "Another process is still reading the old state" in ran.out
 
 
 def test_a_backup_goes_there_and_back(run: Run, stale: Path, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_prune_takes_a_backup_first_and_says_where(run: Run, stale: Path, tmp_
     file = tmp_path / "before.backup"
     ran = run("prune", "--yes", "--backup", str(file))
     assert ran.status == 0
-    assert ran.out.index(str(file)) < ran.out.index("Successfully deleted 1 stale")
+    assert ran.out.index(str(file)) < ran.out.index("Moved 1 memory")
     assert restored(run, file).json["total_memories"] == 3
 
 

@@ -103,7 +103,7 @@ def test_an_agent_gets_a_sentence_and_the_others_go_on(filled: Path, home: Path,
                 assert good in ids
                 if column in {"created_at", "tags"}:  # which a hit shows
                     assert bad not in ids
-                    assert "1 hit is damaged and was left out" in found["note"]
+                    assert "Left out 1 damaged hit" in found["note"]
                 answers = [_answer(server, name, given) for name, given in TOOLS.items()]
                 assert all("failed unexpectedly" not in answer for answer in answers)
     assert "Traceback" not in log.read_text()

@@ -77,7 +77,7 @@ def test_stats_counts(run: Run) -> None:
 
 
 def test_workspaces_are_listed_created_and_deleted(run: Run) -> None:
-    assert run("workspace", "list").out == "None yet; the first memory makes one.\n"
+    assert run("workspace", "list").out == "None yet; the first memory creates one.\n"
     assert run("workspace", "create", "alpha", "--description", "the first").out == "Created workspace 'alpha'.\n"
     run("remember", "x")
     ran = run("workspace", "list")
@@ -92,7 +92,7 @@ def test_workspaces_are_listed_created_and_deleted(run: Run) -> None:
 
 def test_reembed_says_how_many(run: Run) -> None:
     run("remember", "x")
-    assert run("workspace", "reembed").out == "Embedded 1 chunks by wordllama-l2-supercat-256.\n"
+    assert run("workspace", "reembed").out == "Embedded 1 chunk with wordllama-l2-supercat-256.\n"
     assert run("workspace", "reembed", "default", "--json").json["chunks"] == 1
 
 

@@ -57,7 +57,7 @@ def test_the_whole_graph_is_described(graph: Run) -> None:
     status = graph("graph", "status")
     assert "components         1" in status.out
     assert "█" in status.out
-    assert graph("graph", "validate").out == "No doubts.\n"
+    assert graph("graph", "validate").out == "Nothing to look at.\n"
     graph("graph", "relate", "Ada", "LIVES_IN", "Paris")
     assert "contradiction: 'Ada' has several current LIVES_IN" in graph("graph", "validate").out
     assert "modularity" in graph("graph", "communities").out
@@ -68,10 +68,10 @@ def test_the_whole_graph_is_described(graph: Run) -> None:
 
 def test_a_text_is_read_from_the_line_or_from_standard_input(graph: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     look = graph("graph", "build", "Ada -[KNOWS]-> Mary", "--dry-run")
-    assert look.out == "Ada KNOWS Mary\n2 entities, 1 facts; nothing was written.\n"
+    assert look.out == "Ada KNOWS Mary\nFound 2 entities and 1 fact; nothing was written.\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Ada -[KNOWS]-> Mary")))
     done = graph("graph", "build", "-", "--type", "Mary=Person")
-    assert done.out.endswith("1 entities and 1 facts made, 0 strengthened.\n")
+    assert done.out.endswith("Created 1 entity and 1 fact, strengthened 0.\n")
     assert "Mary" in graph("graph", "entities", "--type", "Person").out
     assert graph("graph", "build", "x", "--type", "Mary").status == 2
 
@@ -79,11 +79,11 @@ def test_a_text_is_read_from_the_line_or_from_standard_input(graph: Run, monkeyp
 @pytest.mark.parametrize("ending", ["json", "graphml", "cyjs", "cypher"])
 def test_a_graph_is_exported_to_any_path_and_imported(graph: Run, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"graph.{ending}"
-    assert graph("graph", "export", str(file)).out.startswith("4 entities and 3 relations as ")
+    assert graph("graph", "export", str(file)).out.startswith("Exported 4 entities and 3 relations as ")
     assert graph("graph", "export", str(file)).status == 4
     assert graph("graph", "export", str(file), "--force", "--json").json["relations"] == 3
     assert graph("graph", "import", str(file), "-w", "other").out == (
-        "4 entities and 3 relations made; 0 and 0 were known.\n"
+        "Created 4 entities and 3 relations; already known: 0 entities and 0 relations.\n"
     )
     names = {"json": "json", "graphml": "graphml", "cyjs": "cytoscape", "cypher": "cypher"}
     printed = graph("graph", "export", "-", "--format", names[ending], "-w", "other")

@@ -170,7 +170,7 @@ def test_a_memory_cannot_command_the_terminal(home: Path, app: App) -> None:
 def test_deleting_on_a_terminal_asks_first(home: Path, app: App) -> None:
     app.memory("alpha").remember("x")
     status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer=b"n\n")
-    assert "with 1 memories?" in shown
+    assert "with 1 memory to the trash?" in shown
     assert status == 4
     assert len(app.workspaces()) == 1
     status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer=b"y\n")

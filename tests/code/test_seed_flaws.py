@@ -1,6 +1,6 @@
-"""The flaws that this part of the code index answers, by their number in the list of known flaws.
+"""Mistakes that a delta index is prone to, in the part that compares files without a store.
 
-Rows that need a store to show themselves have their tests where the index run is tested.
+Those that need a store to show have their tests where the index run is tested.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def run(root, knowns, **filters) -> Delta:
     return settle(draft, {path: read_file(scope.root, path).fingerprint for path in draft.to_hash})
 
 
-def test_flaw_1_what_happens_in_one_root_is_nothing_to_another(tmp_path):
+def test_what_happens_in_one_root_is_nothing_to_another(tmp_path):
     outer = repository(tmp_path / "outer", {"a.py": "1"})
     inner = repository(outer / "inner", {"b.py": "2"})
     known_outer, known_inner = known_after_a_run(outer), known_after_a_run(inner)
@@ -37,7 +37,7 @@ def test_flaw_1_what_happens_in_one_root_is_nothing_to_another(tmp_path):
     assert (found.gone, found.added, found.moved, found.changed) == ((), (), (), ())
 
 
-def test_flaw_2_a_narrower_filter_is_no_deletion(tmp_path):
+def test_a_narrower_filter_is_no_deletion(tmp_path):
     grow(tmp_path, {"a.py": "1", "sub/b.py": "22", "tests/c.py": "333"})
     knowns = known_after_a_run(tmp_path)
     for filters in ({"languages": ["go"]}, {"recursive": False}, {"include_tests": False}, {"max_file_size": 1}):
@@ -46,7 +46,7 @@ def test_flaw_2_a_narrower_filter_is_no_deletion(tmp_path):
         assert found.outside != ()
 
 
-def test_flaw_4_an_unreadable_folder_is_not_deleted(tmp_path):
+def test_an_unreadable_folder_is_not_deleted(tmp_path):
     root = grow(tmp_path / "r", {"shut/a.py": "1", "b.py": "2"})
     (root / "shut").chmod(0)
     try:
@@ -55,7 +55,7 @@ def test_flaw_4_an_unreadable_folder_is_not_deleted(tmp_path):
         (root / "shut").chmod(0o755)
 
 
-def test_flaw_4_a_root_that_is_missing_or_suddenly_empty_is_refused(tmp_path):
+def test_a_root_that_is_missing_or_suddenly_empty_is_refused(tmp_path):
     root = grow(tmp_path / "r", {"a.py": "1"})
     (root / "a.py").unlink()
     assert "holds no file, but 1 are known" in str(refusal(walk(make_scope(str(root))), str(root), 1))
@@ -63,14 +63,14 @@ def test_flaw_4_a_root_that_is_missing_or_suddenly_empty_is_refused(tmp_path):
     assert "does not exist" in str(refusal(walk(make_scope(str(root))), str(root), 1))
 
 
-def test_flaw_5_an_edited_file_has_changed(tmp_path):
+def test_an_edited_file_has_changed(tmp_path):
     grow(tmp_path, {"a.py": "one"})
     knowns = known_after_a_run(tmp_path)
     grow(tmp_path, {"a.py": "two"})
     assert [each.known.path for each in run(tmp_path, knowns).changed] == ["a.py"]
 
 
-def test_flaw_6_a_run_without_a_change_has_nothing_to_write(tmp_path):
+def test_a_run_without_a_change_has_nothing_to_write(tmp_path):
     grow(tmp_path, {f"m{number}.py": str(number) for number in range(20)})
     knowns = known_after_a_run(tmp_path)
     found = run(tmp_path, knowns)
@@ -79,7 +79,7 @@ def test_flaw_6_a_run_without_a_change_has_nothing_to_write(tmp_path):
     assert len(found.unchanged) + len(found.touched) == 20
 
 
-def test_flaw_23_backslashes_and_other_letters_in_names_are_found_again(tmp_path):
+def test_backslashes_and_other_letters_in_names_are_found_again(tmp_path):
     strange = {"back\\slash.py": "1", "grün/日本.py": "2", 'quo"te.py': "3", "per%cent_.py": "4"}
     grow(tmp_path, strange)
     knowns = known_after_a_run(tmp_path)

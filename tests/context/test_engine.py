@@ -1,4 +1,4 @@
-"""The engine: S4's seven scenarios and S5's behaviours."""
+"""The engine: roots, reachability, scores, targets, pins and a large window; then its behaviour as it collects."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def ids(items):
     return [item.segment_id for item in items]
 
 
-def test_scenario_1_a_simple_root_set_is_the_current_task():
+def test_a_simple_root_set_is_the_current_task():
     segments = [segment("a", task_id="t1"), segment("b", task_id="t2"), segment("c")]
     roots = compute_roots(segments, Focus(task_id="t1", last_n=0), now=NOW)
     assert (list(roots.hard), list(roots.soft)) == (["a"], [])
 
 
-def test_scenario_2_a_complex_root_set_names_a_reason_for_each():
+def test_a_complex_root_set_names_a_reason_for_each():
     segments = [
         segment("task", task_id="t1", type="note"),
         segment("pin", pinned=True, type="log"),
@@ -75,7 +75,7 @@ def test_scenario_2_a_complex_root_set_names_a_reason_for_each():
     ],
     ids=["alone", "chain", "two cycles", "itself", "no roots", "5,000 hops"],
 )
-def test_scenario_3_reachability_follows_chains_and_cycles(references, roots, reachable):
+def test_reachability_follows_chains_and_cycles(references, roots, reachable):
     assert ENGINE.compute_reachability(roots, references) == reachable
 
 
@@ -91,9 +91,18 @@ def test_scenario_3_reachability_follows_chains_and_cycles(references, roots, re
         (segment("a", "I met Anna in March", role="user"), segment("b", "I met Anna in March", role="assistant")),
         (segment("a", age_hours=-3), segment("b", age_hours=1)),
     ],
-    ids=["newer", "type", "S5's order", "references", "young", "information", "speaker", "touched ahead of now"],
+    ids=[
+        "newer",
+        "type",
+        "decisions before logs",
+        "references",
+        "young",
+        "information",
+        "speaker",
+        "touched ahead of now",
+    ],
 )
-def test_scenario_4_the_better_segment_has_the_lower_prune_score(better, worse):
+def test_the_better_segment_has_the_lower_prune_score(better, worse):
     low, high = ENGINE.score_segment(better, NOW), ENGINE.score_segment(worse, NOW)
     assert 0 <= low < high <= 1
 
@@ -102,19 +111,19 @@ def test_scenario_4_the_better_segment_has_the_lower_prune_score(better, worse):
     ("target", "taken", "shortfall"),
     [(0, 0, 0), (1, 1, 0), (100, 1, 0), (101, 2, 0), (500, 5, 0), (501, 5, 1)],
 )
-def test_scenario_5_a_plan_meets_its_target_or_says_how_far_it_is_short(target, taken, shortfall):
+def test_a_plan_meets_its_target_or_says_how_far_it_is_short(target, taken, shortfall):
     candidates = ENGINE.analyze_pruning_candidates([segment(str(n), tokens=100) for n in range(5)], set(), now=NOW)
     plan = ENGINE.generate_pruning_plan(candidates, target)
     assert (len(plan.candidates), plan.total_tokens_freed, plan.shortfall) == (taken, taken * 100, shortfall)
     assert (str(shortfall) in plan.reason) or not shortfall
 
 
-def test_scenario_6_pinned_segments_are_never_candidates():
+def test_pinned_segments_are_never_candidates():
     segments = [segment("a", pinned=True), segment("b")]
     assert ids(ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)) == ["b"]
 
 
-def test_scenario_7_a_large_window_is_planned_in_one_go():
+def test_a_large_window_is_planned_in_one_go():
     segments = [segment(str(n), f"line {n} of the log", references=(str(n - 1),)) for n in range(3000)]
     plan = ENGINE.fit(segments, 1000, now=NOW)
     assert sum(s.tokens for s in segments) - plan.total_tokens_freed <= 1000

@@ -1,4 +1,4 @@
-"""Flaws of the source documents that stay fixed, by their row in the list of flaws."""
+"""Mistakes that a collector of context windows is prone to, each shown not to happen here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.context.build import NOW, segment
 ENGINE = GCEngine()
 
 
-def test_row_17_there_is_one_direction_and_the_other_is_derived_from_it():
+def test_there_is_one_direction_and_the_other_is_derived_from_it():
     segments = [segment("good", type="decision"), segment("bad", type="log", age_hours=50)]
     first, second = ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)
     assert (first.segment_id, second.segment_id) == ("bad", "good")
@@ -22,7 +22,7 @@ def test_row_17_there_is_one_direction_and_the_other_is_derived_from_it():
     assert first.prune_score > second.prune_score
 
 
-def test_row_18_a_decision_of_two_days_with_50_references_outlives_a_fresh_log():
+def test_a_decision_of_two_days_with_50_references_outlives_a_fresh_log():
     decision = segment("decision", "we use PostgreSQL", type="decision", age_hours=48, refcount=50)
     log = segment("log", "GET /health 200", type="log")
     first = ENGINE.analyze_pruning_candidates([decision, log], set(), now=NOW)[0]
@@ -30,30 +30,30 @@ def test_row_18_a_decision_of_two_days_with_50_references_outlives_a_fresh_log()
 
 
 @pytest.mark.parametrize("age_hours", [0, 1, 24, 24 * 365, 24 * 365 * 100])
-def test_row_18_recency_is_bounded_at_any_age(age_hours):
+def test_recency_is_bounded_at_any_age(age_hours):
     assert 0 <= ENGINE.score_segment(segment("a", age_hours=age_hours), NOW) <= 1
 
 
-def test_row_18_recency_still_tells_hours_from_minutes():
+def test_recency_still_tells_hours_from_minutes():
     scores = [ENGINE.score_segment(segment("a", age_hours=hours), NOW) for hours in (0, 0.1, 1, 10, 100)]
     assert scores == sorted(scores)
     assert len(set(scores)) == 5
 
 
-def test_row_19_a_missed_target_is_said():
+def test_a_missed_target_is_said():
     plan = ENGINE.fit([segment("a", tokens=100, pinned=True)], 40, now=NOW)
     assert plan.shortfall == 60
     assert "60 tokens could not be freed" in plan.reason
 
 
-def test_row_20_what_a_pin_depends_on_is_reachable():
+def test_what_a_pin_depends_on_is_reachable():
     segments = [segment("pin", pinned=True, references=("dep",)), segment("dep"), segment("other")]
     candidates = {c.segment_id: c for c in ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)}
     assert candidates["dep"].reachable
     assert not candidates["other"].reachable
 
 
-def test_row_20_counters_are_kept_up():
+def test_counters_are_kept_up():
     heap = ContextHeap(focus=Focus(last_n=0))
     heap.add(segment("a"), now=NOW)
     heap.add(segment("b", references=("a",)), now=NOW)
@@ -63,14 +63,14 @@ def test_row_20_counters_are_kept_up():
     assert (kept.refcount, kept.gc_survival_count, kept.generation) == (1, 3, "old")
 
 
-def test_row_21_a_shared_topic_raises_the_score_but_keeps_nothing_alive():
+def test_a_shared_topic_raises_the_score_but_keeps_nothing_alive():
     segments = [segment("root", topic_id="t", pinned=True), segment("shares", topic_id="t"), segment("alone")]
     candidates = ENGINE.analyze_pruning_candidates(segments, set(), now=NOW)
     assert [c.segment_id for c in candidates] == ["alone", "shares"]
     assert not any(c.reachable for c in candidates)
 
 
-def test_row_21_shared_topics_are_counted_by_group_not_by_pair():
+def test_shared_topics_are_counted_by_group_not_by_pair():
     class CountingTags(tuple):
         reads = 0
 
@@ -84,7 +84,7 @@ def test_row_21_shared_topics_are_counted_by_group_not_by_pair():
     assert CountingTags.reads <= 2 * 500
 
 
-def test_row_24_ages_are_the_same_from_every_time_zone():
+def test_ages_are_the_same_from_every_time_zone():
     tokyo = timezone(timedelta(hours=9))
     here, there = segment("a", age_hours=5), segment("a", age_hours=5)
     moved = segment(
@@ -93,7 +93,7 @@ def test_row_24_ages_are_the_same_from_every_time_zone():
     assert ENGINE.score_segment(here, NOW) == ENGINE.score_segment(moved, NOW.astimezone(tokyo))
 
 
-def test_row_24_naive_and_aware_times_cannot_mix():
+def test_naive_and_aware_times_cannot_mix():
     with pytest.raises(BadInput, match="time zone"):
         segment("a", created_at=datetime(2026, 5, 1))
     with pytest.raises(BadInput, match="time zone"):

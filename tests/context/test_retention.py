@@ -11,7 +11,7 @@ import pytest
 
 from tests.house.tree import ROOT
 
-MODES = {"memsweep", "memsweep, defaults", "recency", "random", "clear tool results", "score of S5"}
+MODES = {"memsweep", "memsweep, defaults", "recency", "random", "clear tool results", "age and type"}
 
 
 def conversation(name, kind, questions):

@@ -22,7 +22,7 @@ def filled(home: Path, tmp_path: Path) -> Path:
     file = tmp_path / "messages.json"
     file.write_text(json.dumps(MESSAGES))
     said = memsweep("context", "import", str(file), home=home)
-    assert said.out.startswith("23 segments added; 0 → ")
+    assert said.out.startswith("Added 23 segments; 0 → ")
     return home
 
 
@@ -49,7 +49,7 @@ def test_without_a_yes_nothing_moves_and_the_plan_can_be_applied_later(filled: P
     command = said.out.strip().splitlines()[-1].partition("memsweep ")[2].split()
     assert said.out.strip().splitlines()[-1].startswith("Nothing was moved.")
     done = memsweep(*command, home=filled)
-    assert "stashed" in done.out
+    assert "Stashed " in done.out
     assert "To bring it back: memsweep undo rcpt_" in done.out
     again = memsweep(*command, home=filled)
     assert (again.status, again.err.startswith("Error: plan")) == (4, True)

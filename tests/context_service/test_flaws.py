@@ -1,4 +1,4 @@
-"""Flaws of the source documents that a durable window must not have, by their rows in the list of flaws."""
+"""Mistakes that a durable context window is prone to, each shown not to happen here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support import looking
 from tests.support.commands import memsweep
 
 
-def test_flaw_20_pins_are_roots_and_counters_are_kept_up(window: ContextWindow) -> None:
+def test_pins_are_roots_and_counters_are_kept_up(window: ContextWindow) -> None:
     window.add([some("pin", pinned=True, references=["base"]), some("base", tokens=10), some("loose", tokens=10)])
     window.analyze(budget=5)
     seen = window.analyze(target_tokens=10)
@@ -25,7 +25,7 @@ def test_flaw_20_pins_are_roots_and_counters_are_kept_up(window: ContextWindow) 
     assert (base.refcount, base.gc_survival_count) == (1, 1)
 
 
-def test_flaw_24_naive_times_are_refused_and_zones_are_understood(window: ContextWindow) -> None:
+def test_naive_times_are_refused_and_zones_are_understood(window: ContextWindow) -> None:
     with pytest.raises(BadInput, match="created_at has no time zone"):
         window.add([some("a", created_at="2026-05-01T12:00:00")])
     window.add([some("a", created_at="2026-05-01T20:00:00+08:00")])
@@ -37,13 +37,13 @@ def test_flaw_24_naive_times_are_refused_and_zones_are_understood(window: Contex
 
 
 @pytest.mark.parametrize("project", ["../../escape", "a/b", "/etc", "..", "", "A", "a\0b", "con.txt", "x" * 64])
-def test_flaw_25_a_project_id_is_never_a_path(app: App, home: Path, project: str) -> None:
+def test_a_project_id_is_never_a_path(app: App, home: Path, project: str) -> None:
     with pytest.raises(BadInput, match="project id"):
         app.memory().context(project)
     assert not home.exists()
 
 
-def test_flaw_26_a_restart_loses_no_stash(window: ContextWindow, app: App, home: Path) -> None:
+def test_a_restart_loses_no_stash(window: ContextWindow, app: App, home: Path) -> None:
     """The stash that does not survive a full disk is in test_faults."""
     window.add([some("a", "precious words"), some("b")])
     window.prune(["a"])
@@ -52,7 +52,7 @@ def test_flaw_26_a_restart_loses_no_stash(window: ContextWindow, app: App, home:
     assert [hit["segment_id"] for hit in said.json["results"]] == ["a"]
 
 
-def test_flaw_27_one_more_write_does_not_rewrite_what_is_stored(window: ContextWindow, home: Path) -> None:
+def test_one_more_write_does_not_rewrite_what_is_stored(window: ContextWindow, home: Path) -> None:
     """Bytes, not seconds: one more costs as much of the log in a large window as in a small one."""
     window.configure(soft_tokens=10**9, hard_tokens=10**9)
     written = []
@@ -67,7 +67,7 @@ def test_flaw_27_one_more_write_does_not_rewrite_what_is_stored(window: ContextW
     assert written[1] <= 2 * written[0]
 
 
-def test_flaw_28_two_doors_on_one_window_lose_nothing(window: ContextWindow, app: App, home: Path) -> None:
+def test_two_doors_on_one_window_lose_nothing(window: ContextWindow, app: App, home: Path) -> None:
     """Several writers at the same moment are in test_faults."""
     window.add([some("a")])
     exported = memsweep("context", "export", "-p", "session", home=home)

@@ -218,7 +218,7 @@ def test_a_person_is_asked_before_segments_are_deleted(tmp_path: Path, mode: str
             else:
                 with pytest.raises(ToolFailed, match="did not agree"):
                     server.call("context_gc_prune", **delete)
-    assert asked == ["Move 1 segments of context window 'p' to the trash? This can be undone until it is purged."]
+    assert asked == ["Move 1 segment of context window 'p' to the trash? This can be undone until it is purged."]
 
 
 def test_windows_are_listed_and_deleted_and_come_back(server: ServerClient) -> None:

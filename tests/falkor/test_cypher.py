@@ -1,4 +1,4 @@
-"""Flaw 22: many queries of the source documents fail on FalkorDB. Every one of ours is shown to a real server."""
+"""Much of what is valid Cypher elsewhere fails on FalkorDB. Every query of ours is shown to a real server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Flaw 22: each query of S1 section 5 and S2 section 6, and what does its work here, on a real server.
+"""The queries of the first design, many of which fail on FalkorDB, and what does their work here, on a real server.
 
-A row names the query of the document, the Cypher of ours that stands in its place, and a check that goes through
-the door, sees that this Cypher was sent, and shows what is different from the document (the flaws by number).
+A row names a query of that design, the Cypher of ours that stands in its place, and a check that goes through the
+door, sees that this Cypher was sent, and shows which mistake of the design is not made here.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def planted() -> Iterator[Side]:
 
 def what_left_the_scope_is_stale_and_nothing_else(world: World) -> None:
     world.gone()
-    assert world.stale() == {"b.py"}  # flaw 1: the other repository is untouched
+    assert world.stale() == {"b.py"}  # the other repository is untouched
     world.memory.code.index(world.folder / "one", languages=["go"])
-    assert world.stale() == {"b.py"}  # flaw 2: a narrower filter is no deletion
+    assert world.stale() == {"b.py"}  # a narrower filter is no deletion
 
 
 def a_file_that_comes_back_is_the_same_memory_whatever_its_name(world: World) -> None:
@@ -103,7 +103,7 @@ def a_file_that_comes_back_is_the_same_memory_whatever_its_name(world: World) ->
     assert world.stale() == {ODD}
     (root / ODD).write_text(text)
     world.memory.code.index(root)
-    assert world.stale() == set()  # flaw 23: found by its path, not by a part of some JSON
+    assert world.stale() == set()  # found by its path, not by a part of some JSON
     assert {path: uid for path, _, uid, _ in world.files()} == before
 
 
@@ -117,7 +117,7 @@ def a_preview_is_a_saved_plan_with_the_chunks_of_each(world: World) -> None:
     (world.folder / "one" / "a.py").unlink()
     world.memory.code.index(world.folder / "one")
     receipt = world.memory.sweep.apply(plan.id, confirm=True)
-    assert (receipt.totals.memories, world.stale()) == (1, {"a.py"})  # flaw 7: what was shown is what goes
+    assert (receipt.totals.memories, world.stale()) == (1, {"a.py"})  # what was shown is what goes
 
 
 def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(world: World) -> None:
@@ -127,7 +127,7 @@ def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(world: World)
     after = world.memory.stats()
     assert before.total_memories - after.total_memories == receipt.totals.memories == 1
     assert before.total_chunks - after.total_chunks == receipt.totals.chunks > 1
-    world.memory.sweep.undo(receipt.id)  # flaw 9
+    world.memory.sweep.undo(receipt.id)  # a prune is not final
     restored = world.memory.stats()
     assert (restored.total_memories, restored.total_chunks) == (before.total_memories, before.total_chunks)
     assert world.stale() == {"b.py"}
@@ -156,7 +156,7 @@ def things_that_nothing_speaks_of_are_found_but_for_roots(side: Side) -> None:
 
 def things_that_nothing_keeps_go_though_they_know_each_other(side: Side) -> None:
     receipt = collect.plan_and_apply(side.tools(), "unreachable_entities", confirm=True, allow_large=True)
-    assert (receipt.totals.entities, receipt.totals.relations) == (3, 2)  # flaw 11: Loose, and the dead circle
+    assert (receipt.totals.entities, receipt.totals.relations) == (3, 2)  # Loose, and the dead circle
     assert {name for (name,) in _ask(side, "MATCH (e:Entity) RETURN e.name")} == {"Pinned", "Told"}
     collect.undo(side.tools(), receipt.id)
     assert len(_ask(side, "MATCH (e:Entity)-[r:RELATED_TO]->() RETURN r.id")) == 2
@@ -176,12 +176,12 @@ def a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root(world: 
     other.rmdir()
     plan = world.memory.sweep.plan("missing_files")
     shown = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
-    assert [each.relative_path for each in shown] == ["b.py"]  # flaw 4: a vanished mount is not a deletion
+    assert [each.relative_path for each in shown] == ["b.py"]  # a vanished mount is not a deletion
 
 
 def a_memory_of_several_chunks_is_one_memory(side: Side) -> None:
     receipt = collect.delete(side.tools(), "mem_000000000001", confirm=True)
-    assert (receipt.totals.memories, receipt.totals.chunks) == (1, 3)  # flaw 8: not three
+    assert (receipt.totals.memories, receipt.totals.chunks) == (1, 3)  # not three
 
 
 def a_run_that_breaks_off_marks_nothing(world: World) -> None:
@@ -198,7 +198,7 @@ def a_run_that_breaks_off_marks_nothing(world: World) -> None:
 
     with pytest.raises(Break):
         world.memory.code.index(root, progress=stop)
-    assert world.stale() == set()  # flaw 3
+    assert world.stale() == set()  # marks are written at the end of a run
     world.memory.code.index(root)
     assert world.stale() == {"a.py"}
 
@@ -208,13 +208,13 @@ def an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written(world: World
     world.memory.code.index(root)
     before = {path: (uid, version) for path, _, uid, version in world.files()}
     world.memory.code.index(root)
-    assert {path: (uid, version) for path, _, uid, version in world.files()} == before  # flaw 6
+    assert {path: (uid, version) for path, _, uid, version in world.files()} == before  # no change, no writes
     (root / "b.py").write_text(CODE.format("changed"))
     world.memory.code.index(root)
     after = {path: (uid, version) for path, _, uid, version in world.files()}
     assert after["a.py"] == before["a.py"]
     assert (after["b.py"][0], after["b.py"][1] > before["b.py"][1]) == (before["b.py"][0], True)
-    assert "changed" in world.memory.get(after["b.py"][0]).text  # flaw 5
+    assert "changed" in world.memory.get(after["b.py"][0]).text  # an edit is read
 
 
 def what_changed_since_it_was_shown_is_skipped(world: World) -> None:
@@ -223,14 +223,14 @@ def what_changed_since_it_was_shown_is_skipped(world: World) -> None:
     world.repo("one", "b.py")
     world.memory.code.index(root)
     receipt = world.memory.sweep.apply(plan.id, confirm=True)
-    assert (receipt.totals.memories, len(receipt.skipped) >= 1, world.stale()) == (0, True, set())  # flaw 7
+    assert (receipt.totals.memories, len(receipt.skipped) >= 1, world.stale()) == (0, True, set())  # it came back
 
 
 def what_would_go_is_counted_once_each(world: World) -> None:
     world.gone()
     assert world.memory.stats().stale_memories == 1
     totals = world.memory.sweep.plan("stale_code").totals
-    assert (totals.memories, totals.chunks > 1) == (1, True)  # flaw 8
+    assert (totals.memories, totals.chunks > 1) == (1, True)  # rows are not memories
 
 
 def a_preview_pages_through_everything(world: World) -> None:
@@ -248,53 +248,53 @@ def a_preview_pages_through_everything(world: World) -> None:
 DESCRIBE = gc_cypher.live_and_trashed(gc_cypher.DESCRIBE_MEMORY)[0]
 MOVED = (gc_cypher.TRASH_MEMORY, gc_cypher.TRASH_CHUNK)
 ROWS: dict[str, tuple[tuple[str, ...], Callable[[Any], None]]] = {
-    "S1 5.1 mark stale": ((code_cypher.MARK_STALE,), what_left_the_scope_is_stale_and_nothing_else),
-    "S1 5.2 mark fresh": ((code_cypher.MARK_FRESH,), a_file_that_comes_back_is_the_same_memory_whatever_its_name),
-    "S1 5.3 preview stale memories": (
+    "mark stale": ((code_cypher.MARK_STALE,), what_left_the_scope_is_stale_and_nothing_else),
+    "mark fresh": ((code_cypher.MARK_FRESH,), a_file_that_comes_back_is_the_same_memory_whatever_its_name),
+    "preview stale memories": (
         (gc_cypher.MEMORIES, DESCRIBE),
         a_preview_is_a_saved_plan_with_the_chunks_of_each,
     ),
-    "S1 5.4 delete stale memories": (MOVED, what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back),
-    "S1 5.5 orphaned chunks": ((gc_cypher.LONE_CHUNKS,), chunks_of_no_memory_are_found),
-    "S1 5.6 delete orphaned chunks": (
+    "delete stale memories": (MOVED, what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back),
+    "orphaned chunks": ((gc_cypher.LONE_CHUNKS,), chunks_of_no_memory_are_found),
+    "delete orphaned chunks": (
         (gc_cypher.TRASH_CHUNK,),
         chunks_of_no_memory_go_and_those_of_one_in_the_trash_are_none,
     ),
-    "S1 5.7 orphaned entities": (
+    "orphaned entities": (
         (gc_cypher.ENTITIES, gc_cypher.MENTIONS, gc_cypher.EDGES),
         things_that_nothing_speaks_of_are_found_but_for_roots,
     ),
-    "S1 5.8 delete orphaned entities": (
+    "delete orphaned entities": (
         (gc_cypher.TRASH_ENTITY, gc_cypher.TRASH_RELATION),
         things_that_nothing_keeps_go_though_they_know_each_other,
     ),
-    "S2 6.1 memories without chunks": ((gc_cypher.CHUNK_COUNTS,), memories_without_chunks_are_found),
-    "S2 6.1 chunks without a memory": ((gc_cypher.LONE_CHUNKS,), chunks_of_no_memory_are_found),
-    "S2 6.1 entities without mentions": (
+    "memories without chunks": ((gc_cypher.CHUNK_COUNTS,), memories_without_chunks_are_found),
+    "chunks without a memory": ((gc_cypher.LONE_CHUNKS,), chunks_of_no_memory_are_found),
+    "entities without mentions": (
         (gc_cypher.ENTITIES, gc_cypher.MENTIONS, gc_cypher.EDGES),
         things_that_nothing_speaks_of_are_found_but_for_roots,
     ),
-    "S2 6.2 code memories": (
+    "code memories": (
         (gc_cypher.CODE_PATHS,),
         a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root,
     ),
-    "S2 6.2 batch delete": ((gc_cypher.LIVE_MEMORIES, *MOVED), a_memory_of_several_chunks_is_one_memory),
-    "S2 6.3 step 1, mark all as stale": ((code_cypher.MARK_STALE,), a_run_that_breaks_off_marks_nothing),
-    "S2 6.3 step 2, mark fresh": (
+    "batch delete": ((gc_cypher.LIVE_MEMORIES, *MOVED), a_memory_of_several_chunks_is_one_memory),
+    "step 1, mark all as stale": ((code_cypher.MARK_STALE,), a_run_that_breaks_off_marks_nothing),
+    "step 2, mark fresh": (
         (cypher.ADD_MEMORY, cypher.CHANGE_MEMORY),
         an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written,
     ),
-    "S2 6.3 step 3, delete stale": (
+    "step 3, delete stale": (
         (gc_cypher.PLAN_ITEMS, gc_cypher.LIVE_MEMORIES),
         what_changed_since_it_was_shown_is_skipped,
     ),
-    "S2 6.4 count nodes to delete": ((cypher.COUNT_STALE, gc_cypher.MEMORIES), what_would_go_is_counted_once_each),
-    "S2 6.4 preview node details": ((gc_cypher.PLAN_ITEMS, DESCRIBE), a_preview_pages_through_everything),
+    "count nodes to delete": ((cypher.COUNT_STALE, gc_cypher.MEMORIES), what_would_go_is_counted_once_each),
+    "preview node details": ((gc_cypher.PLAN_ITEMS, DESCRIBE), a_preview_pages_through_everything),
 }
 
 
 @pytest.mark.parametrize("query", ROWS)
-def test_flaw_22_a_query_of_the_documents_has_a_counterpart_that_works_on_falkor(
+def test_a_query_of_the_documents_has_a_counterpart_that_works_on_falkor(
     query: str, request: pytest.FixtureRequest
 ) -> None:
     ours, check = ROWS[query]

@@ -94,10 +94,10 @@ def test_without_a_terminal_prune_shows_the_plan_and_removes_nothing(run: Run, s
     assert "what" in ran.out.splitlines()[0]
     assert "why" in ran.out.splitlines()[0]
     assert "src/gone.py" in ran.out
-    assert "Its file has left the folder that was indexed." in ran.out
-    assert "1 memories, 2 chunks, 1 entities, 0 relations; plan plan_" in ran.out
+    assert "Its file is no longer in the indexed folder." in ran.out
+    assert "1 memory, 2 chunks, 1 entity, 0 relations; plan plan_" in ran.out
     assert f"protected: memory {KEPT} (pinned)" in ran.out
-    assert "warning: WARNING: Deleting from default workspace" in ran.out
+    assert "warning: This is the default workspace." in ran.out
     assert "Nothing was removed. To apply exactly this: memsweep prune --plan plan_" in ran.out
     assert dump(store) == before
 
@@ -118,10 +118,10 @@ def test_prune_yes_says_how_to_undo(run: Run, store: Path) -> None:
     before = dump(store)
     ran = run("prune", "--strategy", "all", "--yes")
     assert ran.status == 0
-    assert "Successfully deleted 1 memories, 2 chunks, and 3 entities." in ran.out
+    assert "Moved 1 memory, 3 entities and 2 relations to the trash.\n" in ran.out
     receipt = ran.out.rsplit("To bring it back: memsweep undo ", 1)[1].strip()
     undone = run("undo", receipt)
-    assert (undone.status, undone.out) == (0, "Restored 1 memory and 2 chunks.\n")
+    assert (undone.status, undone.out) == (0, "Restored 1 memory, 3 entities and 2 relations.\n")
     assert dump(store) == before
 
 
@@ -141,7 +141,7 @@ def test_prune_shows_as_many_as_wished(run: Run, store: Path) -> None:
     [
         (["prune", "-s", "xyz"], 2, "Error: Invalid strategy 'xyz'. Valid: stale_code, "),
         (["prune", "--plan", "plan_x", "--yes"], 3, "plan 'plan_x' does not exist"),
-        (["prune", "-s", "expired", "--ttl-days", "-1"], 2, "ttl_days must be a number of days"),
+        (["prune", "-s", "expired", "--ttl-days", "-1"], 2, "Error: --ttl-days must be a number of days"),
         (["prune", "-w", "nowhere"], 3, "workspace 'nowhere' does not exist"),
         (["undo", "rcpt_x"], 3, "receipt 'rcpt_x' does not exist"),
         (["recover", GONE], 3, f"memory '{GONE}' is not in the trash"),
@@ -149,7 +149,7 @@ def test_prune_shows_as_many_as_wished(run: Run, store: Path) -> None:
         (["delete", GONE], 4, "nobody can be asked; nothing was removed. Pass --yes."),
         (["delete", KEPT, "--yes"], 4, f"memory {KEPT} is pinned; it was not deleted. Unpin it first."),
         (["purge"], 4, "Pass --yes."),
-        (["purge", "--older-than-days", "-3", "--yes"], 2, "older_than_days must be a number of days"),
+        (["purge", "--older-than-days", "-3", "--yes"], 2, "Error: --older-than-days must be a number of days"),
         (["pin", "mem_x"], 3, "'mem_x' is neither a memory nor an entity"),
         (["unpin", "mem_x"], 3, "'mem_x' is neither a memory nor an entity"),
         (["tombstone", "remove", GONE], 3, f"there is no tombstone of '{GONE}'"),
@@ -193,10 +193,10 @@ def test_delete_trash_recover_and_audit(run: Run, store: Path) -> None:
     assert listed.endswith("1 in the trash.\n")
     (item,) = run("trash", "--json").json["items"]
     assert (item["id"], item["reason"], item["type"]) == (NOTE, "deleted", "Memory")
-    assert run("recover", NOTE).out == "Restored 1 memory and 1 chunks.\n"
+    assert run("recover", NOTE).out == "Restored 1 memory.\n"
     assert dump(store) == before
     said = run("audit").out
-    assert f"delete  {gone['receipt_id']}  1 memories, 1 chunks" in said
+    assert f"delete  {gone['receipt_id']}  1 memory, 1 chunk" in said
     assert f"recover  {NOTE}" in said
     assert "cli:" in said
     events = run("audit", NOTE, "--json").json["events"]
@@ -206,8 +206,8 @@ def test_delete_trash_recover_and_audit(run: Run, store: Path) -> None:
 
 def test_purge(run: Run, store: Path) -> None:
     run("prune", "--yes")
-    assert run("purge", "--yes").out == "Freed 0 memories and 0 chunks for good.\n"
-    assert run("purge", "--older-than-days", "0", "--yes").out == "Freed 1 memory and 2 chunks for good.\n"
+    assert run("purge", "--yes").out == "Nothing in the trash is that old.\n"
+    assert run("purge", "--older-than-days", "0", "--yes").out == "Permanently deleted 1 memory and 1 entity.\n"
     assert run("trash").out == "The trash is empty.\n"
 
 
@@ -221,12 +221,12 @@ def test_pin_and_unpin(run: Run, store: Path) -> None:
 
 def test_deleting_forever_leaves_a_tombstone_that_can_be_removed(run: Run, store: Path) -> None:
     assert run("tombstone", "list").out == "None.\n"
-    assert run("delete", NOTE, "--forever", "--yes").out == "1 memory gone for good.\n"
+    assert run("delete", NOTE, "--forever", "--yes").out == "Permanently deleted 1 memory.\n"
     (stone,) = run("tombstone", "list", "--json").json["tombstones"]
     assert (stone["memory_id"], stone["reason"]) == (NOTE, "deleted forever")
     assert NOTE in run("tombstone", "list").out
     assert run("trash").out == "The trash is empty.\n"
-    assert run("tombstone", "remove", NOTE).out == f"{NOTE} may be learned again.\n"
+    assert run("tombstone", "remove", NOTE).out == f"{NOTE} can be learned again.\n"
     assert run("tombstone", "list", "--json").json == {"tombstones": []}
 
 
@@ -236,8 +236,8 @@ def test_deleting_forever_leaves_a_tombstone_that_can_be_removed(run: Run, store
 def test_prune_asks_on_a_terminal_and_a_yes_removes(home: Path, store: Path) -> None:
     status, written = on_a_terminal(home, "prune", answer="y")
     assert status == 0
-    assert "Move 1 memories, 1 entities and 0 relations to the trash?" in written
-    assert "Successfully deleted 1 stale memory nodes and 2 chunks." in written
+    assert "Move 1 memory and 1 entity to the trash?" in written
+    assert "Moved 1 memory and 1 entity to the trash." in written
     assert looking.count(store) == 2
 
 
@@ -253,8 +253,8 @@ def test_prune_asks_on_a_terminal_and_a_no_keeps(home: Path, store: Path) -> Non
     ("arguments", "question"),
     [
         (["delete", GONE], "def gone(): pass\nMove it to the trash?"),
-        (["delete", GONE, "--forever"], "Delete it for good?"),
-        (["purge", "--older-than-days", "0"], "Free everything that has been in the trash for 0 days, for good?"),
+        (["delete", GONE, "--forever"], "Delete it permanently?"),
+        (["purge", "--older-than-days", "0"], "Permanently delete everything that has been in the trash for 0 days?"),
     ],
     ids=["delete", "delete forever", "purge"],
 )

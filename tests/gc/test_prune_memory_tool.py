@@ -1,6 +1,6 @@
-"""S1's test cases (sections 9.1 and 9.2) and S2's success criteria (11.3), by name, over the real server.
+"""`prune_memory` and the other tools of the collector over the real server.
 
-Names, defaults, fields, messages and error texts are those of S1, sections 3 and 8.
+Names, defaults, fields, and the first sentence of each message are those that agents know from the tool's first design.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from tests.support import looking
 from tests.support.client import ServerClient, ToolFailed, connected
 from tests.support.commands import MEMSWEEP, environment
 
-DRY_RUN = "Dry run complete. Set dry_run=false and confirm=true to delete."
+DRY_RUN = (
+    "Dry run complete. Set dry_run=false and confirm=true to delete."
+    " With this plan_id as well, exactly this plan is applied; everything goes to the trash first."
+)
 UNCONFIRMED = (
     "Error: Deletion requires explicit confirmation. Set confirm=true to proceed."
     " Run with dry_run=true first to preview."
@@ -72,6 +75,10 @@ class Server:
         return make_workspace(self._client, self._home)
 
 
+def in_the_trash(answer: dict[str, Any]) -> str:
+    return f"They are in the trash; undo_prune with {answer['receipt_id']} brings them back."
+
+
 def make_workspace(client: ServerClient, home: Path) -> Server:
     server = Server(client, home, f"w{next(_numbers)}")
     client.call("create_workspace", workspace_id=server.workspace)
@@ -110,7 +117,7 @@ STALE = Plot(
     mentions=((0, 0, 0), (1, 0, 1)),
 )
 
-# S1, 9.1
+# Looking, confirming and the strategies
 
 
 def test_dry_run_returns_preview(server: Server) -> None:
@@ -136,7 +143,7 @@ def test_dry_run_returns_preview(server: Server) -> None:
         "text_length": 16,
         "entity_type": None,
         "reason": "stale_file",
-        "why": "Its file has left the folder that was indexed.",
+        "why": "Its file is no longer in the indexed folder.",
     }
     assert (entity["type"], entity["name"], entity["entity_type"]) == ("Entity", "gone", "Function")
     assert dump(server.file) == before
@@ -180,7 +187,7 @@ def test_deletion_with_confirmation(server: Server, by_plan: bool) -> None:
     assert answer.keys() == RESULT_FIELDS
     assert answer["dry_run"] is False
     assert (answer["deleted_memories"], answer["deleted_chunks"], answer["deleted_entities"]) == (1, 2, 1)
-    assert answer["message"] == "Successfully deleted 1 stale memory nodes and 2 chunks."
+    assert answer["message"] == (f"Successfully deleted 1 stale memory nodes and 2 chunks. {in_the_trash(answer)}")
     assert answer["skipped"] == []
     if by_plan:
         assert answer["plan_id"] == chosen["plan_id"]
@@ -192,9 +199,21 @@ def test_deletion_with_confirmation(server: Server, by_plan: bool) -> None:
         "restored_entities": 1,
         "restored_relations": 0,
         "conflicts": [],
-        "message": "Restored 1 memory and 2 chunks.",
+        "message": "Restored 1 memory and 1 entity.",
     }
     assert dump(server.file) == before
+
+
+def test_a_warning_says_why_it_matters(server: Server) -> None:
+    server.call("add_memory", text="Gone in a moment.", expires_at="2026-01-01")
+    assert server.prune(strategy="expired")["warnings"] == [
+        "1 nodes are less than 24h old. Items this new may still be in use; check them before you remove them."
+    ]
+
+
+def test_removing_nothing_says_so(server: Server) -> None:
+    answer = server.prune(dry_run=False, confirm=True)
+    assert answer["message"] == ("Successfully deleted 0 stale memory nodes and 0 chunks. There was nothing to remove.")
 
 
 def test_stale_code_strategy(server: Server) -> None:
@@ -213,7 +232,7 @@ def test_orphaned_chunks_strategy(server: Server) -> None:
     assert (preview["nodes_to_delete"], preview["chunks_to_delete"]) == (0, 2)
     assert [(item["type"], item["text_length"]) for item in preview["preview"]] == [("Chunk", 24), ("Chunk", 24)]
     answer = server.prune(strategy="orphaned_chunks", dry_run=False, confirm=True)
-    assert answer["message"] == "Successfully deleted 2 orphaned chunks."
+    assert answer["message"] == f"Successfully deleted 2 orphaned chunks. {in_the_trash(answer)}"
     assert server.call("get_stats")["total_chunks"] == 1
 
 
@@ -231,7 +250,8 @@ def test_orphaned_entities_strategy(server: Server) -> None:
     (item,) = preview["preview"]
     assert (item["type"], item["name"], item["entity_type"]) == ("Entity", "Alone", "Person")
     answer = server.prune(strategy="orphaned_entities", dry_run=False, confirm=True)
-    assert answer["message"] == "Successfully deleted 1 orphaned entities."
+    way_back = f"undo_prune with {answer['receipt_id']} brings it back."
+    assert answer["message"] == f"Successfully deleted 1 orphaned entities. It is in the trash; {way_back}"
     assert set(looking.query(server.file, "select name from live_entity")) == {"Mentioned", "Related", "Other"}
 
 
@@ -241,7 +261,8 @@ def test_all_strategy(server: Server) -> None:
     answer = server.prune(strategy="all", dry_run=False, confirm=True)
     assert (answer["deleted_memories"], answer["deleted_chunks"], answer["deleted_entities"]) == (1, 3, 3)
     assert answer["deleted_relations"] == 2
-    assert answer["message"] == "Successfully deleted 1 memories, 3 chunks, and 3 entities."
+    said = "Successfully deleted 1 memories, 3 chunks, and 3 entities."
+    assert answer["message"] == f"{said} {in_the_trash(answer)}"
     assert answer["receipt_id"].startswith("rcpt_"), "one plan, one receipt"
     assert server.prune(strategy="all")["preview"] == []
 
@@ -290,7 +311,7 @@ def test_a_preview_shows_twenty_and_pages_through_the_rest(server: Server) -> No
     )
 
 
-# S1, 9.2
+# With a real code index
 
 
 def index(server: Server, repo: Path) -> dict[str, Any]:
@@ -358,7 +379,7 @@ def test_no_broken_edges_after_prune(server: Server, repo: Path) -> None:
     assert broken(server.file) == []
 
 
-# S2, 11.3
+# What a collection has to be
 
 
 def test_user_can_preview_deletions_before_executing(server: Server) -> None:
@@ -465,7 +486,8 @@ def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(
                 assert "the person who was asked did not agree" in server.refusal("prune_memory", **apply)
                 assert dump(server.file) == before
     (question,) = asked
-    for part in (f"Move 1 memories (33% of workspace '{server.workspace}')", plan_id, "src/gone.py", "can be undone"):
+    asks = f"Move 1 memory and 1 entity (33% of the memories) of workspace '{server.workspace}' to the trash?"
+    for part in (asks, plan_id, "src/gone.py", "can be undone"):
         assert part in question
 
 
@@ -475,11 +497,12 @@ def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(
 def test_delete_recover_and_forget_one_memory(server: Server) -> None:
     uid = server.call("add_memory", text="the locker code is 4711")["memory_id"]
     gone = server.call("delete_memory", memory_id=uid, confirm=True)
-    assert gone["message"] == f"1 memory in the trash; undo_prune with {gone['receipt_id']} brings it back."
+    way_back = f"undo_prune with {gone['receipt_id']} brings it back."
+    assert gone["message"] == f"Moved 1 memory to the trash. {way_back}"
     assert server.call("recover_memory", memory_id=uid)["restored_memories"] == 1
     assert server.call("get_memory", memory_id=uid)["text"] == "the locker code is 4711"
     gone = server.call("delete_memory", memory_id=uid, confirm=True, forever=True)
-    assert gone["message"] == "1 memory gone for good."
+    assert gone["message"] == "Permanently deleted 1 memory."
     assert "may not be learned again" in server.refusal("add_memory", text="the locker code is 4711")
     assert "cannot be undone" in server.refusal("undo_prune", receipt_id=gone["receipt_id"])
 

@@ -1,4 +1,4 @@
-"""The flaws of the source documents that speak of pruning, by their number in the list of known flaws."""
+"""Mistakes that a collector is prone to, each shown not to happen here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, live, plant, 
 from tests.support import looking
 
 
-def test_flaw_7_what_is_deleted_is_what_was_shown_not_what_the_rule_finds_by_then() -> None:
+def test_what_is_deleted_is_what_was_shown_not_what_the_rule_finds_by_then() -> None:
     with planted(Plot(notes=(Note("a", path="a.py", stale=True), Note("b", path="b.py")))) as place:
         plan = collect.plan(place.tools(), "stale_code")
         shown = [view.relative_path for view in collect.plan_items(place.tools(), plan.id, 0, 10)]
@@ -28,7 +28,7 @@ def test_flaw_7_what_is_deleted_is_what_was_shown_not_what_the_rule_finds_by_the
         assert place.query("select path from code_file join live_memory on id = memory") == ["b.py"]
 
 
-def test_flaw_8_two_memories_with_three_chunks_are_two_memories() -> None:
+def test_two_memories_with_three_chunks_are_two_memories() -> None:
     notes = (Note("a text in two pieces", path="a.py", stale=True, chunks=2), Note("b", path="b.py", stale=True))
     with planted(Plot(notes=notes)) as place:
         plan = collect.plan(place.tools(), "stale_code")
@@ -36,7 +36,7 @@ def test_flaw_8_two_memories_with_three_chunks_are_two_memories() -> None:
         assert plan.totals == receipt.totals == Totals(memories=2, chunks=3)
 
 
-def test_flaw_9_a_wrong_prune_is_not_final(memory: Memory, home: Path, tmp_path: Path) -> None:
+def test_a_wrong_prune_is_not_final(memory: Memory, home: Path, tmp_path: Path) -> None:
     repo = tmp_path / "repo"
     repo.mkdir()
     for name in ("a", "b", "c"):
@@ -59,7 +59,7 @@ def test_flaw_9_a_wrong_prune_is_not_final(memory: Memory, home: Path, tmp_path:
     assert looking.problems(file) == []
 
 
-def test_flaw_10_a_boolean_that_an_agent_sets_itself_cannot_empty_a_workspace() -> None:
+def test_a_boolean_that_an_agent_sets_itself_cannot_empty_a_workspace() -> None:
     with planted(Plot(notes=tuple(Note(f"n{n}", path=f"{n}.py", stale=True) for n in range(30)))) as place:
         with pytest.raises(Conflict, match=r"30 of 30 memories .* pass allow_large=true"):
             collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
@@ -69,7 +69,7 @@ def test_flaw_10_a_boolean_that_an_agent_sets_itself_cannot_empty_a_workspace() 
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 50])
-def test_flaw_11_a_dead_cycle_is_collected_however_long(length: int) -> None:
+def test_a_dead_cycle_is_collected_however_long(length: int) -> None:
     ring = tuple(Link(n, (n + 1) % length) for n in range(length))
     plot = Plot(
         notes=(Note("n"),),
@@ -78,13 +78,13 @@ def test_flaw_11_a_dead_cycle_is_collected_however_long(length: int) -> None:
         mentions=((0, 0, length),),
     )
     with planted(plot) as place:
-        assert collect.plan(place.tools(), "orphaned_entities").item_count == 0, "S1's rule keeps it for ever"
+        assert collect.plan(place.tools(), "orphaned_entities").item_count == 0, "it has relations"
         receipt = collect.plan_and_apply(place.tools(), "unreachable_entities", confirm=True)
         assert receipt.totals == Totals(entities=length, relations=length)
         assert place.query("select name from live_entity") == ["Alive"]
 
 
-def test_flaw_12_what_is_deeper_than_ten_hops_lives() -> None:
+def test_what_is_deeper_than_ten_hops_lives() -> None:
     depth = 60
     plot = Plot(
         notes=(Note("n"),),
@@ -96,7 +96,7 @@ def test_flaw_12_what_is_deeper_than_ten_hops_lives() -> None:
         assert collect.plan(place.tools(), "all").item_count == 0
 
 
-def test_flaw_12_an_empty_root_set_is_an_error_and_not_everything() -> None:
+def test_an_empty_root_set_is_an_error_and_not_everything() -> None:
     plot = Plot(notes=(Note("n"),), things=tuple(Thing(f"T{n}") for n in range(25)))
     with planted(plot) as place:
         with pytest.raises(Conflict, match="none of the 25 entities has a root"):
@@ -104,7 +104,7 @@ def test_flaw_12_an_empty_root_set_is_an_error_and_not_everything() -> None:
         assert len(place.query("select 1 from live_entity")) == 25
 
 
-def test_flaw_14_a_relation_without_a_weight_protects() -> None:
+def test_a_relation_without_a_weight_protects() -> None:
     plot = Plot(
         notes=(Note("n"),),
         things=(Thing("Known"), Thing("Unweighted")),
@@ -115,7 +115,7 @@ def test_flaw_14_a_relation_without_a_weight_protects() -> None:
         assert collect.plan(place.tools(), "all").item_count == 0
 
 
-def test_flaw_15_the_plan_already_holds_what_the_removal_of_relations_will_orphan() -> None:
+def test_the_plan_already_holds_what_the_removal_of_relations_will_orphan() -> None:
     """Only the stale file says that f calls g; g is joined to what lives by nothing else."""
     plot = Plot(
         notes=(Note("def f(): g()", path="f.py", stale=True), Note("def h(): pass", path="h.py")),
@@ -133,7 +133,7 @@ def test_flaw_15_the_plan_already_holds_what_the_removal_of_relations_will_orpha
         assert broken(place.file) == []
 
 
-def test_flaw_15_a_fact_that_another_file_states_too_stays() -> None:
+def test_a_fact_that_another_file_states_too_stays() -> None:
     plot = Plot(
         notes=(Note("one", path="a.py", stale=True), Note("two", path="b.py")),
         things=(Thing("f"), Thing("g")),
@@ -145,7 +145,7 @@ def test_flaw_15_a_fact_that_another_file_states_too_stays() -> None:
         assert len(place.query("select 1 from live_relation")) == 1
 
 
-def test_flaw_15_is_one_transaction_with_its_details() -> None:
+def test_is_one_transaction_with_its_details() -> None:
     plot = Plot(
         notes=(Note("a", path="a.py", stale=True),),
         things=(Thing("A"), Thing("B")),
@@ -161,7 +161,7 @@ def test_flaw_15_is_one_transaction_with_its_details() -> None:
         assert event.counts["relations"] == 1
 
 
-def test_flaw_16_what_the_settings_say_applies_when_a_call_says_nothing(make: Callable[..., App], home: Path) -> None:
+def test_what_the_settings_say_applies_when_a_call_says_nothing(make: Callable[..., App], home: Path) -> None:
     app = make(MEMSWEEP_GC_GRACE_DAYS="7", MEMSWEEP_GC_PLAN_HOURS="2", MEMSWEEP_GC_APPLY_SECONDS="0")
     app.create_workspace("default")
     plant(looking.file_of(home), Plot(notes=(Note("a", path="a.py", stale=True, age_days=1),)), clock.now())

@@ -15,8 +15,8 @@ RATES = st.floats(0.9, 1)
 DAYS = st.floats(0, 5000)
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 
-# S3's table, and what it does not name.
-S3_RATES = {
+# The documented rates, and one that is not named there.
+DOCUMENTED_RATES = {
     "Person": 0.998,
     "Project": 0.995,
     "Preference": 0.999,
@@ -28,7 +28,7 @@ S3_RATES = {
 }
 
 
-@pytest.mark.parametrize(("kind", "rate"), S3_RATES.items())
+@pytest.mark.parametrize(("kind", "rate"), DOCUMENTED_RATES.items())
 def test_the_rates_are_those_of_the_table_whatever_the_case(kind, rate):
     assert Rates().of(kind) == Rates().of(kind.upper()) == rate
 
@@ -41,7 +41,7 @@ def test_every_rate_is_a_share():
     assert all(0 < rate <= 1 for rate in DEFAULT_RATES.values())
 
 
-def test_flaw_13_thirty_nightly_readings_leave_what_one_leaves():
+def test_thirty_nightly_readings_leave_what_one_leaves():
     nightly = [faded(1.0, Rates().edge, night) for night in range(1, 31)]
     assert nightly[-1] == faded(1.0, Rates().edge, 30) == pytest.approx(0.914, abs=0.001)
 

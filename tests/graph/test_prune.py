@@ -88,7 +88,7 @@ def test_a_faded_relation_goes_with_the_ends_that_it_leaves_alone(memory: Memory
 
 
 @on_every_engine
-def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
+def test_nightly_storing_changes_nothing(memory: Memory) -> None:
     memory.graph.relate("Ada", "MET", "Charles")
     age(memory, 30)
     first = memory.graph.decay(dry_run=False)
@@ -103,7 +103,7 @@ def test_flaw_13_nightly_storing_changes_nothing(memory: Memory) -> None:
 
 
 @on_every_engine
-def test_flaw_14_an_unknown_weight_protects(memory: Memory) -> None:
+def test_an_unknown_weight_protects(memory: Memory) -> None:
     memory.graph.relate("Ada", "MET", "Charles")
     change(memory, ("update relation set weight = null", "MATCH ()-[r:RELATED_TO]->() SET r.weight = NULL"))
     age(memory, 5000)
@@ -111,7 +111,7 @@ def test_flaw_14_an_unknown_weight_protects(memory: Memory) -> None:
 
 
 @on_every_engine
-def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_did(memory: Memory) -> None:
+def test_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_did(memory: Memory) -> None:
     for left, right in (("A", "B"), ("B", "C"), ("C", "A")):
         memory.graph.relate(left, "NEXT", right)
     age(memory, 5000)
@@ -122,7 +122,7 @@ def test_flaw_15_one_plan_has_the_edges_and_what_they_orphan_and_says_what_it_di
 
 
 @on_every_engine
-def test_flaw_16_thresholds_come_from_the_settings(make: Callable[..., App]) -> None:
+def test_thresholds_come_from_the_settings(make: Callable[..., App]) -> None:
     memory = make(MEMSWEEP_GRAPH_EDGE_THRESHOLD="0.95").memory()
     memory.graph.relate("Ada", "MET", "Charles")
     age(memory, 40)

@@ -1,4 +1,4 @@
-"""The flaws that the index answers, by their number in the list of known flaws."""
+"""Mistakes that a delta index is prone to, each shown not to happen here."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.support.embedding_server import EmbeddingServer
 ALL = set(FILES)
 
 
-# 1: stale marking covers the whole workspace
+# marking the whole workspace as stale before a run
 
 
-def test_flaw_1_indexing_a_second_repository_leaves_the_first_alone(desk: Desk, repo: Path, tmp_path: Path) -> None:
+def test_indexing_a_second_repository_leaves_the_first_alone(desk: Desk, repo: Path, tmp_path: Path) -> None:
     other = repository(tmp_path / "other", {"app.py": "def elsewhere(): pass\n"})
     desk.index(repo)
     before = desk.content(repo)
@@ -38,9 +38,7 @@ def test_flaw_1_indexing_a_second_repository_leaves_the_first_alone(desk: Desk, 
     assert set(desk.live(other)) == {"app.py"}
 
 
-def test_flaw_1_two_checkouts_of_one_repository_do_not_disturb_each_other(
-    desk: Desk, repo: Path, tmp_path: Path
-) -> None:
+def test_two_checkouts_of_one_repository_do_not_disturb_each_other(desk: Desk, repo: Path, tmp_path: Path) -> None:
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "all")
     git(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side"))
@@ -55,7 +53,7 @@ def test_flaw_1_two_checkouts_of_one_repository_do_not_disturb_each_other(
     assert set(desk.live(repo)) == ALL
 
 
-def test_flaw_1_a_repository_inside_another_is_a_world_of_its_own(desk: Desk, repo: Path) -> None:
+def test_a_repository_inside_another_is_a_world_of_its_own(desk: Desk, repo: Path) -> None:
     inner = repository(repo / "inner", {"inside.py": "def inside(): pass\n"})
     assert desk.index(repo).files_indexed == len(ALL)
     assert desk.index(inner).files_indexed == 1
@@ -67,7 +65,7 @@ def test_flaw_1_a_repository_inside_another_is_a_world_of_its_own(desk: Desk, re
     assert set(desk.live(inner)) == {"renamed.py"}
 
 
-def test_flaw_1_a_folder_inside_a_root_is_a_root_of_its_own(desk: Desk, repo: Path) -> None:
+def test_a_folder_inside_a_root_is_a_root_of_its_own(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     desk.index(repo / "lib")
     (repo / "lib/shapes.py").unlink()
@@ -77,7 +75,7 @@ def test_flaw_1_a_folder_inside_a_root_is_a_root_of_its_own(desk: Desk, repo: Pa
         desk.index(repo / "lib")
 
 
-# 2: a narrower filter looks like deletion
+# taking a narrower filter for a deletion
 
 
 @pytest.mark.parametrize(
@@ -91,7 +89,7 @@ def test_flaw_1_a_folder_inside_a_root_is_a_root_of_its_own(desk: Desk, repo: Pa
     ],
     ids=["go only", "two languages", "not recursive", "no tests", "small files"],
 )
-def test_flaw_2_what_a_filter_does_not_cover_stays_as_it_was(
+def test_what_a_filter_does_not_cover_stays_as_it_was(
     desk: Desk, repo: Path, narrower: dict[str, object], covered: set[str]
 ) -> None:
     desk.index(repo)
@@ -107,18 +105,18 @@ def test_flaw_2_what_a_filter_does_not_cover_stays_as_it_was(
     assert set(desk.live(repo)) - {"other.txt"} == ALL - covered
 
 
-def test_flaw_2_a_run_with_filters_on_a_new_folder_indexes_what_they_cover(desk: Desk, repo: Path) -> None:
+def test_a_run_with_filters_on_a_new_folder_indexes_what_they_cover(desk: Desk, repo: Path) -> None:
     desk.index(repo, languages=["go"])
     assert set(desk.live(repo)) == {"main.go"}
     desk.index(repo)
     assert set(desk.live(repo)) == ALL
 
 
-# 3: mark-first is not crash-safe
+# marking first, so that a crash leaves everything stale
 
 
 @pytest.mark.parametrize("call", [1, 2, 3])
-def test_flaw_3_an_exception_in_the_middle_makes_nothing_stale(
+def test_an_exception_in_the_middle_makes_nothing_stale(
     desk: Desk, repo: Path, monkeypatch: pytest.MonkeyPatch, call: int
 ) -> None:
     monkeypatch.setattr("memsweep.code.index._BATCH_CHUNKS", 1)
@@ -138,7 +136,7 @@ def test_flaw_3_an_exception_in_the_middle_makes_nothing_stale(
     assert desk.content(repo) == desk.anew(repo)
 
 
-def test_flaw_3_an_embedding_server_that_falls_over_costs_nothing_that_was_there(
+def test_an_embedding_server_that_falls_over_costs_nothing_that_was_there(
     make: Callable[..., App], home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memsweep.code.index._BATCH_CHUNKS", 1)
@@ -155,10 +153,10 @@ def test_flaw_3_an_embedding_server_that_falls_over_costs_nothing_that_was_there
         assert stale(looking.file_of(home), repo) == {"app.py"}
 
 
-# 4: unreadable = gone
+# taking what cannot be read for gone
 
 
-def test_flaw_4_what_cannot_be_read_is_left_as_it_was(home: Path, repo: Path) -> None:
+def test_what_cannot_be_read_is_left_as_it_was(home: Path, repo: Path) -> None:
     def index() -> dict[str, object]:
         return memsweep("index", str(repo), "--json", home=home, as_ordinary_user=True).json
 
@@ -181,7 +179,7 @@ def test_flaw_4_what_cannot_be_read_is_left_as_it_was(home: Path, repo: Path) ->
     assert (answer["files_indexed"], answer["files_unchanged"]) == (1, len(ALL) - 2)
 
 
-def test_flaw_4_a_root_that_vanished_is_refused_and_allow_empty_insists(desk: Desk, repo: Path) -> None:
+def test_a_root_that_vanished_is_refused_and_allow_empty_insists(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     repo.rename(repo.with_name("elsewhere"))
     with pytest.raises(BadInput, match="does not exist"):
@@ -194,7 +192,7 @@ def test_flaw_4_a_root_that_vanished_is_refused_and_allow_empty_insists(desk: De
     assert desk.embedder.texts == []
 
 
-def test_flaw_4_a_root_that_is_suddenly_empty_is_refused_and_allow_empty_insists(
+def test_a_root_that_is_suddenly_empty_is_refused_and_allow_empty_insists(
     desk: Desk, repo: Path, tmp_path: Path
 ) -> None:
     desk.index(repo)
@@ -209,22 +207,22 @@ def test_flaw_4_a_root_that_is_suddenly_empty_is_refused_and_allow_empty_insists
     assert desk.index(repo).stale_memories == len(ALL)  # empty before, empty now: nothing to refuse
 
 
-def test_flaw_4_a_folder_that_holds_only_uncovered_files_is_not_empty(desk: Desk, repo: Path) -> None:
+def test_a_folder_that_holds_only_uncovered_files_is_not_empty(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     for path in ALL - {"main.go"}:
         (repo / path).unlink()
     assert desk.index(repo, languages=["python"]).files_removed == 3
 
 
-def test_flaw_4_a_new_folder_that_is_empty_is_indexed_as_such(desk: Desk, tmp_path: Path) -> None:
+def test_a_new_folder_that_is_empty_is_indexed_as_such(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert desk.index(tmp_path / "empty").files_seen == 0
 
 
-# 5: edited files are never refreshed
+# never refreshing edited files
 
 
-def test_flaw_5_an_edited_file_replaces_only_the_pieces_that_changed(desk: Desk, repo: Path) -> None:
+def test_an_edited_file_replaces_only_the_pieces_that_changed(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     before = desk.live(repo)["app.py"]
     (repo / "app.py").write_text(FILES["app.py"].replace("os.sep", "os.linesep"))
@@ -239,7 +237,7 @@ def test_flaw_5_an_edited_file_replaces_only_the_pieces_that_changed(desk: Desk,
     assert desk.content(repo) == desk.anew(repo)
 
 
-def test_flaw_5_lines_move_with_what_is_written_above_them(desk: Desk, repo: Path) -> None:
+def test_lines_move_with_what_is_written_above_them(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     before = desk.live(repo)["app.py"]
     (repo / "app.py").write_text("import sys\n" + FILES["app.py"])
@@ -250,7 +248,7 @@ def test_flaw_5_lines_move_with_what_is_written_above_them(desk: Desk, repo: Pat
 
 
 @pytest.mark.parametrize("edit", [lambda text: text + "\n\n\n", lambda text: "\n\n" + text, lambda text: text.strip()])
-def test_flaw_5_blank_lines_around_a_piece_are_kept_as_they_are_and_embed_nothing(
+def test_blank_lines_around_a_piece_are_kept_as_they_are_and_embed_nothing(
     desk: Desk, repo: Path, edit: Callable[[str], str]
 ) -> None:
     desk.index(repo)
@@ -264,7 +262,7 @@ def test_flaw_5_blank_lines_around_a_piece_are_kept_as_they_are_and_embed_nothin
     assert problems(desk.file) == []
 
 
-def test_flaw_5_equal_pieces_are_told_apart_by_their_place(desk: Desk, repo: Path) -> None:
+def test_equal_pieces_are_told_apart_by_their_place(desk: Desk, repo: Path) -> None:
     twice = "def same():\n    return 1\n\n\n"
     (repo / "twice.py").write_text(twice + "x = 1\n\n\n" + twice)
     desk.index(repo)
@@ -277,10 +275,10 @@ def test_flaw_5_equal_pieces_are_told_apart_by_their_place(desk: Desk, repo: Pat
     assert desk.content(repo) == desk.anew(repo)
 
 
-# 6: a re-index with no change duplicates everything
+# duplicating everything in a run without a change
 
 
-def test_flaw_6_a_run_without_a_change_writes_no_content_and_embeds_nothing(desk: Desk, repo: Path) -> None:
+def test_a_run_without_a_change_writes_no_content_and_embeds_nothing(desk: Desk, repo: Path) -> None:
     grow(repo, {"empty.py": "", "blob.xyz": b"\0\1\2", "id_rsa": "-----BEGIN RSA PRIVATE KEY-----\n"})
     time.sleep(2 * FINE_TICK_NS / SECOND_NS)  # files written a moment before they are read are looked at once more
     settled = desk.index(repo)
@@ -291,7 +289,7 @@ def test_flaw_6_a_run_without_a_change_writes_no_content_and_embeds_nothing(desk
     assert result.files_unchanged == result.files_seen == settled.files_seen == len(ALL) + 2
 
 
-def test_flaw_6_touching_every_file_writes_no_text_and_embeds_nothing(desk: Desk, repo: Path) -> None:
+def test_touching_every_file_writes_no_text_and_embeds_nothing(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     before = desk.live(repo)
     for path in ALL:
@@ -301,7 +299,7 @@ def test_flaw_6_touching_every_file_writes_no_text_and_embeds_nothing(desk: Desk
     assert desk.live(repo) == before
 
 
-def test_flaw_6_the_marks_of_files_without_text_are_kept_up_to_date_too(desk: Desk, repo: Path) -> None:
+def test_the_marks_of_files_without_text_are_kept_up_to_date_too(desk: Desk, repo: Path) -> None:
     grow(repo, {"empty.py": "", "blob.xyz": b"\0\1\2"})
     desk.index(repo)
     for path in ("empty.py", "blob.xyz"):
@@ -312,10 +310,10 @@ def test_flaw_6_the_marks_of_files_without_text_are_kept_up_to_date_too(desk: De
     assert [stamp.split(":")[1] for stamp in stamps] == [str(10**18 + 1)] * 2
 
 
-# 23: path match with CONTAINS on JSON text
+# looking for a path in the text of some JSON
 
 
-def test_flaw_23_strange_names_are_found_again_and_go_stale_by_name(desk: Desk, tmp_path: Path) -> None:
+def test_strange_names_are_found_again_and_go_stale_by_name(desk: Desk, tmp_path: Path) -> None:
     strange = {
         name: f"def f{number}(): pass\n"
         for number, name in enumerate(
@@ -338,16 +336,16 @@ def test_flaw_23_strange_names_are_found_again_and_go_stale_by_name(desk: Desk, 
     assert desk.stale(root) == {f"{name}.away" for name in strange}
 
 
-def test_flaw_23_a_path_is_an_indexed_column(desk: Desk, repo: Path) -> None:
+def test_a_path_is_an_indexed_column(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     statement = "explain query plan select memory from code_file where root = 1 and path = 'app.py'"
     assert "INDEX code_file_by_path (root=? AND path=?)" in str(looking.query(desk.file, statement))
 
 
-# 24: naive and aware datetimes mixed
+# mixing times with and without a zone
 
 
-def test_flaw_24_times_are_aware_and_do_not_depend_on_the_zone(home: Path, repo: Path) -> None:
+def test_times_are_aware_and_do_not_depend_on_the_zone(home: Path, repo: Path) -> None:
     began = datetime.now(UTC)
     memsweep("index", str(repo), home=home, TZ="Asia/Tokyo")
     out = memsweep("search", "second", "--json", home=home, TZ="America/Los_Angeles").json

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.care.invariants import next_step, sentence
-from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import StoreError
 from memsweep.report import care as report
 
@@ -21,11 +21,13 @@ File = Annotated[Path, Argument(metavar="FILE")]
 
 
 def doctor(
-    repair: Annotated[bool, Option("--repair", help="Mend what can be mended; say what could not be saved.")] = False,
+    repair: Annotated[
+        bool, Option("--repair", help="Repair what can be repaired, and say what could not be saved.")
+    ] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Check every invariant of a workspace; exit status 5 if something is left that should not be so."""
+    """Check a workspace and the data folder. The exit status is 5 if a problem remains."""
 
     def run(app: App) -> report.CheckupAnswer:
         return report.checked(app.memory(workspace).care.doctor(repair=repair), sentence, next_step)
@@ -37,36 +39,36 @@ def doctor(
 
 
 def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Give back the space that nothing uses any more."""
+    """Return unused space to the disk."""
 
     def run(app: App) -> report.CompactAnswer:
         memory = app.memory(workspace)
         return report.compacted(memory.workspace_id, memory.care.compact())
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def backup(
     file: File,
-    force: Annotated[bool, Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Copy a workspace to a file, while others use it."""
+    """Copy a workspace to a file, even while others use it."""
     answer = report.backed_up(with_app(lambda app: app.memory(workspace).care.backup(file, force=force)))
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def restore(
     file: File,
-    replace: Annotated[bool, Option("--replace", help="Put a workspace that is there into the trash.")] = False,
+    replace: Annotated[bool, Option("--replace", help="Move an existing workspace to the trash first.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Make a workspace of a backup."""
+    """Create a workspace from a backup."""
     answer = report.restored(with_app(lambda app: app.restore(file, workspace, replace=replace)))
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
@@ -74,9 +76,9 @@ def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
         mark = "repaired: " if item["repaired"] else ""
         console.print(harmless(f"{mark}{item['sentence']}"), markup=False)
         if item["next_step"]:
-            console.print(f"  next: {item['next_step']}", markup=False)
+            say(console, f"  next: {item['next_step']}")
     for loss in answer["lost"]:
         console.print(harmless(f"not saved: {loss}"), markup=False)
     for note in answer["notes"]:
-        console.print(harmless(f"not repaired: {note}"), markup=False)
-    console.print(answer["message"], markup=False)
+        say(console, f"not repaired: {note}")
+    say(console, answer["message"])

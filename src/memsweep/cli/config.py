@@ -12,12 +12,12 @@ from memsweep.cli.door import Json, show, show_pair
 from memsweep.errors import AlreadyExists, BadSetting
 from memsweep.settings import config_file, load_settings
 
-cli = typer.Typer(help="What is set, and where: show, path, init.", no_args_is_help=True)
+cli = typer.Typer(help="The settings: show, path, init.", no_args_is_help=True)
 
 
 @cli.command("show")
 def show_settings(as_json: Json = False) -> None:
-    """The settings in force."""
+    """Show the settings in effect."""
     answer = load_settings().shown()
 
     def words(console: Any) -> None:
@@ -29,7 +29,7 @@ def show_settings(as_json: Json = False) -> None:
 
 @cli.command()
 def path() -> None:
-    """Where memsweep.toml is read from."""
+    """Print where memsweep.toml is read from."""
     print(config_file())
 
 

@@ -11,11 +11,13 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show, standard_input, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, standard_input, with_app
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.window import DEFAULT_PROJECT, Swept
 from memsweep.report import context as report
+from memsweep.report.counts import named
+from memsweep.report.operations import in_commands
 from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.operation import Sync
 
-cli = typer.Typer(help="The context window of an agent: look at it, sweep it, bring back.", no_args_is_help=True)
+cli = typer.Typer(help="The context window of an agent: analyze, prune, restore.", no_args_is_help=True)
 
 InProject = Annotated[str, Option("--project", "-p", metavar="ID", help="The context window.")]
 Ids = Annotated[list[str], Argument(metavar="ID...", help="Segments.")]
 SomeIds = Annotated[list[str] | None, Argument(metavar="[ID...]", help="Segments.")]
-Budget = Annotated[int | None, Option(help="Fit into so many tokens; the soft limit by default.")]
+Budget = Annotated[int | None, Option(help="Fit into this many tokens; by default the soft limit.")]
 _BAR_WIDTH = 40
 _MOST_BYTES = 256 << 20  # of a session
 
@@ -41,14 +43,14 @@ def import_(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Read a session file: Claude Code's JSON lines, a list of messages, or {"segments": [...]}."""
+    """Read a session file. Claude Code's JSON lines, a list of messages, or {"segments": [...]}."""
     text = _read(file)
     answer = with_app(lambda app: report.added(_window(app, workspace, project).add_transcript(text)))
 
     def words(console: Console) -> None:
-        parts = [f"{len(answer['segment_ids']):,} segments added"]
-        parts += [f"{len(answer['known']):,} known already"] if answer["known"] else []
-        parts += [f"some stashed by an automatic collection ({answer['receipt_id']})"] if answer["stashed"] else []
+        parts = [f"Added {named(len(answer['segment_ids']), 'segments')}"]
+        parts += [f"skipped {len(answer['known']):,} already known"] if answer["known"] else []
+        parts += [f"stashed some by an automatic collection ({answer['receipt_id']})"] if answer["stashed"] else []
         console.print(f"{', '.join(parts)}; {_tokens(answer)}.", markup=False)
 
     show(answer, as_json, words)
@@ -56,12 +58,12 @@ def import_(
 
 @cli.command("export")
 def export(
-    everything: Annotated[bool, Option("--all", help="With the stash, each segment in its place.")] = False,
+    everything: Annotated[bool, Option("--all", help="Include the stash, each segment in its place.")] = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Print the window as {"segments": [...]}, which import reads again."""
+    """Print the window as {"segments": [...]}, which import can read."""
     segments = with_app(lambda app: _window(app, workspace, project).segments(stashed=everything))
     show(json.loads(segments_to_json(segments)), True, _nothing)
 
@@ -69,15 +71,15 @@ def export(
 @cli.command("analyze")
 def analyze(
     budget: Budget = None,
-    target: Annotated[int | None, Option(help="Free so many tokens instead.")] = None,
-    task: Annotated[str | None, Option(help="The current task; its segments stay.")] = None,
+    target: Annotated[int | None, Option(help="Free this many tokens instead.")] = None,
+    task: Annotated[str | None, Option(help="The id of the current task; its segments stay.")] = None,
     active_file: Annotated[str | None, Option(help="The file that is being worked on.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many candidates to show.")] = 20,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show what a collection would take out of the window, and why."""
+    """Show what a collection would take out of the window and why."""
     descriptors = None if active_file is None else {"active_file": active_file}
 
     def run(app: App) -> report.AnalyzedAnswer:
@@ -96,27 +98,31 @@ def prune(
     segment_ids: SomeIds = None,
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     budget: Budget = None,
-    strategy: Annotated[str, Option(help="auto or stash (to the stash), delete (to the trash).")] = "auto",
+    strategy: Annotated[str, Option(help="auto, stash (only stash) or delete (move to the trash).")] = "auto",
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Take segments out of the window: those named, those of a plan, or what does not fit the budget."""
+    """Take segments out of the window. By id, by plan, or until it fits the budget."""
     if segment_ids and (plan or budget is not None):
         raise BadInput("Give ids, or a plan, or a budget.")
 
     def run(app: App) -> tuple[report.AnalyzedAnswer | None, Swept | None]:
         window = _window(app, workspace, project)
         if segment_ids:
-            sure = yes or (strategy == "delete" and _sure(f"Move {len(segment_ids)} segments to the trash?", as_json))
+            sure = yes or (
+                strategy == "delete" and _sure(f"Move {named(len(segment_ids), 'segments')} to the trash?", as_json)
+            )
             return None, window.prune(segment_ids, strategy=strategy, confirm=sure)
         if plan:
             return None, window.prune(plan_id=plan, strategy=strategy, confirm=yes)
         seen = report.analyzed(window.analyze(budget=budget))
         if not as_json:
             show(seen, False, lambda console: _analysis(console, seen))
-        if seen["plan_id"] is None or not (yes or _sure(f"Take {seen['planned']:,} segments out?", as_json)):
+        if seen["plan_id"] is None or not (
+            yes or _sure(f"Take {named(seen['planned'], 'segments')} out of the window?", as_json)
+        ):
             return seen, None
         return seen, window.prune(plan_id=seen["plan_id"], strategy=strategy, confirm=True)
 
@@ -133,13 +139,13 @@ def prune(
 @cli.command("restore")
 def restore(
     segment_ids: SomeIds = None,
-    query: Annotated[str | None, Option("--query", "-q", help="What speaks of this, instead of ids.")] = None,
-    budget: Annotated[int | None, Option(help="At most so many tokens.")] = None,
+    query: Annotated[str | None, Option("--query", "-q", help="Restore what answers this, instead of ids.")] = None,
+    budget: Annotated[int | None, Option(help="Restore at most this many tokens.")] = None,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Bring stashed segments back to their places."""
+    """Move stashed segments back to their places in the window."""
     answer = with_app(
         lambda app: report.restored(
             _window(app, workspace, project).restore(segment_ids or None, query=query, budget=budget)
@@ -177,7 +183,7 @@ def search(
 def pin(
     segment_ids: Ids, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Keep segments in the window whatever happens."""
+    """Keep segments in the window through every collection."""
     _pin(segment_ids, True, project, workspace, as_json)
 
 
@@ -185,19 +191,19 @@ def pin(
 def unpin(
     segment_ids: Ids, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Let them be collected again."""
+    """Let pinned segments be collected again."""
     _pin(segment_ids, False, project, workspace, as_json)
 
 
 @cli.command("list")
 def list_(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """The context windows of the workspace."""
+    """List the context windows of the workspace."""
     answer = with_app(lambda app: report.windows(app.memory(workspace).contexts()))
 
     def words(console: Console) -> None:
         for row in answer["windows"]:
-            held = f"{row['segments']:,} segments, {row['tokens']:,} tokens, {row['stashed']:,} in the stash"
-            console.print(f"{row['project_id']}  {held}", markup=False)
+            held = f"{named(row['segments'], 'segments')}, {named(row['tokens'], 'tokens')}"
+            console.print(f"{row['project_id']}  {held}, {row['stashed']:,} in the stash", markup=False)
         if not answer["windows"]:
             console.print("No context window holds anything.")
 
@@ -211,7 +217,7 @@ def delete(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Move a whole window and its stash to the trash; pinned segments stay."""
+    """Move a whole window and its stash to the trash. Pinned segments stay."""
     sure = yes or _sure(f"Move the window {harmless(project)} to the trash?", as_json)
     answer = with_app(lambda app: report.pruned(_window(app, workspace, project).delete(confirm=sure)))
     show(answer, as_json, lambda console: _moved(console, answer, answer["receipt_id"]))
@@ -250,7 +256,7 @@ def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
 
     usage = answer["usage"]
     limits = f"soft {usage['soft']:,}, hard {usage['hard']:,}, counted by {answer['counted_by']}"
-    console.print(f"{usage['current']:,} tokens ({limits})", markup=False)
+    console.print(f"{named(usage['current'], 'tokens')} ({limits})", markup=False)
     most = max(usage["by_type"].values(), default=1) or 1
     for kind, tokens in usage["by_type"].items():
         console.print(f"  {kind:<9}{tokens:>10,}  {'█' * max(1, round(_BAR_WIDTH * tokens / most))}", markup=False)
@@ -263,14 +269,14 @@ def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
             own, why = escape(harmless(each["segment_id"])), escape(harmless("; ".join(each["reasons"])))
             table.add_row(goes, own, each["type"], f"{each['tokens']:,}", f"{each['keep_score']:.2f}", why)
         console.print(table)
-    console.print(harmless(answer["message"]), markup=False)
+    say(console, answer["message"])
     if answer["plan_id"]:
         after = f"{answer['tokens_before']:,} → {answer['tokens_after']:,} tokens"
         console.print(f"{after}; plan {answer['plan_id']}", markup=False)
 
 
 def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
-    console.print(f"{answer['message']} {_tokens(answer)}.", markup=False)
+    say(console, f"{answer['message']} {_tokens(answer)}.")
     _refused(console, answer["refused"])
     if receipt_id:
         console.print(f"To bring it back: memsweep undo {receipt_id}", markup=False)
@@ -278,7 +284,7 @@ def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
 
 def _refused(console: Console, refused: list[dict[str, str]]) -> None:
     for each in refused:
-        console.print(f"refused: {harmless(each['segment_id'])} ({each['reason']})", markup=False)
+        console.print(f"refused: {harmless(each['segment_id'])} ({in_commands(each['reason'])})", markup=False)
 
 
 def _tokens(answer: Any) -> str:

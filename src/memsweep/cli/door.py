@@ -15,14 +15,15 @@ import typer
 
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
+from memsweep.report.operations import in_commands
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InWorkspace = Annotated[
-    str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; empty means the configured one.")
+    str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; by default the configured one.")
 ]
 
 
@@ -48,7 +49,7 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
 
 
 def standard_input(most_bytes: int) -> str:
-    """All of it, if it is text in UTF-8 and no more than so many bytes."""
+    """All of it, if it is text in UTF-8 of at most `most_bytes`."""
     raw = sys.stdin.buffer.read(most_bytes + 1)
     if len(raw) > most_bytes:
         raise BadInput(f"standard input has more than {most_bytes:,} bytes, which is the most.", hint="Split it.")
@@ -66,11 +67,15 @@ def _usage_errors() -> Any:
 def _explain(error: MemsweepError, arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if "--json" in given:
-        problem = {"code": error.code, "message": error.message, "hint": error.hint}
+        problem = {"code": error.code, "message": in_commands(error.message), "hint": in_commands(error.hint)}
         print(json.dumps({"error": problem}, ensure_ascii=False), file=sys.stderr)
     else:
-        print(f"Error: {error}", file=sys.stderr)
+        print_error(error)
     return error.exit_status
+
+
+def print_error(error: MemsweepError) -> None:
+    print(f"Error: {in_commands(str(error))}", file=sys.stderr, flush=True)
 
 
 def with_app(command: Callable[[App], Any]) -> Any:
@@ -93,9 +98,30 @@ def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], No
     """Print the answer as JSON, or let `words` draw it."""
     if as_json:
         unicode = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-        print(json.dumps(answer, ensure_ascii=not unicode, indent=2))
+        print(json.dumps(_spoken(answer), ensure_ascii=not unicode, indent=2))
     else:
         words(console())
+
+
+def say(console: Console, sentence: str) -> None:
+    """Print a sentence of ours, in the words of the command line."""
+    console.print(harmless(in_commands(sentence)), markup=False)
+
+
+_SENTENCES = {"because", "message", "next_step", "note", "notes", "reason", "stopped", "warnings"}
+_OTHERS_WORDS = {"events", "history", "metadata"}  # where somebody else chose the words
+
+
+def _spoken(value: Any, key: str = "") -> Any:
+    """An answer whose sentences are in the words of the command line."""
+    match value:
+        case str():
+            return in_commands(value) if key in _SENTENCES else value
+        case dict():
+            return {name: each if name in _OTHERS_WORDS else _spoken(each, name) for name, each in value.items()}
+        case list():
+            return [_spoken(each, key) for each in value]
+    return value
 
 
 @functools.cache

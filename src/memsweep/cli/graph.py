@@ -22,14 +22,14 @@ from memsweep.report import graph as report
 if TYPE_CHECKING:
     from rich.console import Console
 
-cli = typer.Typer(help="The knowledge graph: state facts, look around, check, carry away.", no_args_is_help=True)
+cli = typer.Typer(help="The knowledge graph: state facts, query, check, export.", no_args_is_help=True)
 
-From = Annotated[str, Argument(metavar="FROM", help="An entity; one that is not known is made.")]
-Relation = Annotated[str, Argument(metavar="RELATION", help="Such as WORKS_ON.")]
+From = Annotated[str, Argument(metavar="FROM", help="An entity; an unknown one is created.")]
+Relation = Annotated[str, Argument(metavar="RELATION", help="For example WORKS_ON.")]
 To = Annotated[str, Argument(metavar="TO")]
 Name = Annotated[str, Argument(metavar="ENTITY", help="A name or an id.")]
-Limit = Annotated[int, Option("--limit", "-n", help="How many.")]
-Kinds = Annotated[list[str] | None, Option("--relation", "-r", help="Only over these relations.")]
+Limit = Annotated[int, Option("--limit", "-n", help="How many to show.")]
+Kinds = Annotated[list[str] | None, Option("--relation", "-r", help="Follow only this relation; can be repeated.")]
 FormatName = Annotated[str | None, Option("--format", "-f", help="json, graphml, cytoscape or cypher.")]
 
 
@@ -38,15 +38,15 @@ def relate(
     subject: From,
     relation: Relation,
     target: To,
-    from_type: Annotated[str | None, Option(help="What the first is, such as Person.")] = None,
-    to_type: Annotated[str | None, Option(help="What the second is.")] = None,
+    from_type: Annotated[str | None, Option(help="The type of FROM, for example Person.")] = None,
+    to_type: Annotated[str | None, Option(help="The type of TO.")] = None,
     weight: Annotated[float, Option(help="From 0 to 1.")] = 1.0,
-    valid_at: Annotated[str | None, Option(metavar="DATE", help="Since when it holds.")] = None,
-    replaces: Annotated[bool, Option("--replaces", help="Close the other objects of FROM RELATION.")] = False,
+    valid_at: Annotated[str | None, Option(metavar="DATE", help="When it became true.")] = None,
+    replaces: Annotated[bool, Option("--replaces", help="End the other facts with this FROM and RELATION.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """State a fact; a known one grows stronger."""
+    """State a fact; a known fact becomes stronger."""
     result = with_app(
         lambda app: app.memory(workspace).graph.relate(
             subject,
@@ -68,13 +68,13 @@ def reinforce(
     subject: From,
     relation: Relation,
     target: To,
-    correct: Annotated[bool, Option("--correct", help="It is doubtful: take away instead of adding.")] = False,
-    amount: Annotated[float | None, Option(help="0.15 to confirm, 0.3 to correct by default.")] = None,
+    correct: Annotated[bool, Option("--correct", help="Weaken the fact instead of strengthening it.")] = False,
+    amount: Annotated[float | None, Option(help="By how much; 0.15 to confirm and 0.3 to correct by default.")] = None,
     reason: Annotated[str, Option(help="For the audit log.")] = "",
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Confirm a fact, or correct it."""
+    """Confirm a fact, or correct it. Confirming strengthens it, correcting weakens it."""
     kind: Literal["confirm", "correct"] = "correct" if correct else "confirm"
     result = with_app(
         lambda app: app.memory(workspace).graph.reinforce(
@@ -87,7 +87,7 @@ def reinforce(
 
 @cli.command("entities")
 def entities(
-    search: Annotated[str | None, Argument(help="Part of a name.")] = None,
+    search: Annotated[str | None, Argument(help="Part of the name.")] = None,
     kind: Annotated[str | None, Option("--type", "-t", help="Only of this type.")] = None,
     min_confidence: Annotated[float, Option(help="From 0 to 1.")] = 0.0,
     sort_by: Annotated[str, Option(help="confidence, last_seen, relations, mentions or name.")] = "confidence",
@@ -108,13 +108,13 @@ def entities(
 @cli.command("related")
 def related(
     entity: Name,
-    depth: Annotated[int, Option(help="How many steps.")] = 1,
+    depth: Annotated[int, Option(help="How many steps to follow.")] = 1,
     limit: Limit = 20,
     relation: Kinds = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """What is connected to an entity by current facts."""
+    """Show what is connected to an entity by current facts."""
     found = with_app(
         lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit, relation_types=relation)
     )
@@ -124,17 +124,17 @@ def related(
 
 @cli.command("query")
 def query(
-    entity: Annotated[list[str], Argument(metavar="ENTITY...", help="Names or ids to begin at.")],
-    hops: Annotated[int, Option(help="How many steps.")] = 2,
-    min_weight: Annotated[float, Option(help="From 0 to 1, as facts weigh now.")] = 0.0,
-    as_of: Annotated[str | None, Option(metavar="DATE", help="What held then.")] = None,
-    ended: Annotated[bool, Option("--ended", help="Also what does not hold any more.")] = False,
+    entity: Annotated[list[str], Argument(metavar="ENTITY...", help="Names or ids to start from.")],
+    hops: Annotated[int, Option(help="How many steps to follow.")] = 2,
+    min_weight: Annotated[float, Option(help="Only facts with at least this weight now, from 0 to 1.")] = 0.0,
+    as_of: Annotated[str | None, Option(metavar="DATE", help="Facts that held at this date.")] = None,
+    ended: Annotated[bool, Option("--ended", help="Include facts that no longer hold.")] = False,
     relation: Kinds = None,
     limit: Limit = 50,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Walk outwards from entities."""
+    """Follow facts outwards from entities."""
     found = with_app(
         lambda app: app.memory(workspace).graph.query(
             entity,
@@ -152,26 +152,26 @@ def query(
 
 @cli.command("status")
 def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Counts, shape, and how far facts have faded."""
+    """Show counts, connectivity, and how far facts have faded."""
     answer = atlas_report.status(with_app(lambda app: app.memory(workspace).graph.status()))
     show(answer, as_json, lambda console: words.status(console, answer))
 
 
 @cli.command("validate")
 def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Contradictions, dangling facts, near duplicates, generic names."""
+    """Find what deserves a look. Contradictions, dangling facts, near duplicates and generic names."""
     answer = atlas_report.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
     show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
 
 
 @cli.command("communities")
 def communities(
-    min_size: Annotated[int, Option(help="Only groups of so many.")] = 2,
+    min_size: Annotated[int, Option(help="Only groups of at least this many entities.")] = 2,
     limit: Limit = 10,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Groups of entities that have more to do with each other than with the rest."""
+    """Find groups of closely connected entities."""
     found = with_app(lambda app: app.memory(workspace).graph.communities(min_size=min_size))
     answer = atlas_report.communities(found, max(0, limit), 20)
     show(answer, as_json, lambda console: words.communities(console, answer))
@@ -179,7 +179,7 @@ def communities(
 
 @cli.command("context")
 def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """A briefing: recent, central, contradictory, stale."""
+    """Print a briefing. Recent facts, central entities, contradictions and stale facts."""
     answer = atlas_report.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
     show(answer, as_json, lambda console: words.briefing(console, answer))
 
@@ -187,13 +187,15 @@ def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False
 @cli.command("build")
 def build(
     text: Annotated[str, Argument(metavar="TEXT", help="`-` reads standard input.")],
-    kind: Annotated[list[str] | None, Option("--type", "-t", metavar="NAME=TYPE", help="What a name is.")] = None,
+    kind: Annotated[
+        list[str] | None, Option("--type", "-t", metavar="NAME=TYPE", help="The type of a name; can be repeated.")
+    ] = None,
     related: Annotated[bool, Option("--related", help="Also link names that only share a sentence.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Only show what would be read.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only show what was found; write nothing.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Read names and facts out of a text by rule."""
+    """Extract names and facts from a text by rules."""
     types = dict(_pair(each) for each in kind or [])
     options = {"types": types, "related": related, "dry_run": dry_run}
     said = standard_input(MAX_TEXT_BYTES) if text == "-" else text
@@ -206,11 +208,11 @@ def build(
 def export(
     file: Annotated[str, Argument(metavar="FILE", help="`-` writes to standard output.")],
     format: FormatName = None,
-    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Write the whole graph into a file, in the format of its ending."""
+    """Write the whole graph to a file. The extension chooses the format."""
     if file == "-":
         print(with_app(lambda app: app.memory(workspace).graph.dump(format or "json")), end="")
         return
@@ -226,7 +228,7 @@ def import_(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Take in an exported graph, beside what is there."""
+    """Add an exported graph to this one."""
 
     def run(app: App) -> atlas_report.ImportAnswer:
         memory = app.memory(workspace)
@@ -241,16 +243,16 @@ def import_(
 @cli.command("show")
 def show_(
     entity: Name,
-    depth: Annotated[int, Option(help="How many steps.")] = 2,
+    depth: Annotated[int, Option(help="How many steps to follow.")] = 2,
     limit: Limit = 30,
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="FILE", help="Draw it as .svg, .png or .dot instead.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write a .svg, .png or .dot file instead.")
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Draw the neighbourhood of an entity: a tree on the terminal, or a picture by graphviz or matplotlib."""
+    """Draw the neighbourhood of an entity. A tree, or a picture by graphviz or matplotlib."""
     found = with_app(lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit))
     answer: dict[str, Any] = dict(
         report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, say, show, with_app
 from memsweep.cli.prune import Yes, look_and_apply
 from memsweep.report import upkeep as report
+from memsweep.report.counts import named
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,23 +19,30 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Plan
     from memsweep.services.memory import Memory
 
-Threshold = Annotated[float | None, Option(help="From 0 to 1; the settings have the default.")]
-Into = Annotated[str, Option("--into", metavar="ENTITY", help="The one that they become.")]
+NodeThreshold = Annotated[
+    float | None, Option(help="Remove entities below this confidence, from 0 to 1; by default that of the settings.")
+]
+EdgeThreshold = Annotated[
+    float | None, Option(help="Remove relations below this weight, from 0 to 1; by default that of the settings.")
+]
+Into = Annotated[str, Option("--into", metavar="ENTITY", help="The entity to merge into.")]
 
 
 def prune(
-    node_threshold: Threshold = None,
-    edge_threshold: Threshold = None,
-    orphans: Annotated[bool, Option(help="Also entities that nothing holds any more.")] = True,
-    max_age_days: Annotated[float | None, Option(help="Spare entities seen within so many days.")] = None,
+    node_threshold: NodeThreshold = None,
+    edge_threshold: EdgeThreshold = None,
+    orphans: Annotated[bool, Option(help="Also remove entities that nothing refers to.")] = True,
+    max_age_days: Annotated[
+        float | None, Option(help="Keep entities seen within this many days; by default as in the settings.")
+    ] = None,
     yes: Yes = False,
-    allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the graph.")] = False,
+    allow_large: Annotated[bool, Option("--allow-large", help="Allow removing more than half of the graph.")] = False,
     backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show which facts have faded away; then remove them if you say so."""
+    """Show which facts have faded away, then ask."""
 
     def make(memory: Memory) -> Plan:
         return memory.graph.plan_prune(
@@ -50,17 +58,18 @@ def prune(
 
 
 def decay(
-    store: Annotated[bool, Option("--store", help="Also keep the values beside their base.")] = False,
+    store: Annotated[bool, Option("--store", help="Also store the current values.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """What facts count now that nobody has confirmed for a while."""
+    """Show how far facts have faded since they were last confirmed."""
     result = with_app(lambda app: app.memory(workspace).graph.decay(dry_run=not store))
     answer = report.decayed(result, dry_run=not store)
 
     def tell(console: Console) -> None:
-        below = f"{answer['entities_below']:,} and {answer['relations_below']:,} have faded away"
-        console.print(f"{answer['entities']:,} entities and {answer['relations']:,} relations; {below}.")
+        for name in ("entities", "relations"):
+            below = f"{answer[f'{name}_below']:,} faded away"  # type: ignore[literal-required]
+            console.print(f"{named(answer[name], name)}, {below}.")
         for fact in answer["faded"]:
             console.print(f"{fact['current']:.3f} of {fact['base']:.3f}  {fact['name']}", markup=False)
 
@@ -68,13 +77,15 @@ def decay(
 
 
 def merge(
-    entities: Annotated[list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; none: suggest.")] = None,
+    entities: Annotated[
+        list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; leave out for suggestions.")
+    ] = None,
     into: Into = "",
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Make several entities one. Without --yes it only shows what would move; undo takes them apart."""
+    """Merge several entities into one. Without --yes, only show what would move. `memsweep undo` splits them again."""
 
     def run(app: App) -> report.MergeAnswer:
         memory = app.memory(workspace)
@@ -87,7 +98,7 @@ def merge(
     answer = with_app(run)
 
     def tell(console: Console) -> None:
-        console.print(answer["message"], markup=False)
+        say(console, answer["message"])
         for one in answer.get("suggestions", ()):
             console.print(f"{one['score']:.2f}  {' = '.join(one['ids'])}  {one['why']}", markup=False)
 
@@ -96,21 +107,26 @@ def merge(
 
 def unmerge(
     entity: Annotated[str, Argument(help="A name or an id.")],
-    name: Annotated[str, Argument(help="What the new entity is called.")],
-    kind: Annotated[str | None, Option("--type", help="What it is; else as the old one.")] = None,
-    relation: Annotated[list[str] | None, Option("--relation", "-r", metavar="ID", help="Takes this fact.")] = None,
-    memory: Annotated[list[str] | None, Option("--memory", "-m", metavar="ID", help="Takes these mentions.")] = None,
+    name: Annotated[str, Argument(help="The name of the new entity.")],
+    kind: Annotated[str | None, Option("--type", help="Its type; by default that of the old entity.")] = None,
+    relation: Annotated[
+        list[str] | None, Option("--relation", "-r", metavar="ID", help="Move this relation; can be repeated.")
+    ] = None,
+    memory: Annotated[
+        list[str] | None,
+        Option("--memory", "-m", metavar="ID", help="Move the mentions in this memory; can be repeated."),
+    ] = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Make a new entity of chosen facts of another, and of its mentions in chosen memories."""
+    """Split a new entity off another. It takes chosen relations, and the mentions in chosen memories."""
     result = with_app(
         lambda app: app.memory(workspace).graph.unmerge(
             entity, name, entity_type=kind, relations=relation or (), memories=memory or ()
         )
     )
     answer = report.split(result)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 COMMANDS = (prune, decay, merge, unmerge)

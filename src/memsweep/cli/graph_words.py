@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.cli.door import harmless, show_pair
+from memsweep.model.text import counted
 from memsweep.report import atlas as report
+from memsweep.report.counts import named
 from memsweep.report.graph import RelateAnswer
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ def entities(console: Console, found: Sequence[Mapping[str, Any]], total: int) -
 
 
 def facts(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
-    rows = [(each["from"], each["relation"], each["to"], _weight(each)) for each in found]
-    _table(console, ("from", "relation", "to", "weight"), rows)
+    rows = [(each["from"], each["relation"], each["to"], _weight(each), each["id"]) for each in found]
+    _table(console, ("from", "relation", "to", "weight", "id"), rows)
     if not found:
         _line(console, "Nothing is connected.")
 
@@ -56,7 +58,7 @@ def status(console: Console, answer: report.StatusAnswer) -> None:
 def findings(console: Console, found: Sequence[Mapping[str, Any]], total: int) -> None:
     for each in found:
         _line(console, f"{each['kind'].replace('_', ' ')}: {each['why']} ({', '.join(each['ids'])})")
-    _line(console, f"{len(found)} of {total:,} shown." if found else "No doubts.")
+    _line(console, f"{len(found)} of {total:,} shown." if found else "Nothing to look at.")
 
 
 def communities(console: Console, answer: report.CommunitiesAnswer) -> None:
@@ -65,7 +67,8 @@ def communities(console: Console, answer: report.CommunitiesAnswer) -> None:
         for each in answer["communities"]
     ]
     _table(console, ("size", "members", "inside", "outside"), rows)
-    _line(console, f"{answer['total']:,} communities, modularity {answer['modularity']:.2f}.")
+    groups = counted(answer["total"], "community", "communities")
+    _line(console, f"{groups}, modularity {answer['modularity']:.2f}.")
 
 
 def briefing(console: Console, answer: report.ContextAnswer) -> None:
@@ -87,20 +90,22 @@ def built(console: Console, answer: report.BuildAnswer) -> None:
     for each in answer["relations"]:
         _line(console, f"{each['from']} {each['relation']} {each['to']}")
     if answer["dry_run"]:
-        _line(console, f"{len(answer['entities'])} entities, {len(answer['relations'])} facts; nothing was written.")
+        found = f"{named(len(answer['entities']), 'entities')} and {named(len(answer['relations']), 'facts')}"
+        _line(console, f"Found {found}; nothing was written.")
     else:
-        made = f"{answer['entities_created']} entities and {answer['relations_created']} facts made"
-        _line(console, f"{made}, {answer['relations_strengthened']} strengthened.")
+        made = f"{named(answer['entities_created'], 'entities')} and {named(answer['relations_created'], 'facts')}"
+        _line(console, f"Created {made}, strengthened {answer['relations_strengthened']:,}.")
 
 
 def exported(console: Console, answer: report.ExportAnswer) -> None:
-    what = f"{answer['entities']:,} entities and {answer['relations']:,} relations"
-    _line(console, f"{what} as {answer['format']} in {answer['path']} ({answer['bytes']:,} bytes).")
+    what = f"{named(answer['entities'], 'entities')} and {named(answer['relations'], 'relations')}"
+    _line(console, f"Exported {what} as {answer['format']} to {answer['path']} ({answer['bytes']:,} bytes).")
 
 
 def imported(console: Console, answer: report.ImportAnswer) -> None:
-    made = f"{answer['entities_created']:,} entities and {answer['relations_created']:,} relations made"
-    _line(console, f"{made}; {answer['entities_known']:,} and {answer['relations_known']:,} were known.")
+    made = f"{named(answer['entities_created'], 'entities')} and {named(answer['relations_created'], 'relations')}"
+    known = f"{named(answer['entities_known'], 'entities')} and {named(answer['relations_known'], 'relations')}"
+    _line(console, f"Created {made}; already known: {known}.")
 
 
 def tree(console: Console, answer: Mapping[str, Any]) -> None:

@@ -11,12 +11,12 @@ from memsweep.cli.door import InWorkspace, Json, show
 from memsweep.code.hooks import find_hooks
 
 cli = typer.Typer(help="Git hooks that refresh the index in the background.", no_args_is_help=True)
-Repository = Annotated[str, Argument(metavar="PATH", help="A path in the repository.")]
+Repository = Annotated[str, Argument(metavar="PATH", help="Any path inside the repository.")]
 
 
 @cli.command()
 def install(path: Repository = ".", workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Refresh the index after commit, merge, checkout and rewrite; hooks that are there are kept."""
+    """Install hooks that refresh the index after a commit, merge, checkout or rewrite; existing hooks are kept."""
     hooks = find_hooks(path)
     new = hooks.install(workspace)
     words = f"Installed {', '.join(new)} in {hooks.folder}." if new else f"Already installed in {hooks.folder}."
@@ -25,7 +25,7 @@ def install(path: Repository = ".", workspace: InWorkspace = "", as_json: Json =
 
 @cli.command()
 def remove(path: Repository = ".", as_json: Json = False) -> None:
-    """Take the hooks away again and put back what was there."""
+    """Remove the hooks and restore what was there before."""
     hooks = find_hooks(path)
     gone = hooks.remove()
     words = f"Removed {', '.join(gone)} from {hooks.folder}." if gone else f"None of ours in {hooks.folder}."
@@ -34,7 +34,7 @@ def remove(path: Repository = ".", as_json: Json = False) -> None:
 
 @cli.command()
 def status(path: Repository = ".", as_json: Json = False) -> None:
-    """Which hooks are there."""
+    """Show which hooks are installed."""
     hooks = find_hooks(path)
     states = hooks.status()
 

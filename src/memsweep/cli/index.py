@@ -7,28 +7,26 @@ from typing import Annotated
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, progress_bar, show, with_app
+from memsweep.cli.door import InWorkspace, Json, progress_bar, say, show, with_app
 from memsweep.report import code as report
 
 Folder = Annotated[str, Argument(metavar="PATH", help="The folder of code.")]
-Language = Annotated[
-    list[str] | None, Option("--language", "-l", help="Only this language; may be given several times.")
-]
-MaxSize = Annotated[int | None, Option(metavar="BYTES", help="Leave out larger files.")]
+Language = Annotated[list[str] | None, Option("--language", "-l", help="Only this language; can be repeated.")]
+MaxSize = Annotated[int | None, Option(metavar="BYTES", help="Skip files larger than this.")]
 
 
 def index(
     path: Folder = ".",
     language: Language = None,
-    recursive: Annotated[bool, Option(help="Also what is in folders below.")] = True,
+    recursive: Annotated[bool, Option(help="Include subfolders.")] = True,
     max_file_size: MaxSize = None,
-    tests: Annotated[bool, Option(help="Also tests.")] = True,
-    allow_empty: Annotated[bool, Option("--allow-empty", help="The folder is really gone or empty.")] = False,
-    join: Annotated[bool, Option("--join", help="Leave it to another run if one waits to begin already.")] = False,
+    tests: Annotated[bool, Option(help="Include tests.")] = True,
+    allow_empty: Annotated[bool, Option("--allow-empty", help="Accept that the folder is gone or empty.")] = False,
+    join: Annotated[bool, Option("--join", help="Do nothing if another run is already waiting to start.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Index a folder of code, or refresh its index: only what changed is read."""
+    """Index a folder of code, or refresh its index. Only changes are read."""
 
     def run(app: App) -> report.IndexAnswer | None:
         if join and not app.memory(workspace).code.wait_to_index(path):
@@ -47,6 +45,6 @@ def index(
 
     answer = with_app(run)
     if answer is None:
-        show({"joined": True}, as_json, lambda console: console.print("Another run is about to do it."))
+        show({"joined": True}, as_json, lambda console: console.print("Another run is about to start."))
         return
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))

@@ -10,12 +10,14 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import Unconfirmed
 from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
+from memsweep.model.text import counted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
+from memsweep.report.counts import amount, named, nonzero
 from memsweep.report.reasons import why
 
 if TYPE_CHECKING:
@@ -34,14 +36,16 @@ def prune(
     strategy: Annotated[str, Option("--strategy", "-s", help=", ".join(NAMES))] = "stale_code",
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     yes: Yes = False,
-    ttl_days: Annotated[float | None, Option(help="For `expired`: also what was not seen for so long.")] = None,
-    allow_large: Annotated[bool, Option("--allow-large", help="Remove more than half of the workspace.")] = False,
+    ttl_days: Annotated[float | None, Option(help="With `expired`: also memories not seen for this many days.")] = None,
+    allow_large: Annotated[
+        bool, Option("--allow-large", help="Allow removing more than half of the workspace.")
+    ] = False,
     backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show what a collection would remove and why; then remove it if you say so."""
+    """Show what would be collected and why, then ask."""
 
     def make(memory: Memory) -> Plan:
         return memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days)
@@ -61,7 +65,7 @@ def look_and_apply(
     workspace: str,
     as_json: bool,
 ) -> None:
-    """Show a plan; apply exactly that if the person says so."""
+    """Show a plan; apply exactly that plan if the person agrees."""
     saved: dict[str, BackupAnswer] = {}
 
     def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
@@ -102,7 +106,7 @@ def recover(memory_id: Annotated[str, Argument()], workspace: InWorkspace = "", 
 
 def delete(
     memory_id: Annotated[str, Argument()],
-    forever: Annotated[bool, Option("--forever", help="Free it at once, and never learn it again.")] = False,
+    forever: Annotated[bool, Option("--forever", help="Delete it permanently, and never learn it again.")] = False,
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -112,17 +116,17 @@ def delete(
     def run(app: App) -> report.DeletedAnswer:
         memory = app.memory(workspace)
         text = harmless(" ".join(memory.get(memory_id).text[:200].split()))
-        sure = _agreed(f"{text}\n{'Delete it for good?' if forever else 'Move it to the trash?'}", yes, as_json)
+        sure = _agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
         return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def trash(
     limit: Annotated[int, Option("--limit", "-n")] = 20, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """What was removed, why, when, and until when it is kept at least."""
+    """List what was removed, when and why."""
 
     def run(app: App) -> report.TrashAnswer:
         items, total = app.memory(workspace).sweep.trash(limit=limit)
@@ -133,54 +137,51 @@ def trash(
 
 
 def purge(
-    older_than_days: Annotated[float | None, Option("--older-than-days", help="30 by default.")] = None,
+    older_than_days: Annotated[
+        float | None, Option("--older-than-days", help="Delete what is older than this many days; 30 by default.")
+    ] = None,
     deleted_workspaces: Annotated[
-        bool, Option("--deleted-workspaces", help="Also free every workspace that was deleted so long ago.")
+        bool, Option("--deleted-workspaces", help="Also delete workspaces that were deleted that long ago.")
     ] = False,
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Free what has been in the trash of a workspace for so long. This cannot be undone."""
+    """Permanently delete old items in the trash of a workspace. This cannot be undone."""
 
     def run(app: App) -> report.PurgeAnswer:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        others = (
-            f" and every workspace that was deleted so long ago ({app.deleted_workspaces(days)})"
-            if deleted_workspaces
-            else ""
-        )
-        question = f"Free everything that has been in the trash for {days:g} days{others}, for good?"
+        workspaces = counted(app.deleted_workspaces(days), "workspace")
+        others = f" and {workspaces} deleted that long ago" if deleted_workspaces else ""
+        question = f"Permanently delete everything that has been in the trash for {days:g} days{others}?"
         purged = app.memory(workspace).sweep.purge(days, confirm=_agreed(question, yes, as_json))
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"], markup=False))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 def pin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Keep a memory or an entity out of every collection."""
+    """Protect a memory or an entity from every collection."""
     _pin(item_id, True, workspace, as_json)
 
 
 def unpin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Let it be collected again."""
+    """Let a pinned memory or entity be collected again."""
     _pin(item_id, False, workspace, as_json)
 
 
 def explain(
     item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Why a memory or an entity is alive, or why it is garbage, and its history."""
+    """Explain why something is kept or is garbage. Takes a memory or an entity, and shows its history."""
     answer = report.explained(*with_app(lambda app: app.memory(workspace).sweep.explain(item_id)))
 
     def words(console: Console) -> None:
-        console.print(
-            f"{answer['type']} {answer['id']} is {'alive' if answer['alive'] else 'not alive'}.", markup=False
-        )
+        console.print(f"{answer['type']} {answer['id']} is {'live' if answer['alive'] else 'not live'}.", markup=False)
         for sentence in answer["because"]:
-            console.print(f"  {sentence}", markup=False)
+            say(console, f"  {sentence}")
         for accusation in answer["garbage_for"]:
             console.print(f"  {accusation['strategy']} would take it: {accusation['why']}", markup=False)
         if len(answer["path"]) > 1:
@@ -192,17 +193,17 @@ def explain(
 
 
 def audit(
-    subject: Annotated[str | None, Argument(metavar="[ID]", help="Only what concerns this id.")] = None,
+    subject: Annotated[str | None, Argument(metavar="[ID]", help="Only events about this id.")] = None,
     limit: Annotated[int, Option("--limit", "-n")] = 50,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Who did what, when and why."""
+    """Show who did what, when and why."""
     answer = report.audited(with_app(lambda app: app.memory(workspace).sweep.audit(limit=limit, subject=subject)))
 
     def words(console: Console) -> None:
         for event in answer["events"]:
-            counts = ", ".join(f"{value} {name}" for name, value in event["counts"].items() if value)
+            counts = ", ".join(nonzero(event["counts"]))
             parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
             console.print("  ".join(part for part in parts if part), markup=False)
 
@@ -219,14 +220,13 @@ def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
 def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
     made = memory.sweep.get_plan(plan_id)
     items = memory.sweep.items(plan_id, limit=limit)
-    return report.previewed(made, items, why, cursor_at(limit, made.item_count, plan_id))
+    return report.planned(made, items, why, cursor_at(limit, made.item_count, plan_id))
 
 
 def _sure(totals: Totals, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
-    what = f"{totals.memories:,} memories, {totals.entities:,} entities and {totals.relations:,} relations"
-    return typer.confirm(f"Move {what} to the trash?")
+    return typer.confirm(f"Move {amount(totals)} to the trash?")
 
 
 def _agreed(question: str, yes: bool, as_json: bool) -> bool:
@@ -256,27 +256,29 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
         table.add_row(item["type"].lower(), item["id"], escape(name), escape(item["why"]))
     console.print(table)
     more = " (more follow)" if preview["next_cursor"] else ""
-    console.print(
-        f"\n{preview['nodes_to_delete']:,} memories, {preview['chunks_to_delete']:,} chunks,"
-        f" {preview['entities_to_delete']:,} entities, {preview['relations_to_delete']:,} relations{more};"
-        f" plan {preview['plan_id']}",
-        markup=False,
-    )
+    numbers = {
+        "memories": preview["nodes_to_delete"],
+        "chunks": preview["chunks_to_delete"],
+        "entities": preview["entities_to_delete"],
+        "relations": preview["relations_to_delete"],
+    }
+    counts = ", ".join(named(number, name) for name, number in numbers.items())
+    console.print(f"\n{counts}{more}; plan {preview['plan_id']}", markup=False)
     for item in preview["protected"]:
         console.print(f"protected: {item['type'].lower()} {item['id']} ({item['reason']})", markup=False)
     for warning in preview["warnings"]:
-        console.print(f"warning: {warning}", markup=False)
+        say(console, f"warning: {warning}")
 
 
 def _done(console: Console, result: report.PruneAnswer) -> None:
-    console.print(result["message"], markup=False)
+    say(console, result["message"])
     for item in result["skipped"]:
         console.print(f"skipped: {item['id']} ({item['reason']})", markup=False)
     console.print(f"To bring it back: memsweep undo {result['receipt_id']}", markup=False)
 
 
 def _undone(console: Console, answer: report.UndoAnswer) -> None:
-    console.print(answer["message"], markup=False)
+    say(console, answer["message"])
     for item in answer["conflicts"]:
         console.print(f"left alone: {item['id']} ({item['reason']})", markup=False)
 

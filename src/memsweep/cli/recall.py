@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, show, show_pair, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_pair, with_app
 from memsweep.report import memory as report
 
 if TYPE_CHECKING:
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 
 
 def search(
-    query: Annotated[str, Argument(help="Any text.")],
-    limit: Annotated[int, Option("--limit", "-n", help="How many, at most 50.")] = 10,
-    tag: Annotated[list[str] | None, Option("--tag", "-t", help="Only with this tag; all of them if several.")] = None,
+    query: Annotated[str, Argument(help="What to look for.")],
+    limit: Annotated[int, Option("--limit", "-n", help="How many results, at most 50.")] = 10,
+    tag: Annotated[
+        list[str] | None, Option("--tag", "-t", help="Only with this tag; repeat it to require several.")
+    ] = None,
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
-    since: Annotated[str | None, Option(metavar="DATE", help="Only from this date on.")] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
-    include_stale: Annotated[bool, Option("--include-stale", help="Also what is stale.")] = False,
-    cursor: Annotated[str | None, Option(help="The next page, as the last one named it.")] = None,
+    include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     full: Annotated[bool, Option("--full", help="Whole texts, with lines and threads.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -45,7 +47,7 @@ def get(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Show one memory whole."""
+    """Show one whole memory."""
     answer = report.memory(with_app(lambda app: app.memory(workspace).get(memory_id)))
 
     def words(console: Console) -> None:
@@ -58,7 +60,7 @@ def get(
 
 
 def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Counts and sizes of a workspace."""
+    """Show counts and sizes of a workspace."""
     answer = report.stats(with_app(lambda app: app.memory(workspace).stats()))
 
     def words(console: Console) -> None:
@@ -76,7 +78,7 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
     from rich.text import Text
 
     if "damaged" in answer.get("note", ""):
-        console.print(answer["note"], markup=False)
+        say(console, answer["note"])
     if not answer["results"]:
         console.print("Nothing found.")
         return

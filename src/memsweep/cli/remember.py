@@ -10,18 +10,18 @@ from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, show, with_app
 from memsweep.errors import BadInput
-from memsweep.model.text import MAX_TEXT_BYTES
+from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
 
 
 def remember(
     text: Annotated[str, Argument(help="The text; `-` reads it from standard input.")],
-    tag: Annotated[list[str] | None, Option("--tag", "-t", help="A tag; may be given several times.")] = None,
-    source: Annotated[str, Option(help="Where it comes from.")] = "",
-    metadata: Annotated[str, Option(metavar="JSON", help="An object to keep with it.")] = "",
+    tag: Annotated[list[str] | None, Option("--tag", "-t", help="A tag; can be repeated.")] = None,
+    source: Annotated[str, Option(help="Where it came from.")] = "",
+    metadata: Annotated[str, Option(metavar="JSON", help="A JSON object to store with it.")] = "",
     thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
-    entity: Annotated[list[str] | None, Option("--entity", help="A name it speaks of.")] = None,
-    expires: Annotated[str, Option(metavar="DATE", help="When it may be collected.")] = "",
+    entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
+    expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -44,7 +44,7 @@ def remember(
     if result.duplicate_of:
         words = f"Known already as {result.memory_id}; marked as seen."
     else:
-        words = f"Remembered as {result.memory_id} ({_count(result.chunks_created, 'chunk')})."
+        words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
     show(answer, as_json, lambda console: console.print(words))
 
 
@@ -65,7 +65,3 @@ def _object(text: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise BadInput(f"--metadata {text[:60]!r} is not JSON ({error}).") from None
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}{'' if number == 1 else 's'}"

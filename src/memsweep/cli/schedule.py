@@ -7,14 +7,16 @@ from typing import Any
 import typer
 
 from memsweep.cli.door import Json, show, with_app
+from memsweep.report.counts import named
+from memsweep.report.operations import in_commands
 from memsweep.schedule.background import Background
 
-cli = typer.Typer(help="Background collection: what it does, when, and what it did.", no_args_is_help=True)
+cli = typer.Typer(help="Background collection: show it, or run it now.", no_args_is_help=True)
 
 
 @cli.command("show")
 def show_schedule(as_json: Json = False) -> None:
-    """The settings of the schedule, the last run and the next."""
+    """Show the settings of the schedule, the last run and the next."""
     answer = with_app(lambda app: Background(app).status())
 
     def words(console: Any) -> None:
@@ -35,7 +37,7 @@ def show_schedule(as_json: Json = False) -> None:
 
 @cli.command()
 def run(as_json: Json = False) -> None:
-    """Run the schedule once, now; for a cron of your own."""
+    """Run the scheduled collection once, now; for example from your own cron."""
 
     def work(app: Any) -> dict[str, Any]:
         background = Background(app)
@@ -46,7 +48,7 @@ def run(as_json: Json = False) -> None:
 
     def words(console: Any) -> None:
         if answer.get("busy"):
-            print("Another process is running it.")
+            print("Another process is already running it.")
         for item in answer["outcomes"]:
             print(_line(item))
 
@@ -54,6 +56,6 @@ def run(as_json: Json = False) -> None:
 
 
 def _line(item: dict[str, Any]) -> str:
-    done = f"{item['deleted_memories']} memories, {item['deleted_entities']} entities to the trash"
-    stopped = f"; stopped: {item['stopped']}" if item["stopped"] else ""
-    return f"  {item['workspace_id']}: {done}, {item['purged_memories']} purged{stopped}"
+    moved = f"{named(item['deleted_memories'], 'memories')} and {named(item['deleted_entities'], 'entities')}"
+    stopped = f"; stopped: {in_commands(item['stopped'])}" if item["stopped"] else ""
+    return f"  {item['workspace_id']}: moved {moved} to the trash, purged {item['purged_memories']:,}{stopped}"

@@ -39,9 +39,11 @@ def memsweep(
 
 @cli.command()
 def serve(
-    profile: Annotated[str, typer.Option(help="Which tools: default (few tokens) or full (everything).")] = "default",
+    profile: Annotated[
+        str, typer.Option(help="Which tools to offer: default (fewer tokens) or full (all).")
+    ] = "default",
 ) -> None:
-    """Serve agents by MCP over standard input and output."""
+    """Serve agents over MCP on standard input and output."""
     if profile not in PROFILES:
         raise BadInput(f"profile {profile!r} is unknown.", hint=f"Use one of: {', '.join(PROFILES)}.")
     from memsweep.server.app import serve as serve_app

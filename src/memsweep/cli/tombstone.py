@@ -10,12 +10,12 @@ from typer import Argument
 from memsweep.cli.door import InWorkspace, Json, show, with_app
 from memsweep.model.times import iso
 
-cli = typer.Typer(help="What was deleted for good and may not be learned again.", no_args_is_help=True)
+cli = typer.Typer(help="What was deleted permanently and must not be learned again.", no_args_is_help=True)
 
 
 @cli.command("list")
 def list_all(workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """All tombstones."""
+    """List all tombstones."""
     found = with_app(lambda app: app.memory(workspace).sweep.tombstones())
     rows = [{"memory_id": each.memory_id, "at": iso(each.at), "reason": each.reason} for each in found]
 
@@ -32,6 +32,6 @@ def list_all(workspace: InWorkspace = "", as_json: Json = False) -> None:
 def remove(
     memory_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """Let it be learned again."""
+    """Remove a tombstone, so that the text can be learned again."""
     with_app(lambda app: app.memory(workspace).sweep.remove_tombstone(memory_id))
-    show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} may be learned again."))
+    show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} can be learned again."))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from contextlib import suppress
 from functools import partial
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, with_app
+from memsweep.cli.door import InWorkspace, Json, print_error, with_app
 from memsweep.cli.index import Folder, Language
 from memsweep.errors import MemsweepError
 from memsweep.model.code import IndexResult
@@ -22,9 +21,9 @@ class _Stopped(Exception):
 
 
 def watch(path: Folder = ".", language: Language = None, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Keep the index of a folder current: one line for every refresh that changed something.
+    """Keep the index of a folder up to date. Prints one line for every refresh that changed something.
 
-    Ctrl-C (or SIGTERM) ends it with status 0, also in the middle of a refresh.
+    Ctrl-C (or SIGTERM) ends it with status 0, even in the middle of a refresh.
     """
     stop = threading.Event()
 
@@ -56,7 +55,7 @@ def watch(path: Folder = ".", language: Language = None, workspace: InWorkspace 
 
 def _tell(outcome: IndexResult | MemsweepError, as_json: bool, *, always: bool) -> None:
     if isinstance(outcome, MemsweepError):
-        print(f"Error: {outcome}", file=sys.stderr, flush=True)
+        print_error(outcome)
         return
     changed = outcome.files_indexed or outcome.files_moved or outcome.files_removed
     if not changed and not always:

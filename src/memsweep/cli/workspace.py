@@ -9,7 +9,8 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, harmless, progress_bar, show, with_app
+from memsweep.cli.door import Json, harmless, progress_bar, say, show, with_app
+from memsweep.model.text import counted
 from memsweep.report import memory as report
 
 cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy.", no_args_is_help=True)
@@ -18,7 +19,7 @@ Id = Annotated[str, Argument(metavar="ID")]
 
 @cli.command("list")
 def list_all(as_json: Json = False) -> None:
-    """All workspaces; the current one is marked."""
+    """List all workspaces; the current one is marked."""
     answer = with_app(lambda app: report.workspaces(app.workspaces(), app.settings.workspace))
 
     def words(console: object) -> None:
@@ -27,14 +28,14 @@ def list_all(as_json: Json = False) -> None:
             about = harmless(" ".join(item["description"].split()))
             print(f"{mark} {item['workspace_id']:24} {item['created_at'][:10]}  {about}".rstrip())
         if not answer["workspaces"]:
-            print("None yet; the first memory makes one.")
+            print("None yet; the first memory creates one.")
 
     show(answer, as_json, words)
 
 
 @cli.command()
 def create(workspace_id: Id, description: Annotated[str, Option()] = "", as_json: Json = False) -> None:
-    """Make a workspace."""
+    """Create a workspace."""
     answer = report.workspace(with_app(lambda app: app.create_workspace(workspace_id, description)))
     show(answer, as_json, lambda console: console.print(f"Created workspace {answer['workspace_id']!r}."))
 
@@ -45,25 +46,25 @@ def delete(
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Take a workspace out of sight; its file is kept."""
+    """Move a workspace to the trash."""
 
     def ask_and_delete(app: App) -> report.WorkspaceAnswer:
         sure = yes
         if not yes and sys.stdin.isatty():
-            count = app.memory(workspace_id).stats().total_memories
-            sure = typer.confirm(f"Delete workspace {workspace_id!r} with {count:,} memories?")
+            memories = counted(app.memory(workspace_id).stats().total_memories, "memory", "memories")
+            sure = typer.confirm(f"Move workspace {workspace_id!r} with {memories} to the trash?")
         return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=sure))
 
     answer = with_app(ask_and_delete)
-    show(answer, as_json, lambda console: console.print(answer["message"]))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
 @cli.command()
 def reembed(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="Empty means the configured one.")] = "",
+    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Embed a workspace anew with the model of the settings."""
+    """Recompute all embeddings with the configured model."""
 
     def run(app: App) -> report.ReembeddedAnswer:
         memory = app.memory(workspace_id)
@@ -72,22 +73,27 @@ def reembed(
         return report.reembedded(memory.workspace_id, chunks, memory.care.model())
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(f"Embedded {answer['chunks']:,} chunks by {answer['model']}."))
+    chunks = counted(answer["chunks"], "chunk")
+    show(answer, as_json, lambda console: console.print(f"Embedded {chunks} with {answer['model']}."))
 
 
 @cli.command()
 def copy(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="Empty means the configured one.")] = "",
-    source: Annotated[str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; empty: the settings.")] = "",
-    target: Annotated[str, Option("--to", help="sqlite, sqlite:FOLDER or falkor://…; empty: the settings.")] = "",
-    replace: Annotated[bool, Option("--replace", help="Put a workspace of that name aside.")] = False,
+    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
+    source: Annotated[
+        str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
+    ] = "",
+    target: Annotated[
+        str, Option("--to", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
+    ] = "",
+    replace: Annotated[bool, Option("--replace", help="Move an existing workspace of that name to the trash.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Copy a workspace with all that is in it to another engine; what arrives is compared with what was sent."""
+    """Copy a whole workspace to another store, and verify the copy."""
 
     def run(app: App) -> report.CopiedAnswer:
         with progress_bar("copying", quiet=as_json) as progress:
             return report.copied(app.copy_workspace(workspace_id, source, target, replace=replace, progress=progress))
 
     answer = with_app(run)
-    show(answer, as_json, lambda console: console.print(answer["message"]))
+    show(answer, as_json, lambda console: say(console, answer["message"]))

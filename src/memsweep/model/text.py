@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memsweep.errors import BadInput
@@ -75,6 +76,17 @@ def clipped(text: str, room: int = MAX_ECHO) -> str:
 def shown(value: object, room: int = 80) -> str:
     """A value as a sentence names it, however long it is."""
     return clipped(repr(value[:room] if isinstance(value, str) else value), room)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number with its noun: 1 memory, 2 memories, 1,000 chunks."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Some words as a sentence lists them: a, b and c."""
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def content_hash(text: str) -> bytes:

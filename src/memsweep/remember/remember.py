@@ -72,7 +72,7 @@ def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:
         raise ModelMismatch(
             f"this workspace was embedded by {stored.name} ({stored.dimension} dimensions); the settings name"
             f" {current.name} ({current.dimension}).",
-            hint="Embed it anew with `memsweep workspace reembed`, or set the old model again.",
+            hint="Recompute its embeddings with `memsweep workspace reembed`, or set the old model again.",
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
+from memsweep.model.text import counted
 from memsweep.report.graph import shown_edge, shown_entity
 
 if TYPE_CHECKING:
@@ -136,10 +137,10 @@ def communities(result: Communities, limit: int, members: int) -> CommunitiesAns
 
 
 def context(result: Briefing) -> ContextAnswer:
-    what = f"{result.entities:,} entities, {result.facts:,} current facts"
-    told = "contradictions below" if result.contradictory else "no contradictions"
+    what = f"{counted(result.entities, 'entity', 'entities')}, {counted(result.facts, 'current fact')}"
+    doubts = "contradictions below" if result.contradictory else "no contradictions"
     return {
-        "summary": f"{what}, {told}.",
+        "summary": f"{what}, {doubts}.",
         "recent": [shown_edge(each, result.names) for each in result.recent],
         "central": [{**shown_entity(each), "strength": round(strength, 4)} for each, strength in result.central],
         "contradictory": [_doubt(each) for each in result.contradictory],

@@ -8,7 +8,9 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from memsweep.model.care import Backup, Checkup, Compaction, Finding, Restored
+from memsweep.model.text import counted
 from memsweep.model.times import iso
+from memsweep.report.memory import replaced
 
 Say = Callable[[Finding], str]
 
@@ -73,7 +75,7 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
 
 def compacted(workspace_id: str, result: Compaction) -> CompactAnswer:
     sizes = f"{size(result.bytes_before)} before, {size(result.bytes_after)} now"
-    unfinished = " Another process still reads the old state; the file shrinks once it is done: compact again."
+    unfinished = " Another process is still reading the old state, so the file has not shrunk yet; compact again later."
     return {
         "workspace_id": workspace_id,
         "bytes_before": result.bytes_before,
@@ -99,7 +101,6 @@ def backed_up(result: Backup) -> BackupAnswer:
 
 def restored(result: Restored) -> RestoredAnswer:
     seal = result.seal
-    aside = f" The one that was there is in the trash; undo {result.receipt_id} brings it back."
     return {
         "workspace_id": result.workspace_id,
         "memories": seal.memories,
@@ -108,7 +109,7 @@ def restored(result: Restored) -> RestoredAnswer:
         "digest": seal.digest,
         "receipt_id": result.receipt_id,
         "message": f"Restored {_memories(seal.memories)}, as they were in {seal.workspace_id!r} at"
-        f" {iso(seal.taken_at)[:19]}, into workspace {result.workspace_id!r}.{aside if result.receipt_id else ''}",
+        f" {iso(seal.taken_at)[:19]}, into workspace {result.workspace_id!r}.{replaced(result.receipt_id)}",
     }
 
 
@@ -124,9 +125,9 @@ def _verdict(found: int, left: int) -> str:
     if not found:
         return "Healthy: every invariant holds."
     if not left:
-        return f"Repaired {found} of {found}; every invariant holds now."
-    return f"{left} of {found} findings are left." if left < found else f"{found} findings."
+        return f"Repaired {counted(found, 'problem')}; every invariant holds now."
+    return f"{left} of {counted(found, 'problem')} left." if left < found else f"Found {counted(found, 'problem')}."
 
 
 def _memories(count: int) -> str:
-    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+    return counted(count, "memory", "memories")

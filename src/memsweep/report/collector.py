@@ -1,20 +1,34 @@
-"""Answers of the collector, in the words of S1 where S1 has them."""
+"""Answers of the collector.
+
+The messages and warnings of `prune_memory` begin with sentences that agents and scripts know from the tool's first
+design, word for word; a second sentence says what happened. Every other answer is in our own words.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from memsweep.model.text import counted
 from memsweep.model.times import iso
+from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, way_back
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed
     from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
 
-_HOW_TO_APPLY = "Dry run complete. Set dry_run=false and confirm=true to delete."
+_HOW_TO_APPLY = (
+    "Dry run complete. Set dry_run=false and confirm=true to delete."
+    " With this plan_id as well, exactly this plan is applied; everything goes to the trash first."
+)
+_YOUNG = re.compile(r"(\d+) nodes are less than 24h old")
+_DEFAULT_WORKSPACE = "WARNING: Deleting from default workspace"
+_MAY_BE_IN_USE = "Items this new may still be in use; check them before you remove them."
+_SHARED = "Clients that neither name nor configure a workspace share it."
 Why = Callable[[str, Mapping[str, Any]], str]
 
 
@@ -115,6 +129,13 @@ def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[Audi
 
 
 def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> PruneAnswer:
+    """What `prune_memory` answers to a dry run."""
+    warnings = [f"{said}. {more}" if (more := _why_it_matters(said)) else said for said in plan.warnings]
+    return {**planned(plan, items, why, next_cursor), "message": _HOW_TO_APPLY, "warnings": warnings}
+
+
+def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> PruneAnswer:
+    """A plan as everybody else sees it."""
     return {
         "dry_run": True,
         "strategy": plan.strategy,
@@ -125,13 +146,24 @@ def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str 
         "relations_to_delete": plan.totals.relations,
         "preview": [_item(item, why) for item in items],
         "protected": [dict(item) for item in plan.protected],
-        "warnings": list(plan.warnings),
-        "message": _HOW_TO_APPLY,
+        "warnings": [_warning(said) for said in plan.warnings],
+        "message": f"Would move {amount(plan.totals)} to the trash." if plan.item_count else "Nothing to collect.",
         "next_cursor": next_cursor,
     }
 
 
+def pruned(receipt: Receipt) -> PruneAnswer:
+    """What `prune_memory` answers when it has removed something."""
+    where = f"{'It is' if is_one(receipt.totals) else 'They are'} in the trash; {way_back(receipt.totals, receipt.id)}."
+    ours = where if amount(receipt.totals) else "There was nothing to remove."
+    return {
+        **applied(receipt),
+        "message": f"{_deleted(receipt.strategy, receipt.totals)} {ours}{_left_alone(receipt)}",
+    }
+
+
 def applied(receipt: Receipt) -> PruneAnswer:
+    """What was removed, as everybody else sees it."""
     return {
         "dry_run": False,
         "strategy": receipt.strategy,
@@ -142,20 +174,19 @@ def applied(receipt: Receipt) -> PruneAnswer:
         "deleted_entities": receipt.totals.entities,
         "deleted_relations": receipt.totals.relations,
         "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
-        "message": _deleted(receipt.strategy, receipt.totals, len(receipt.skipped)),
+        "message": f"{moved(receipt.totals)}{_left_alone(receipt)}",
     }
 
 
 def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
     totals = receipt.totals
-    how = "gone for good" if forever else f"in the trash; undo_prune with {receipt.id} brings it back"
     return {
         "receipt_id": receipt.id,
         "deleted_memories": totals.memories,
         "deleted_chunks": totals.chunks,
         "deleted_entities": totals.entities,
         "deleted_relations": totals.relations,
-        "message": f"{_count(totals.memories, 'memory', 'memories')}{_and_segments(totals.segments)} {how}.",
+        "message": f"Permanently deleted {amount(totals)}." if forever else moved_with_a_way_back(totals, receipt.id),
     }
 
 
@@ -165,15 +196,15 @@ def cleared(receipt: Receipt) -> ClearedAnswer:
 
 def undone(result: Undone) -> UndoAnswer:
     totals = result.totals
-    left = f"; {len(result.conflicts)} left alone because of conflicts" if result.conflicts else ""
-    back = f"{_count(totals.memories, 'memory', 'memories')} and {totals.chunks} chunks{_and_segments(totals.segments)}"
+    left = f" {len(result.conflicts):,} left alone because of conflicts." if result.conflicts else ""
+    back = amount(totals)
     answer: UndoAnswer = {
         "restored_memories": totals.memories,
         "restored_chunks": totals.chunks,
         "restored_entities": totals.entities,
         "restored_relations": totals.relations,
         "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
-        "message": f"Restored {back}{left}.",
+        "message": (f"Restored {back}." if back else "Nothing was restored.") + left,
     }
     if totals.segments:
         answer["restored_segments"] = totals.segments
@@ -197,7 +228,7 @@ def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor
 
 def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
     """`kept`: deleted workspaces of that age that were not freed."""
-    gone = f"{_count(result.memories, 'memory', 'memories')} and {result.chunks} chunks{_and_segments(result.segments)}"
+    gone = amount(result, workspaces)
     answer: PurgeAnswer = {
         "receipts": list(result.receipts),
         "purged_memories": result.memories,
@@ -206,7 +237,8 @@ def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
         "purged_relations": result.relations,
         "purged_workspaces": workspaces,
         "kept_workspaces": kept,
-        "message": f"Freed {gone}{_and_workspaces(workspaces)} for good.{_still_kept(kept)}",
+        "message": (f"Permanently deleted {gone}." if gone else "Nothing in the trash is that old.")
+        + _still_kept(kept),
     }
     if result.segments:
         answer["purged_segments"] = result.segments
@@ -243,39 +275,41 @@ def _item(item: PlanView, why: Why) -> dict[str, Any]:
     }
 
 
-def _deleted(strategy: str, totals: Totals, skipped: int) -> str:
+def _deleted(strategy: str, totals: Totals) -> str:
     match strategy:
         case "stale_code" | "stale_files":
-            text = f"Successfully deleted {totals.memories} stale memory nodes and {totals.chunks} chunks."
+            return f"Successfully deleted {totals.memories} stale memory nodes and {totals.chunks} chunks."
         case "orphaned_chunks":
-            text = f"Successfully deleted {totals.chunks} orphaned chunks."
+            return f"Successfully deleted {totals.chunks} orphaned chunks."
         case "orphaned_entities":
-            text = f"Successfully deleted {totals.entities} orphaned entities."
-        case _:
-            text = (
-                f"Successfully deleted {totals.memories} memories, {totals.chunks} chunks,"
-                f" and {totals.entities} entities."
-            )
-    return f"{text} Skipped {skipped} that changed since the plan." if skipped else text
+            return f"Successfully deleted {totals.entities} orphaned entities."
+    return f"Successfully deleted {totals.memories} memories, {totals.chunks} chunks, and {totals.entities} entities."
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+def _left_alone(receipt: Receipt) -> str:
+    number = len(receipt.skipped)
+    return f" Skipped {counted(number, 'item')} that changed after the plan was made." if number else ""
 
 
-def _and_segments(number: int) -> str:
-    return f", {_count(number, 'segment', 'segments')}" if number else ""
+def _warning(said: str) -> str:
+    """A warning of the planner in our own words."""
+    if young := _YOUNG.fullmatch(said):
+        number = int(young[1])
+        return f"{counted(number, 'item')} {'is' if number == 1 else 'are'} less than 24 hours old. {_MAY_BE_IN_USE}"
+    return f"This is the default workspace. {_SHARED}" if said == _DEFAULT_WORKSPACE else said
 
 
-def _and_workspaces(number: int) -> str:
-    return f", and {_count(number, 'deleted workspace', 'deleted workspaces')}" if number else ""
+def _why_it_matters(said: str) -> str:
+    if _YOUNG.fullmatch(said):
+        return _MAY_BE_IN_USE
+    return _SHARED if said == _DEFAULT_WORKSPACE else ""
 
 
 def _still_kept(number: int) -> str:
     if not number:
         return ""
     were = "deleted workspace of that age was" if number == 1 else "deleted workspaces of that age were"
-    return f" {number:,} {were} kept; only --deleted-workspaces (deleted_workspaces=true) frees them."
+    return f" {number:,} {were} kept; pass deleted_workspaces=true to purge {'it' if number == 1 else 'them'} too."
 
 
 def _later(moment: datetime, days: float) -> datetime:

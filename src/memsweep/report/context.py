@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
+from memsweep.model.text import counted
 from memsweep.model.times import iso
 
 if TYPE_CHECKING:
@@ -122,7 +124,7 @@ def analyzed(result: Analyzed, *, include_scores: bool = True) -> AnalyzedAnswer
         "plan_id": result.plan_id,
         "planned": len(result.planned),
         "shortfall": result.shortfall,
-        "message": " ".join((result.reason, *result.notes)),
+        "message": " ".join((_ONE.sub(_singular, result.reason), *result.notes)),
         **_tokens(result.change),
     }
 
@@ -160,11 +162,11 @@ def found(result: StashFound) -> FoundAnswer:
 
 
 def restored(result: Swept) -> RestoredAnswer:
-    freed = result.change.tokens_after - result.change.tokens_before
+    added = result.change.tokens_after - result.change.tokens_before
     return {
         "restored": [_segment(segment) for segment in result.restored],
         "refused": _refused(result.refused),
-        "message": f"{_segments(len(result.restored))} back in the window, {freed:,} tokens.",
+        "message": f"Restored {_segments(len(result.restored))} to the window ({counted(added, 'token')}).",
         **_tokens(result.change),
     }
 
@@ -241,17 +243,25 @@ def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any
     return shown
 
 
+# The plan words its own reason, in a file whose measured figures a change of words would void.
+_ONE = re.compile(r"\b1 (segment|token)s( free)?\b")
+
+
+def _singular(found: re.Match[str]) -> str:
+    return f"1 {found[1]}{' frees' if found[2] else ''}"
+
+
 def _what_went(result: Swept) -> str:
     freed = result.change.tokens_before - result.change.tokens_after
-    parts = [f"{_segments(len(result.stashed))} stashed"] if result.stashed or not result.deleted else []
-    parts += [f"{_segments(len(result.deleted))} in the trash"] if result.deleted else []
-    text = f"{', '.join(parts)}; {freed:,} tokens freed."
+    parts = [f"Stashed {_segments(len(result.stashed))}."] if result.stashed else []
+    parts += [f"Moved {_segments(len(result.deleted))} to the trash."] if result.deleted else []
+    text = f"{' '.join(parts) or 'Nothing was moved.'} Freed {counted(freed, 'token')}."
     if result.refused:
-        text += f" {len(result.refused)} refused."
+        text += f" Refused {_segments(len(result.refused))}."
     if max(len(result.stashed), len(result.deleted)) > _MOST_LISTED:
         text += f" The first {_MOST_LISTED} are listed."
     return text
 
 
 def _segments(count: int) -> str:
-    return f"{count:,} segment{'' if count == 1 else 's'}"
+    return counted(count, "segment")

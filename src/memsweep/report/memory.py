@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from memsweep.model.text import counted
 from memsweep.model.times import iso
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ Detail = Literal["concise", "full"]
 _ANSWER_CHARACTERS = 20_000
 _CONCISE_CHARACTERS = 600
 _SHORTEST = 80
-_SHORTENED = "Some were shortened to fit; get_memory has the whole text, a smaller limit shows more of each."
+_SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and a smaller limit shows more of each."
 
 
 class RememberedAnswer(TypedDict):
@@ -118,8 +119,8 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     if any(_is_shortened(hit, shown) for hit, shown in zip(page.hits, results, strict=True)):
         answer["note"] = _SHORTENED
     if page.damaged:
-        left_out = "1 hit is damaged and was" if page.damaged == 1 else f"{page.damaged} hits are damaged and were"
-        answer["note"] = f"{left_out} left out: run `memsweep doctor`. {answer.get('note', '')}".strip()
+        left_out = f"Left out {counted(page.damaged, 'damaged hit')}: run `memsweep doctor`."
+        answer["note"] = f"{left_out} {answer.get('note', '')}".strip()
     return answer
 
 
@@ -180,7 +181,7 @@ def workspaces(results: Iterable[Workspace], current: str) -> WorkspacesAnswer:
 
 def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
     how = f"undo_prune with {result.receipt_id} brings it back"
-    answer = workspace(result, f"Workspace {result.id!r} is in the trash; {how}.")
+    answer = workspace(result, f"Moved workspace {result.id!r} to the trash; {how}.")
     return {**answer, "receipt_id": result.receipt_id or ""}
 
 
@@ -189,7 +190,7 @@ def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> 
 
 
 def copied(restored: Restored) -> CopiedAnswer:
-    aside = f" The one that was there can be brought back: {restored.receipt_id}." if restored.receipt_id else ""
+    memories = counted(restored.seal.memories, "memory", "memories")
     return {
         "workspace_id": restored.workspace_id,
         "memories": restored.seal.memories,
@@ -197,15 +198,22 @@ def copied(restored: Restored) -> CopiedAnswer:
         "notes": list(restored.notes),
         "message": " ".join(
             [
-                f"Copied workspace {restored.workspace_id!r}: {restored.seal.memories:,} memories.{aside}",
+                f"Copied workspace {restored.workspace_id!r}: {memories}.{replaced(restored.receipt_id)}",
                 *restored.notes,
             ]
         ),
     }
 
 
+def replaced(receipt_id: str | None) -> str:
+    """What became of a workspace that was in the way, as a sentence to add."""
+    if not receipt_id:
+        return ""
+    return f" The workspace it replaced is in the trash; undo_prune with {receipt_id} brings it back."
+
+
 def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
-    """A hit in about so many characters; the text gets what the rest leaves."""
+    """A hit in about `share` characters; the text gets what the rest leaves."""
     passage = hit.passage
     shown: dict[str, Any] = {
         "memory_id": passage.memory_id,

@@ -8,17 +8,17 @@ from typing import Any
 from memsweep.model.times import from_micros, iso
 
 _SENTENCES = {
-    "stale_file": "Its file has left the folder that was indexed.",
+    "stale_file": "Its file is no longer in the indexed folder.",
     "missing_file": "Its file does not exist on disk.",
     "orphaned_chunk": "It belongs to no memory.",
     "orphaned_entity": "Nothing mentions it and nothing is related to it.",
-    "unreachable_entity": "No mention, pin or fact handed in keeps it or anything it is connected to.",
-    "left_without_root": "Only what this plan removes keeps it alive.",
+    "unreachable_entity": "No mention, pin or explicit fact keeps it or anything connected to it alive.",
+    "left_without_root": "Only items in this plan keep it alive.",
     "faded_entity": "It has faded away: nothing mentions it, nothing is related to it, and nobody confirmed it.",
-    "orphan_not_seen": "Nothing mentions it, nothing that lives is related to it, and it has not been seen for long.",
+    "orphan_not_seen": "Nothing mentions it, nothing live is related to it, and it has not been seen for a long time.",
     "empty_memory": "It has no chunks, so no search can find it.",
-    "deleted": "Its deletion was asked for.",
-    "cleared": "The whole workspace was to be cleared.",
+    "deleted": "Somebody asked for its deletion.",
+    "cleared": "Somebody asked to clear the whole workspace.",
 }
 
 
@@ -31,7 +31,7 @@ def why(reason: str, evidence: Mapping[str, Any]) -> str:
                 f"It was last seen at {_moment(evidence['last_seen_at'])}, more than {evidence['ttl_days']:g} days ago."
             )
         case "faded_relation":
-            return f"It weighs {evidence['weight']:g} now: nobody has confirmed it for long."
+            return f"It weighs {evidence['weight']:g} now: nobody has confirmed it for a long time."
         case "superseded":
             return f"Another fact has replaced it since {_moment(evidence['invalid_at'])}."
         case "duplicate":

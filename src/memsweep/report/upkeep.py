@@ -1,4 +1,7 @@
-"""Answers about facts that fade and entities that are one; S3's words where S3 has them."""
+"""Answers about facts that fade and entities that are merged.
+
+`nodes_pruned`, `would_delete_node` and the like are the names of the first design of `graph_prune`, which agents know.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
+
+from memsweep.model.text import counted, listed
+from memsweep.report.counts import amount, moved_with_a_way_back
 
 if TYPE_CHECKING:
     from memsweep.model.atlas import Doubt
@@ -59,7 +65,6 @@ class SplitAnswer(TypedDict):
 
 def previewed(plan: Plan, items: Iterable[PlanView]) -> GraphPruneAnswer:
     totals = plan.totals
-    facts = f"{totals.entities:,} entities and {totals.relations:,} relations"
     return {
         "mode": "preview",
         "plan_id": plan.id,
@@ -67,7 +72,7 @@ def previewed(plan: Plan, items: Iterable[PlanView]) -> GraphPruneAnswer:
         "edges_pruned": totals.relations,
         "details": [_detail(item, "would_delete") for item in items],
         "protected": [dict(item) for item in plan.protected],
-        "message": f"Would move {facts} to the trash." if plan.item_count else "Nothing has faded away.",
+        "message": f"Would move {amount(totals)} to the trash." if plan.item_count else "Nothing has faded away.",
     }
 
 
@@ -82,8 +87,7 @@ def executed(receipt: Receipt, items: Iterable[PlanView]) -> GraphPruneAnswer:
         "edges_pruned": totals.relations,
         "details": [_detail(item, "deleted") for item in items if item.id not in left],
         "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
-        "message": f"Moved {totals.entities:,} entities and {totals.relations:,} relations to the trash."
-        f" undo_prune with {receipt.id} brings them back.",
+        "message": moved_with_a_way_back(totals, receipt.id),
     }
 
 
@@ -102,22 +106,22 @@ def decayed(result: Decayed, *, dry_run: bool) -> DecayAnswer:
 
 
 def merged(result: Merged, *, dry_run: bool) -> MergeAnswer:
-    names = ", ".join(repr(name) for name in result.merged[:5])
-    moves = f"{result.mentions:,} mentions and {result.relations:,} relations"
+    names = listed([repr(name) for name in result.merged[:5]])
+    moves = f"{counted(result.mentions, 'mention')} and {counted(result.relations, 'relation')}"
     answer: MergeAnswer = {
         "dry_run": dry_run,
         "entity_id": result.id,
         "merged": list(result.merged),
         "mentions_moved": result.mentions,
         "relations_moved": result.relations,
-        "message": f"Would make {names} one with {result.name!r}, with {moves}.",
+        "message": f"Would merge {names} into {result.name!r}, with {moves}.",
         "plan_id": result.plan_id,
     }
     if not dry_run:
         answer["relations_joined"] = result.joined
         answer["receipt_id"] = result.receipt_id
-        undo = f"undo_prune with {result.receipt_id} takes them apart."
-        answer["message"] = f"{names} became one with {result.name!r}, with {moves}. {undo}"
+        undo = f"undo_prune with {result.receipt_id} takes them apart again."
+        answer["message"] = f"Merged {names} into {result.name!r}, with {moves}. {undo}"
     return answer
 
 
@@ -127,7 +131,8 @@ def suggested(doubts: Iterable[Doubt]) -> MergeAnswer:
         {"ids": list(doubt.ids), "names": list(doubt.names), "score": doubt.score, "why": doubt.why}
         for doubt in found[:SHOWN]
     ]
-    return {"dry_run": True, "message": f"{len(found):,} pairs may be one.", "suggestions": shown}
+    pairs = f"{counted(len(found), 'pair')} of entities may be the same."
+    return {"dry_run": True, "message": pairs if found else "No two entities look the same.", "suggestions": shown}
 
 
 def split(result: Split) -> SplitAnswer:
@@ -135,8 +140,8 @@ def split(result: Split) -> SplitAnswer:
         "entity_id": result.id,
         "relations_moved": result.relations,
         "mentions_moved": result.mentions,
-        "message": f"{result.name!r} has {result.relations:,} relations and {result.mentions:,} mentions now."
-        " merge_entities joins the two again.",
+        "message": f"{result.name!r} now has {counted(result.relations, 'relation')} and"
+        f" {counted(result.mentions, 'mention')}. merge_entities joins the two again.",
     }
 
 

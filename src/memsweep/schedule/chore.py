@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.gc import collect
 from memsweep.gc.planner import CAP_FROM, CAP_SHARE
 from memsweep.model.plan import Totals
+from memsweep.model.text import counted
 
 if TYPE_CHECKING:
     from memsweep.errors import MemsweepError
@@ -60,7 +61,8 @@ def run_chore(tools: Collecting, chore: Chore, memories_now: int, memories_then:
     """Collect in steps; stop before more than half of what was there is gone, whoever took it."""
     reference = max(memories_now, memories_then or 0)
     if _shrank(memories_now, reference):
-        said = f"it has {memories_now:,} memories, and had {memories_then:,} after the last run; nothing was collected"
+        now = counted(memories_now, "memory", "memories")
+        said = f"it has {now} and had {memories_then:,} after the last run; nothing was collected"
         return Outcome(tools.workspace_id, Totals(), (), stopped=said)
     totals, receipts = Totals(), []
     stopped = ""
@@ -69,7 +71,7 @@ def run_chore(tools: Collecting, chore: Chore, memories_now: int, memories_then:
             totals = _sum(totals, receipt.totals)
             receipts.append(receipt.id)
             if _shrank(memories_now - totals.memories, reference):
-                stopped = f"half of {reference:,} memories were reached; the rest needs `memsweep prune --allow-large`"
+                stopped = f"half of the {reference:,} it had are gone; `memsweep prune --allow-large` collects the rest"
                 break
         if stopped:
             break

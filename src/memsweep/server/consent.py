@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from memsweep.errors import Unconfirmed
 from memsweep.model.plan import Plan, PlanView
+from memsweep.report.counts import amount
 
 _SAMPLE = 5
 
@@ -30,10 +31,9 @@ def can_ask(context: Context) -> bool:
 def question(workspace_id: str, plan: Plan, sample: list[PlanView]) -> Elicit[Consent]:
     names = "; ".join(_name(item) for item in sample[:_SAMPLE])
     more = f" and {plan.item_count - _SAMPLE:,} more" if plan.item_count > _SAMPLE else ""
-    totals = plan.totals
+    share = f" ({plan.share:.0%} of the memories)" if plan.totals.memories else ""
     return Elicit(
-        f"Move {totals.memories:,} memories ({plan.share:.0%} of workspace {workspace_id!r}), {totals.chunks:,} chunks,"
-        f" {totals.entities:,} entities and {totals.relations:,} relations to the trash?"
+        f"Move {amount(plan.totals) or 'nothing'}{share} of workspace {workspace_id!r} to the trash?"
         f" Plan {plan.id}, strategy {plan.strategy}: {names}{more}."
         " This can be undone until the trash is purged.",
         Consent,

@@ -23,12 +23,12 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     @server.resource("memsweep://workspaces", name="workspaces", mime_type=_JSON)
     def workspaces() -> str:
         """The workspaces there are."""
-        return _told(lambda: [{"id": each.id, "description": each.description} for each in app.workspaces()])
+        return _as_json(lambda: [{"id": each.id, "description": each.description} for each in app.workspaces()])
 
     @server.resource("memsweep://{workspace_id}/audit", name="audit", mime_type=_JSON)
     def audit(workspace_id: str) -> str:
         """Who planned, removed, brought back, purged, pinned or merged what, when and why; newest first."""
-        return _told(lambda: report.audited(app.memory(workspace_id).sweep.audit(limit=_SHOWN)))
+        return _as_json(lambda: report.audited(app.memory(workspace_id).sweep.audit(limit=_SHOWN)))
 
     @server.resource("memsweep://{workspace_id}/plans/{plan_id}", name="plan", mime_type=_JSON)
     def plan(workspace_id: str, plan_id: str) -> str:
@@ -36,11 +36,9 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
         def shown() -> report.PruneAnswer:
             memory = app.memory(workspace_id)
-            return report.previewed(
-                memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=_SHOWN), why, None
-            )
+            return report.planned(memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=_SHOWN), why, None)
 
-        return _told(shown)
+        return _as_json(shown)
 
     @server.resource("memsweep://{workspace_id}/trash", name="trash", mime_type=_JSON)
     def trash(workspace_id: str) -> str:
@@ -50,11 +48,11 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
             items, total = app.memory(workspace_id).sweep.trash(limit=_SHOWN)
             return report.trashed(items, total, app.settings.gc.purge_days, None)
 
-        return _told(shown)
+        return _as_json(shown)
 
 
-def _told(read: Callable[[], Any]) -> str:
-    """As JSON; a mistake is told in the same form, with one clear sentence."""
+def _as_json(read: Callable[[], Any]) -> str:
+    """As JSON; an error has the same form, with one clear sentence."""
     try:
         return json.dumps(read(), ensure_ascii=False)
     except MemsweepError as error:

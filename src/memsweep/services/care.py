@@ -23,7 +23,7 @@ class CareService(Generic[Mode]):
 
     @operation
     def doctor(self, *, repair: bool = False) -> Checkup:
-        """Check every invariant of the workspace and its home; `repair` mends what can be mended without loss."""
+        """Check every invariant of the workspace and its home; `repair` repairs what can be repaired without loss."""
         from memsweep.care.doctor import Caring, doctor
 
         access = self._access
@@ -39,7 +39,7 @@ class CareService(Generic[Mode]):
 
     @operation
     def compact(self) -> Compaction:
-        """Give back the space that nothing uses any more."""
+        """Return unused space to the disk."""
         return self._access.store.keeper.compact()
 
     @operation
@@ -58,7 +58,7 @@ class CareService(Generic[Mode]):
 
     @operation
     def reembed(self, progress: Progress = lambda done, total: None) -> int:
-        """Embed every chunk anew with the model of the settings; returns how many were embedded."""
+        """Recompute every embedding with the configured model; returns how many."""
         from memsweep.remember.reembed import reembed
 
         return reembed(self._access.store, self._access.app.embedder, progress)

@@ -44,7 +44,7 @@ class GraphService(Generic[Mode]):
         replaces: bool = False,
         source: str = "",
     ) -> Related:
-        """State a fact; a known one grows stronger. `replaces` closes the other objects of subject and relation.
+        """State a fact; a known one becomes stronger. `replaces` ends the other facts with this subject and relation.
 
         `source` is the id of the memory that it comes from.
         """
@@ -83,7 +83,7 @@ class GraphService(Generic[Mode]):
         amount: float | None = None,
         reason: str = "",
     ) -> Reinforced:
-        """Confirm a fact, or correct it; a correction does not make it look fresh."""
+        """Confirm a fact, or correct it; a correction does not count as a confirmation."""
         from memsweep.graph import facts
 
         return facts.reinforce(graph_facts(self._access), from_entity, to_entity, relation, kind, amount, reason)
@@ -125,7 +125,7 @@ class GraphService(Generic[Mode]):
         include_ended: bool = False,
         limit: int = 50,
     ) -> Queried:
-        """Outwards from some entities by facts that hold now, or at a date, or (with `include_ended`) ever held."""
+        """Follow facts outwards from entities: those that hold now, held at a date, or ever held (`include_ended`)."""
         from memsweep.graph import atlas
         from memsweep.model.times import parse_time
 
@@ -156,21 +156,21 @@ class GraphService(Generic[Mode]):
 
     @operation
     def communities(self, *, min_size: int = 2) -> Communities:
-        """Entities that have more to do with each other than with the rest."""
+        """Groups of closely connected entities."""
         from memsweep.graph import atlas
 
         return atlas.graph_communities(whole_graph(self._access), min_size)
 
     @operation
     def briefing(self, *, limit: int = 5) -> Briefing:
-        """What to know before work begins: recent, central, contradictory, stale."""
+        """What to know before you start work: recent facts, central entities, contradictions, stale facts."""
         from memsweep.graph import atlas
 
         return atlas.briefing(whole_graph(self._access), limit)
 
     @operation
     def build(self, text: str, options: Mapping[str, Any] | None = None) -> Built:
-        """Read names and facts out of a text by rule; a fact that is known already grows by a mention."""
+        """Extract names and facts from a text by rules; a known fact becomes a little stronger."""
         from memsweep.graph import atlas
         from memsweep.graph.building import Named, checked_text, make_options
         from memsweep.remember.names import find_names
@@ -188,26 +188,26 @@ class GraphService(Generic[Mode]):
 
     @operation
     def load(self, text: str, format: str | None = None) -> Imported:
-        """Take in what `dump` gave, beside what is there; the format is seen from the text."""
+        """Add the graph in a text that `dump` returned; the format is recognised from the text."""
         return _load(self._access, text, format)
 
     @operation
     def export_file(self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False) -> Exported:
-        """The whole graph into a file; the format is that of its ending, or JSON."""
+        """Write the whole graph to a file; the extension chooses the format, JSON by default."""
         from memsweep.graph import atlas
 
         return atlas.export(whole_graph(self._access), path, format, force=force)
 
     @operation
     def import_file(self, path: str | os.PathLike[str], format: str | None = None) -> Imported:
-        """Take in a file that `export_file` wrote, or another program's GraphML or Cytoscape JSON."""
+        """Add the graph in a file that `export_file` wrote, or another program's GraphML or Cytoscape JSON."""
         from memsweep.graph import atlas
 
         return _load(self._access, atlas.read_export(path), format)
 
     @operation
     def decay(self, *, dry_run: bool = True) -> Decayed:
-        """What every fact counts now; stored beside its base unless `dry_run`, which changes nothing that is read."""
+        """How far every fact has faded; unless `dry_run`, also store the current values, which changes no answer."""
         from memsweep.graph import facts
 
         faded = fading(self._access)
@@ -248,7 +248,7 @@ class GraphService(Generic[Mode]):
 
     @operation
     def plan_merge(self, ids: Iterable[str], into: str) -> Merged:
-        """What would move if these entities (ids or names) became one with `into`; saved as a plan."""
+        """What would move if these entities (ids or names) were merged into `into`; saved as a plan."""
         from memsweep.graph import facts
 
         lifetime = timedelta(hours=self._access.settings.gc.plan_hours)
@@ -256,7 +256,7 @@ class GraphService(Generic[Mode]):
 
     @operation
     def merge(self, ids: Iterable[str] = (), into: str = "", *, plan_id: str | None = None) -> Merged:
-        """Make several entities one; their names still find it. `sweep.undo` with the receipt takes them apart."""
+        """Merge several entities into one; their old names still find it. `sweep.undo` takes them apart again."""
         from memsweep.graph import facts
 
         return facts.merge(graph_facts(self._access), list(ids), into, plan_id)
@@ -271,7 +271,7 @@ class GraphService(Generic[Mode]):
         relations: Iterable[str] = (),
         memories: Iterable[str] = (),
     ) -> Split:
-        """Make a new entity of chosen relations of another (by id), and of its mentions in chosen memories."""
+        """Split a new entity off another, with chosen relations (by id) and its mentions in chosen memories."""
         from memsweep.graph import facts
 
         return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))

@@ -57,7 +57,7 @@ class BaseMemory(Generic[Mode]):
         expires_at: str | datetime | None = None,
         pinned: bool = False,
     ) -> Remembered:
-        """Remember a text. The same text in the same thread again touches the memory that is there."""
+        """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
         from memsweep.remember.draft import make_draft
         from memsweep.remember.remember import ChunkSize, remember
 
@@ -122,7 +122,7 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def pin(self, item_id: str, pinned: bool = True) -> str:
-        """Keep a memory or an entity out of every plan, or let it go again; returns which of the two it is."""
+        """Protect a memory or an entity from every collection, or stop protecting it; returns which one it is."""
         from memsweep.gc import collect
 
         return collect.pin(collector(self._access), item_id, pinned)

@@ -69,40 +69,40 @@ class SweepService(Generic[Mode]):
 
     @operation
     def undo(self, receipt_id: str) -> Undone:
-        """Everything that a receipt moved, back where it was."""
+        """Bring back everything that a receipt moved."""
         from memsweep.gc import collect
 
         return collect.undo(collector(self._access), receipt_id)
 
     @operation
     def recover(self, memory_id: str) -> Undone:
-        """One memory back from the trash."""
+        """Bring one memory back from the trash."""
         from memsweep.gc import collect
 
         return collect.recover(collector(self._access), memory_id)
 
     @operation
     def trash(self, *, offset: int = 0, limit: int = 20) -> tuple[list[Trashed], int]:
-        """What waits in the trash, newest first, and how much there is."""
+        """What is in the trash, newest first, and how much there is."""
         return self._access.store.collector.trashed(page_size(limit), offset)
 
     @operation
     def purge(self, older_than_days: float = 30.0, *, confirm: bool = False) -> Purged:
-        """Free what has been in the trash for at least so many days; this cannot be undone."""
+        """Permanently delete what has been in the trash for at least this many days; this cannot be undone."""
         from memsweep.gc import collect
 
         return collect.purge(collector(self._access), older_than_days, confirm=confirm)
 
     @operation
     def clear(self, confirm_phrase: str) -> Receipt:
-        """Everything that is not pinned to the trash."""
+        """Move everything that is not pinned to the trash."""
         from memsweep.gc import collect
 
         return collect.clear(collector(self._access), confirm_phrase)
 
     @operation
     def check_deletion(self, memory_ids: Iterable[str]) -> Safety:
-        """Whether all of these are here to be deleted, and what to think of first."""
+        """Whether all of these exist and can be deleted, with warnings to consider first."""
         from memsweep.gc import collect
 
         ids = list(memory_ids)
@@ -114,7 +114,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
-        """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
+        """Why a memory or an entity is kept or is garbage, the path to what keeps it, and its history."""
         from memsweep.gc import collect
 
         return collect.explain(collector(self._access), item_id)
@@ -126,12 +126,12 @@ class SweepService(Generic[Mode]):
 
     @operation
     def tombstones(self) -> list[Tombstone]:
-        """What was deleted forever and may not be learned again."""
+        """What was deleted permanently and must not be learned again."""
         return self._access.store.collector.tombstones()
 
     @operation
     def remove_tombstone(self, memory_id: str) -> None:
-        """Let it be learned again."""
+        """Remove a tombstone, so that the text can be learned again."""
         from memsweep.gc import collect
 
         if not collect.remove_tombstone(collector(self._access), memory_id):

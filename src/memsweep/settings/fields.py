@@ -98,7 +98,7 @@ class Graph:
     node_threshold: float = setting(0.1, "an entity below this confidence has faded away", least=0, most=1)
     edge_threshold: float = setting(0.05, "a relation below this weight has faded away", least=0, most=1)
     max_age_days: float = setting(
-        30.0, "`graph_prune` takes no entity that was seen within this many days", least=0, most=_MANY
+        30.0, "entities seen within this many days are kept when the graph is pruned", least=0, most=_MANY
     )
 
     def decay(self) -> Rates:
@@ -159,7 +159,7 @@ class Settings:
     code: Code = table(Code, "the code index")
     gc: Gc = table(Gc, "the collector")
     graph: Graph = table(Graph, "how facts fade, and when they have faded away")
-    context: Context = table(Context, "context windows; context_gc_configure changes the numbers of one")
+    context: Context = table(Context, "the defaults of context windows, each of which can have its own")
     schedule: Schedule = table(Schedule, "background collection by a running server")
     api_key: str = field(default="", repr=False)
 

@@ -25,7 +25,7 @@ def names(app: App) -> list[str]:
 
 
 @pytest.mark.parametrize("name", BAD_NAMES, ids=ascii)
-def test_flaw_25_an_id_is_never_used_as_a_path(app: App, home: Path, tmp_path: Path, name: str) -> None:
+def test_an_id_is_never_used_as_a_path(app: App, home: Path, tmp_path: Path, name: str) -> None:
     calls: list[Callable[[], object]] = [
         lambda: app.create_workspace(name),
         lambda: app.delete_workspace(name, confirm=True),
@@ -44,7 +44,7 @@ def test_flaw_25_an_id_is_never_used_as_a_path(app: App, home: Path, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_flaw_25_no_file_is_named_after_a_workspace(app: App, home: Path) -> None:
+def test_no_file_is_named_after_a_workspace(app: App, home: Path) -> None:
     app.memory("con").remember("x")
     app.create_workspace("visible-name")
     assert not [path for path in home.rglob("*") if "con" in path.name or "visible" in path.name]

@@ -17,8 +17,8 @@ from memsweep.app import App
 from memsweep.report import code as report
 from memsweep.server.tools import ToolRow
 
-Languages = Annotated[list[str] | None, Field(description="only these; others stay as they were")]
-AllowEmpty = Annotated[bool, Field(description="the folder is really gone or empty")]
+Languages = Annotated[list[str] | None, Field(description="index only these; other files stay as they were")]
+AllowEmpty = Annotated[bool, Field(description="accept that the folder is gone or empty")]
 
 
 _RUNS = 8  # runs at a time; others wait here, and not in the threads that answer quick questions
@@ -41,7 +41,7 @@ def code_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         allow_empty: AllowEmpty = False,
     ) -> report.IndexAnswer:
-        """Index a folder of code, or refresh it: only what changed is read. Gone files become stale."""
+        """Index a folder of code, or refresh its index: only changes are read. Deleted files become stale."""
         cancelled = threading.Event()
         run = partial(
             app.memory(workspace_id).code.index,

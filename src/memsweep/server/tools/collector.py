@@ -18,8 +18,8 @@ from memsweep.server.consent import Consent, can_ask, granted, question
 from memsweep.server.tools import ToolRow
 
 Strategy = Annotated[str, Field(description=", ".join(NAMES))]
-PlanId = Annotated[str | None, Field(description="apply exactly this preview, or page through it")]
-AllowLarge = Annotated[bool, Field(description="remove more than half of the workspace")]
+PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
+AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
 def collector_tools(app: App) -> list[ToolRow]:
@@ -48,9 +48,9 @@ def collector_tools(app: App) -> list[ToolRow]:
         if not dry_run:
             granted(agreed)
             if plan_id is not None:
-                return report.applied(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
+                return report.pruned(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
             receipt = memory.sweep.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
-            return report.applied(receipt)
+            return report.pruned(receipt)
         page_size(limit)
         offset = offset_of(cursor, plan_id or "")  # both before a plan is saved; a new one has no cursor yet
         plan = memory.sweep.plan(strategy, ttl_days=ttl_days) if plan_id is None else memory.sweep.get_plan(plan_id)
@@ -64,7 +64,7 @@ def collector_tools(app: App) -> list[ToolRow]:
     def delete_memory(
         memory_id: str, confirm: bool = False, forever: bool = False, workspace_id: str = ""
     ) -> report.DeletedAnswer:
-        """Move one memory to the trash. forever=true frees it at once and keeps it from being learned again."""
+        """Move one memory to the trash. forever=true deletes it permanently and never learns it again."""
         receipt = app.memory(workspace_id).delete(memory_id, confirm=confirm, forever=forever)
         return report.deleted(receipt, forever=forever)
 
@@ -73,7 +73,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
     def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
-        """What was removed, why, when, and until when it is kept at least."""
+        """List what was removed, when and why, and the earliest date it may be purged."""
         offset = offset_of(cursor, "trash")
         items, total = app.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
         return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(offset + limit, total, "trash"))
@@ -84,7 +84,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         deleted_workspaces: bool = False,
     ) -> report.PurgeAnswer:
-        """Free what has been in the trash for so long (30 days); deleted workspaces if asked. Cannot be undone."""
+        """Permanently delete trash older than older_than_days (30), on request deleted workspaces too."""
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
         purged = app.memory(workspace_id).sweep.purge(days, confirm=confirm)
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
@@ -95,12 +95,12 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.cleared(app.memory(workspace_id).sweep.clear(confirm_phrase))
 
     def pin(id: str, pinned: bool = True, workspace_id: str = "") -> report.PinAnswer:
-        """Keep a memory or an entity out of every collection, or let it go again."""
+        """Protect a memory or an entity from every collection, or stop protecting it."""
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
-        """Why a memory or an entity is alive, or why it is garbage, and its history."""
+        """Explain why a memory or an entity is kept or is garbage, with its history."""
         return report.explained(*app.memory(workspace_id).sweep.explain(id))
 
     return [

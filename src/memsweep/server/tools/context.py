@@ -1,4 +1,4 @@
-"""The context collector: what is in the agent's window, what could leave it, and the way back."""
+"""The context collector: what is in the agent's window, what could leave it, and how to bring it back."""
 
 # No postponed annotations here: the SDK must see the resolver itself, not its name.
 
@@ -10,12 +10,13 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.text import counted
 from memsweep.report import context as report
 from memsweep.server.consent import Consent, can_ask, granted
 from memsweep.server.tools import ToolRow
 
 ANSWER_TOKENS = 4000
-"""What an answer with whole texts holds unless asked otherwise."""
+"""How much text an answer holds by default."""
 
 Segments = Annotated[
     list[dict[str, Any]],
@@ -27,15 +28,15 @@ Segments = Annotated[
 Descriptors = Annotated[
     dict[str, Any] | None, Field(description="{active_file, line_range, open_files, recently_edited}")
 ]
-Target = Annotated[int | None, Field(description="free so many")]
-Budget = Annotated[int | None, Field(description="or fit into so many")]
+Target = Annotated[int | None, Field(description="tokens to free")]
+Budget = Annotated[int | None, Field(description="or tokens to fit into")]
 RestoreBudget = Annotated[int | None, Field(description="tokens; 4000 for a query")]
-Confirm = Annotated[bool, Field(description="needed to delete")]
+Confirm = Annotated[bool, Field(description="required to delete")]
 
 
 def context_tools(app: App) -> list[ToolRow]:
     def context_add(project_id: str, segments: Segments, workspace_id: str = "") -> report.AddedAnswer:
-        """Record what entered your context window. Over its limits, the least useful is stashed by itself."""
+        """Record what entered your context window. Over its limits, the least useful segments are stashed."""
         return report.added(app.memory(workspace_id).context(project_id).add(segments))
 
     def context_gc_analyze(
@@ -48,7 +49,7 @@ def context_tools(app: App) -> list[ToolRow]:
         include_scores: bool = True,
         workspace_id: str = "",
     ) -> report.AnalyzedAnswer:
-        """What could leave the window and why, as a plan for context_gc_prune. Nothing is moved."""
+        """Show what could leave the window and why, as a plan for context_gc_prune. Moves nothing."""
         result = (
             app.memory(workspace_id)
             .context(project_id)
@@ -67,7 +68,7 @@ def context_tools(app: App) -> list[ToolRow]:
     ) -> Elicit[Consent] | Consent:
         if strategy == "stash" or (strategy == "auto" and segment_ids) or not confirm or not can_ask(context):
             return Consent(approve=True)
-        what = f"{len(segment_ids)} segments" if segment_ids else "what the plan would delete"
+        what = counted(len(segment_ids), "segment") if segment_ids else "what the plan would delete"
         return Elicit(
             f"Move {what} of context window {project_id!r} to the trash? This can be undone until it is purged.",
             Consent,
@@ -82,13 +83,13 @@ def context_tools(app: App) -> list[ToolRow]:
         confirm: Confirm = False,
         workspace_id: str = "",
     ) -> report.PrunedAnswer:
-        """Take segments out of the window: to the stash, or to the trash. By ids or by plan."""
+        """Move segments out of the window to the stash or the trash, by ids or by plan."""
         granted(agreed)
         window = app.memory(workspace_id).context(project_id)
         return report.pruned(window.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
 
     def context_gc_pin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
-        """Keep segments in the window whatever happens."""
+        """Keep segments in the window through every collection."""
         return report.pinned(app.memory(workspace_id).context(project_id).pin(segment_ids), True)
 
     def context_gc_unpin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
@@ -105,7 +106,7 @@ def context_tools(app: App) -> list[ToolRow]:
         decision_minutes: int | None = None,
         workspace_id: str = "",
     ) -> report.ConfiguredAnswer:
-        """Set limits of the window, or none to see them."""
+        """Change the limits of the window; without arguments, show them."""
         result = (
             app.memory(workspace_id)
             .context(project_id)
@@ -123,7 +124,7 @@ def context_tools(app: App) -> list[ToolRow]:
     def context_stash_search(
         project_id: str, query: str, limit: int = 10, workspace_id: str = ""
     ) -> report.FoundAnswer:
-        """Search what was stashed."""
+        """Search the stash."""
         return report.found(app.memory(workspace_id).context(project_id).search(query, limit=limit))
 
     def context_restore(
@@ -133,7 +134,7 @@ def context_tools(app: App) -> list[ToolRow]:
         budget: RestoreBudget = None,
         workspace_id: str = "",
     ) -> report.RestoredAnswer:
-        """Bring stashed segments back, whole, by ids or by what they say."""
+        """Bring whole segments back from the stash, by ids or by a query."""
         window = app.memory(workspace_id).context(project_id)
         room = ANSWER_TOKENS if budget is None and query is not None else budget
         return report.restored(window.restore(segment_ids, query=query, budget=room))
@@ -147,11 +148,11 @@ def context_tools(app: App) -> list[ToolRow]:
     def context_working_set(
         project_id: str, budget: int = ANSWER_TOKENS, workspace_id: str = ""
     ) -> report.WorkingSetAnswer:
-        """What a window of this budget should hold, in order."""
+        """Show what a window of this budget should hold, in order."""
         return report.working_set(app.memory(workspace_id).context(project_id).working_set(budget))
 
     def context_list(workspace_id: str = "") -> report.WindowsAnswer:
-        """The context windows of a workspace."""
+        """List the context windows of a workspace."""
         return report.windows(app.memory(workspace_id).contexts())
 
     def consent_to_all(context: Context, project_id: str, confirm: bool) -> Elicit[Consent] | Consent:

@@ -15,7 +15,7 @@ Batch = Annotated[
     Field(description="{entities: [{local_id, name, type}], relations: [{from, to, relation, weight, …}]}"),
 ]
 Source = Annotated[str, Field(description="the memory_id it comes from")]
-Replaces = Annotated[bool, Field(description="close the other objects of this subject and relation")]
+Replaces = Annotated[bool, Field(description="end the other facts with this subject and relation")]
 
 
 def graph_tools(app: App) -> list[ToolRow]:
@@ -72,7 +72,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         limit: int = 20,
         workspace_id: str = "",
     ) -> report.EntitiesAnswer:
-        """Entities by name and type. sort_by: confidence, last_seen, relations, mentions, name."""
+        """List entities by name and type. sort_by: confidence, last_seen, relations, mentions, name."""
         found, total = app.memory(workspace_id).graph.entities(
             search, entity_type=type, min_confidence=min_confidence, sort_by=sort_by, limit=limit
         )
@@ -85,7 +85,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         relation_types: list[str] | None = None,
         workspace_id: str = "",
     ) -> report.RelatedAnswer:
-        """What is connected to an entity (name or id), by current facts, nearest first."""
+        """Find what is connected to an entity (name or id) by current facts, nearest first."""
         found = app.memory(workspace_id).graph.related(entity, depth=depth, limit=limit, relation_types=relation_types)
         return report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
 

@@ -19,12 +19,12 @@ Options = Annotated[
 ]
 # JSON may arrive as text or as the object itself.
 Content = Annotated[str | dict[str, Any] | None, Field(description="what export_graph wrote")]
-File = Annotated[str | None, Field(description="a name inside the export folder")]
+File = Annotated[str | None, Field(description="a file name in the export folder")]
 
 
 def graph_overview_tools(app: App) -> list[ToolRow]:
     def build_graph(text: str, options: Options = None, workspace_id: str = "") -> report.BuildAnswer:
-        """Read names and facts out of a text by rule. `A (Type) -[RELATION]-> B (Type)` on a line is taken as told."""
+        """Extract names and facts from a text by rules. A line `A (Type) -[RELATION]-> B (Type)` is read literally."""
         result = app.memory(workspace_id).graph.build(text, options)
         return report.built(result.batch, result.outcome)
 
@@ -38,7 +38,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         limit: int = 50,
         workspace_id: str = "",
     ) -> report.QueryAnswer:
-        """Walk outwards from entities (names or ids) by facts that hold now, or at a date (as_of)."""
+        """Follow facts that hold now, or held at a date (as_of), outwards from entities (names or ids)."""
         found = app.memory(workspace_id).graph.query(
             entities,
             hops=hops,
@@ -51,25 +51,25 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         return report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
 
     def graph_status(workspace_id: str = "") -> report.StatusAnswer:
-        """Counts by type, components, density, orphans, how far facts have faded."""
+        """Counts by type, components, density, orphans, and how far facts have faded."""
         return report.status(app.memory(workspace_id).graph.status())
 
     def graph_validate(limit: int = 20, workspace_id: str = "") -> report.ValidateAnswer:
-        """Contradictions, dangling facts, near duplicates, generic names."""
+        """Find contradictions, dangling facts, near duplicates and generic names."""
         return report.validated(app.memory(workspace_id).graph.validate(), max(0, limit))
 
     def graph_communities(min_size: int = 2, limit: int = 10, workspace_id: str = "") -> report.CommunitiesAnswer:
-        """Groups of entities that have more to do with each other than with the rest."""
+        """Find groups of closely connected entities."""
         return report.communities(app.memory(workspace_id).graph.communities(min_size=min_size), max(0, limit), 20)
 
     def graph_context(limit: int = 5, workspace_id: str = "") -> report.ContextAnswer:
-        """A briefing before work begins: recent facts, central entities, contradictions, stale facts."""
+        """A briefing before you start work: recent facts, central entities, contradictions, stale facts."""
         return report.context(app.memory(workspace_id).graph.briefing(limit=limit))
 
     def export_graph(
         format: Format = "json", file: File = None, overwrite: bool = False, workspace_id: str = ""
     ) -> report.ExportAnswer:
-        """Write the whole graph into a file of the export folder."""
+        """Write the whole graph to a file in the export folder."""
         memory = app.memory(workspace_id)
         target = inside(app.export_folder(), file or f"graph{FORMS[format].ending}")
         return report.exported(memory.graph.export_file(target, format, force=overwrite))
@@ -77,7 +77,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
     def import_graph(
         file: File = None, content: Content = None, format: Format | None = None, workspace_id: str = ""
     ) -> report.ImportAnswer:
-        """Take in an exported graph beside what is there: a file of the export folder, or its content."""
+        """Add an exported graph to this one, from a file in the export folder or from its content."""
         memory = app.memory(workspace_id)
         if content is not None:
             text = content if isinstance(content, str) else json.dumps(content)

@@ -1,4 +1,4 @@
-"""Facts that fade: looked at, stored, pruned."""
+"""Facts that fade, and entities that are merged."""
 
 # No postponed annotations here: the SDK must see the resolver itself, not its name.
 
@@ -15,7 +15,7 @@ from memsweep.server.consent import Consent, can_ask, granted, question
 from memsweep.server.tools import ToolRow
 
 Ids = list[str] | tuple[str, ...]
-PlanId = Annotated[str | None, Field(description="execute exactly this preview")]
+PlanId = Annotated[str | None, Field(description="apply exactly this plan")]
 
 
 def graph_upkeep_tools(app: App) -> list[ToolRow]:
@@ -70,13 +70,13 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         return report.executed(receipt, memory.sweep.items(receipt.plan_id or "", limit=report.SHOWN))
 
     def graph_decay(dry_run: bool = True, workspace_id: str = "") -> report.DecayAnswer:
-        """What facts count now that nobody has confirmed for a while; dry_run=false stores it beside their base."""
+        """Show how far facts have faded since they were last confirmed; dry_run=false also stores the values."""
         return report.decayed(app.memory(workspace_id).graph.decay(dry_run=dry_run), dry_run=dry_run)
 
     def merge_entities(
         ids: Ids = (), into: str = "", dry_run: bool = True, plan_id: PlanId = None, workspace_id: str = ""
     ) -> report.MergeAnswer:
-        """Make several entities one; their old names still find it. undo_prune takes them apart again."""
+        """Merge several entities into one; their old names still find it. undo_prune takes them apart again."""
         memory = app.memory(workspace_id)
         if not ids and plan_id is None:
             return report.suggested(memory.graph.validate())
@@ -92,7 +92,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         memory_ids: Ids = (),
         workspace_id: str = "",
     ) -> report.SplitAnswer:
-        """Make a new entity of chosen relations of another, and of its mentions in chosen memories."""
+        """Split a new entity off another, with chosen relations and its mentions in chosen memories."""
         memory = app.memory(workspace_id)
         return report.split(
             memory.graph.unmerge(entity, name, entity_type=type, relations=relation_ids, memories=memory_ids)

@@ -19,7 +19,7 @@ Filters = Annotated[
     dict[str, Any] | None,
     Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind}"),
 ]
-Thread = Annotated[str | None, Field(description="conversation whose turns come in order")]
+Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
 def memory_tools(app: App) -> list[ToolRow]:
@@ -35,7 +35,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         expires_at: str | None = None,
         pinned: bool = False,
     ) -> report.RememberedAnswer:
-        """Remember a text. The same text again only marks the memory as seen."""
+        """Remember a text. Adding the same text again only marks it as seen."""
         result = app.memory(workspace_id).remember(
             text,
             tags=tags,
@@ -57,12 +57,12 @@ def memory_tools(app: App) -> list[ToolRow]:
         cursor: str | None = None,
         detail: report.Detail = "concise",
     ) -> report.FoundAnswer:
-        """Find what was remembered, by words and by meaning. At most 50 a page."""
+        """Find what was remembered, by words and by meaning. Up to 50 results a page."""
         page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
         return report.found(page, detail)
 
     def get_memory(memory_id: str, workspace_id: str = "") -> report.MemoryAnswer:
-        """One memory whole."""
+        """Get one whole memory."""
         return report.memory(app.memory(workspace_id).get(memory_id))
 
     def get_stats(workspace_id: str = "") -> report.StatsAnswer:

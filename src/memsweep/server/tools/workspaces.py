@@ -9,15 +9,15 @@ from memsweep.server.tools import ToolRow
 
 def workspace_tools(app: App) -> list[ToolRow]:
     def create_workspace(workspace_id: str, description: str = "") -> report.WorkspaceAnswer:
-        """Make an isolated memory. Adding to an unknown workspace makes it too."""
+        """Create an isolated memory. Adding to an unknown workspace creates it, too."""
         return report.workspace(app.create_workspace(workspace_id, description))
 
     def list_workspaces() -> report.WorkspacesAnswer:
-        """All workspaces, and the one that an empty workspace_id means."""
+        """List all workspaces, and the one that an empty workspace_id stands for."""
         return report.workspaces(app.workspaces(), app.settings.workspace)
 
     def delete_workspace(workspace_id: str, confirm: bool = False) -> report.WorkspaceAnswer:
-        """Take a workspace out of sight. Needs confirm=true."""
+        """Move a workspace to the trash. Needs confirm=true."""
         return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=confirm))
 
     return [

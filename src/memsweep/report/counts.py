@@ -1,0 +1,70 @@
+"""How much of what, in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from memsweep.model.text import counted, listed
+
+_ONE = {"memories": "memory", "entities": "entity"}
+
+
+class Counts(Protocol):
+    """The totals of a plan, a receipt, an undo or a purge."""
+
+    @property
+    def memories(self) -> int: ...
+    @property
+    def chunks(self) -> int: ...
+    @property
+    def entities(self) -> int: ...
+    @property
+    def relations(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+
+
+def amount(counts: Counts, workspaces: int = 0) -> str:
+    """What there is any of: `1 memory, 2 entities and 1 relation`; empty where there is nothing.
+
+    The chunks of a memory go with it, so they are named only where they go alone.
+    """
+    numbers = {
+        "memories": counts.memories,
+        "chunks": 0 if counts.memories else counts.chunks,
+        "entities": counts.entities,
+        "relations": counts.relations,
+        "segments": counts.segments,
+        "workspaces": workspaces,
+    }
+    parts = nonzero(numbers)
+    return listed(parts) if parts else ""
+
+
+def nonzero(numbers: Mapping[str, int]) -> list[str]:
+    """Each number with its noun, but for zeros; the names are plurals."""
+    return [named(number, name) for name, number in numbers.items() if number]
+
+
+def named(number: int, name: str) -> str:
+    """A number with the noun whose plural is given."""
+    return counted(number, _ONE.get(name, name.removesuffix("s")), name)
+
+
+def moved(counts: Counts) -> str:
+    """What a removal did, in a sentence."""
+    what = amount(counts)
+    return f"Moved {what} to the trash." if what else "Nothing was moved to the trash."
+
+
+def moved_with_a_way_back(counts: Counts, receipt_id: str) -> str:
+    return f"{moved(counts)} {way_back(counts, receipt_id)}." if amount(counts) else moved(counts)
+
+
+def way_back(counts: Counts, receipt_id: str) -> str:
+    return f"undo_prune with {receipt_id} brings {'it' if is_one(counts) else 'them'} back"
+
+
+def is_one(counts: Counts) -> bool:
+    return counts.memories + counts.entities + counts.relations + counts.segments == 1
