@@ -11,13 +11,12 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, standard_input, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, in_commands, say, show, standard_input, with_app
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.window import DEFAULT_PROJECT, Swept
 from memsweep.report import context as report
 from memsweep.report.counts import named
-from memsweep.report.operations import in_commands
 from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:

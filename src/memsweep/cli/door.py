@@ -15,7 +15,6 @@ import typer
 
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
-from memsweep.report.operations import in_commands
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
@@ -25,6 +24,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InWorkspace = Annotated[
     str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; by default the configured one.")
 ]
+
+
+def in_commands(sentence: str) -> str:
+    """A sentence about tools as one about commands; most commands end without one, so its table is loaded late."""
+    from memsweep.report.commands import in_commands
+
+    return in_commands(sentence)
 
 
 def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:

@@ -6,9 +6,8 @@ from typing import Any
 
 import typer
 
-from memsweep.cli.door import Json, show, with_app
+from memsweep.cli.door import Json, in_commands, show, with_app
 from memsweep.report.counts import named
-from memsweep.report.operations import in_commands
 from memsweep.schedule.background import Background
 
 cli = typer.Typer(help="Background collection: show it, or run it now.", no_args_is_help=True)
