@@ -1,7 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-.PHONY: help install install-dev demo test check bench soak docs clean
+.PHONY: help install install-dev demo quick test check bench soak docs clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -14,6 +14,9 @@ install-dev:
 
 demo: install    ## a tour of a few seconds through the real server
 	@$(PY) demo/tour.py
+
+quick: install-dev ## the tests of a minute: pure parts, SQLite, the doors
+	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not soak" -k "not falkor" --ignore tests/falkor --ignore tests/faults
 
 test: install-dev ## every test
 	$(PY) -m pytest -n 2 --dist worksteal

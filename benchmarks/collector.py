@@ -28,8 +28,9 @@ from memsweep import open_memory
 from memsweep.clock import now
 from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
-from memsweep.store.sqlite import connect, gc_sql
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import connect
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite import gc_sql
 
 WORKSPACE = "large"
 DIMENSION = 256

@@ -21,8 +21,8 @@ from common import Figure, arguments, at_most, percentile, show_figures, write_j
 from memsweep import Memory, open_memory
 from memsweep.clock import now
 from memsweep.model.times import to_micros
-from memsweep.store.sqlite import connect
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import connect
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 TYPES = ("Person", "Project", "Concept", "Decision", "Fact", "Event", "Object", "Function")
 RELATIONS = ("KNOWS", "WORKS_ON", "USES", "DEPENDS_ON", "MENTIONS", "CALLS", "PART_OF")

@@ -108,7 +108,7 @@ class App:
         return self._private_folder("exports")
 
     def _private_folder(self, name: str) -> Path:
-        from memsweep.store.sqlite.connect import make_folder
+        from memsweep.store.file.connect import make_folder
 
         folder = self.settings.home / name
         make_folder(folder)

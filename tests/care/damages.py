@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.services.memory import Memory
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.support import looking
 
 JSON = {"tags", "metadata", "summary", "evidence", "counts", "skipped", "chunks", "config", "focus", "refs", "said"}

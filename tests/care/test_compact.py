@@ -9,7 +9,8 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import StoreBusy
 from memsweep.model.care import Checkup
-from memsweep.store.sqlite import connect, vectors
+from memsweep.store.file import connect
+from memsweep.store.sqlite import vectors
 from tests.care import stores
 from tests.support import looking
 

@@ -15,7 +15,7 @@ from memsweep.care.invariants import INVARIANTS
 from memsweep.errors import UnknownWorkspace
 from memsweep.model.care import Checkup
 from memsweep.model.memory import Workspace
-from memsweep.store.sqlite import care_sql, portable
+from memsweep.store.file import care_sql, portable
 from tests.care import stores
 from tests.support import looking
 from tests.support.engines import ENGINES

@@ -12,8 +12,8 @@ import pytest
 
 from memsweep.app import App
 from memsweep.model.care import Checkup
-from memsweep.store.sqlite import foreign_sql
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import foreign_sql
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.care import stores
 from tests.support import forging, looking
 from tests.support.commands import Ran, memsweep

@@ -16,8 +16,8 @@ from memsweep.app import Memory
 from memsweep.care.invariants import CURES, HOME_CURES, INVARIANTS, cure_of, next_step, sentence
 from memsweep.errors import MemsweepError
 from memsweep.model.care import Checkup, Finding
-from memsweep.store.sqlite.care_sql import CHECKS
-from memsweep.store.sqlite.care_sql import CURES as SQL_CURES
+from memsweep.store.file.care_sql import CHECKS
+from memsweep.store.file.care_sql import CURES as SQL_CURES
 from tests.care import stores
 from tests.support import looking
 

@@ -14,8 +14,8 @@ from memsweep.app import App
 from memsweep.embed.local import LocalEmbedder
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
-from memsweep.store.sqlite.columns import COLUMNS, REGISTRY_COLUMNS
-from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from tests.care import damages, stores
 from tests.support import looking
 

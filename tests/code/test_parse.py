@@ -63,30 +63,6 @@ def test_every_row_with_a_grammar_has_a_sample():
     assert set(samples.SAMPLES) == set(RULES) == {row.name for row in LANGUAGES if has_grammar(row.name)}
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "signature", "docstring"),
-    [
-        ("python", "Shape.area", "def area(self, scale: float = 1.0) -> float", "The area,\n\nscaled."),
-        ("python", "fetch", "async def fetch(url: str)", ""),
-        ("javascript", "Shape", "class Shape extends Base", "A shape."),
-        ("javascript", "twice", "twice = (x)", ""),
-        ("typescript", "Named", "interface Named extends Base, Other<string>", "Has a name."),
-        ("go", "Shape.Area", "func (s *Shape[T]) Area(scale float64) float64", "Area is scaled."),
-        ("rust", "Shape", "pub struct Shape<T>", "A shape."),
-        ("java", "Shape.area", "@Override public double area(double scale) throws Bad", "The area."),
-        ("c", "area", "static double *area(struct shape *s, int scale)", "The area."),
-        ("csharp", "Geometry.Shape.Area", "public async Task<double> Area<T>(int scale)", ""),
-        ("ruby", "Geometry::Shape", "class Shape < Base::Thing", "A shape."),
-        ("php", "Shape", "abstract class Shape extends Base implements Named", "A shape."),
-        ("bash", "area", "area()", "Prints the area."),
-    ],
-)
-def test_a_symbol_has_its_signature_and_what_is_said_about_it(language, name, signature, docstring):
-    parsed = parse(samples.SAMPLES[language].text, language)
-    symbol = next(each for each in parsed.symbols if each.qualified_name == name)
-    assert (symbol.signature, symbol.docstring) == (signature, docstring)
-
-
 def test_decorators_and_comments_above_belong_to_a_symbol():
     text = "x = 1  # not mine\n# mine\n@decorate\n@again(1)\ndef f():\n    pass\n"
     (symbol,) = parse(text, "python").symbols

@@ -11,7 +11,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from tests.support import falkor, looking
 from tests.support.engines import Home
 

@@ -10,7 +10,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.errors import AlreadyExists, BadInput, StoreCorrupt
 from memsweep.settings import load_settings
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from tests.care import stores
 from tests.care.conftest import template as template
 from tests.care.test_hostile_backups import HEADER, ROWS, SCHEMA

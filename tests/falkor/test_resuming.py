@@ -13,7 +13,7 @@ from memsweep.app import App, make_app
 from memsweep.errors import Conflict, StoreAway
 from memsweep.settings import load_settings
 from memsweep.store.falkor import copying, reading, saving
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from tests.falkor.servers import Start, opened
 from tests.falkor.twins import comparable, graph_rows
 from tests.support import falkor, looking

@@ -17,7 +17,7 @@ from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading, rowing
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor, looking

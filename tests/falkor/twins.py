@@ -19,8 +19,8 @@ from memsweep.model.ids import make_id
 from memsweep.store.falkor import reading, rowing
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import Graph
+from memsweep.store.file import portable
 from memsweep.store.protocol import Engine, Store
-from memsweep.store.sqlite import portable
 from memsweep.store.sqlite.engine import SqliteEngine
 from tests.gc.stores import NOW, Place, Plot, planted
 from tests.support import looking

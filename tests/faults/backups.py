@@ -18,7 +18,7 @@ import apsw
 
 from memsweep.app import App
 from memsweep.errors import MemsweepError
-from memsweep.store.sqlite.shape import shape_of, things
+from memsweep.store.file.shape import shape_of, things
 from tests.care import stores
 from tests.support import forging, looking
 

@@ -16,7 +16,8 @@ from functools import cache
 from pathlib import Path
 
 from memsweep.errors import MemsweepError
-from memsweep.store.sqlite import connect, vectors
+from memsweep.store.file import connect
+from memsweep.store.sqlite import vectors
 from tests.faults import lab, steps
 
 NAME = "bit_flips"

@@ -18,7 +18,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from memsweep.errors import MemsweepError
-from memsweep.store.sqlite import connect, vectors
+from memsweep.store.file import connect
+from memsweep.store.sqlite import vectors
 from tests.faults import examining, lab, steps
 from tests.faults.examining import State
 from tests.faults.injector import Injector, injecting

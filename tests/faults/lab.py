@@ -33,7 +33,7 @@ from memsweep.app import App, make_app
 from memsweep.code.sandbox import Sandbox
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import Settings, load_settings
-from memsweep.store.sqlite import connect
+from memsweep.store.file import connect
 
 T = TypeVar("T")
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -24,7 +24,7 @@ from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import Draft, EmbeddingModel, Fact, NamedThing, NewChunk, NewFact, NewMemory, NewMention
 from memsweep.model.text import content_hash
 from memsweep.store.falkor import reading
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from memsweep.store.sqlite.engine import SqliteEngine
 from tests.falkor.twins import Side, twins, unnumbered
 from tests.gc.stores import DIMENSION, NOW, Link, Note, Plot, Thing, planted

@@ -21,7 +21,8 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
 from memsweep.errors import MemsweepError
-from memsweep.store.sqlite import connect, vectors
+from memsweep.store.file import connect
+from memsweep.store.sqlite import vectors
 from tests.faults import lab, steps
 from tests.faults.disk import Disk
 from tests.faults.recorder import Event, Recorder, read_log, recording

@@ -64,7 +64,7 @@ BROKEN = {
 }
 PROGRAM = """
 import apsw, json, sys
-from memsweep.store.sqlite import connect
+from memsweep.store.file import connect
 from tests.faults import {campaign}
 
 def forgets(lease, kept=connect.Lease.__exit__):

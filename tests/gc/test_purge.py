@@ -11,7 +11,8 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.errors import Conflict, StoreBusy
 from memsweep.gc import collect
-from memsweep.store.sqlite import connect, vectors
+from memsweep.store.file import connect
+from memsweep.store.sqlite import vectors
 from tests.gc import dying
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, planted
 from tests.support import looking

@@ -16,7 +16,7 @@ from memsweep.graph.facts import Graphing
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import NamedThing
 from memsweep.services.memory import Memory
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 from tests.falkor.twins import Side
 from tests.faults.merge_histories import Seen, open_store, run, seen, state
 from tests.gc.stores import NOW, Link, Note, Plot, Thing

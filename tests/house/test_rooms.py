@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-from tests.house.tree import ROOT, functions, imports, modules, named, parsed
+from tests.house.tree import ROOT, SOURCE, functions, imports, modules, named, parsed
 
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
@@ -16,7 +16,7 @@ MOST_FUNCTION_LINES = 60
 # Decisions are pure: what they need of the world is handed in.
 PURE = re.compile(
     r"(model|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
-    r"|store/sqlite/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
+    r"|store/(file|sqlite)/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
     r"|server/schema\.py|gc/(planner|roots|strategies/.*)\.py"
     r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"
     r"|schedule/(cron|runs)\.py|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
@@ -87,7 +87,7 @@ def test_sql_lives_in_modules_of_its_own():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and statement.match(node.value)
         )
 
-    others = [path for path in modules() if not re.fullmatch(r"store/sqlite/(\w*sql|schema)\.py", named(path))]
+    others = [path for path in modules() if not re.fullmatch(r"store/(file|sqlite)/(\w*sql|schema)\.py", named(path))]
     assert offences(sql, others) == []
 
 
@@ -116,3 +116,11 @@ def test_no_file_names_a_registry_host_or_a_folder_of_one_machine():
         if name and (ROOT / name).is_file() and forbidden.search((ROOT / name).read_text("utf-8", errors="replace"))
     ]
     assert guilty == []
+
+
+def test_the_architecture_names_every_room_and_no_other():
+    page = (ROOT / "docs/architecture.md").read_text()
+    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert {room for room in rooms if f"`{room}/`" not in page} <= {"store", "settings"}, "say what is in it"
+    named = set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", page))
+    assert {place for place in named if not (SOURCE / place).exists() and not (ROOT / place).exists()} == set()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.code.sandbox import Sandbox
-from memsweep.store.sqlite import connect
+from memsweep.store.file import connect
 from tests.code.trees import repository
 from tests.index.world import Desk
 

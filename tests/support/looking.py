@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from memsweep.services.memory import Memory
-from memsweep.store.sqlite.script import spread_script
+from memsweep.store.file.script import spread_script
 from tests.support.inside import app_of, store_of
 
 
@@ -50,7 +50,7 @@ def into(memory: Memory) -> Iterator[apsw.Connection]:
     """What a workspace holds, as a file: its own, or the one that a backup of its graph would be."""
     keeper: Any = store_of(memory).keeper
     if hasattr(keeper, "_as_file"):
-        with keeper._as_file() as (db, _):
+        with keeper._as_file() as db:
             yield db
     else:
         with open_file(file_of(app_of(memory).settings.home, memory.workspace_id)) as db:

@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreReadOnly
-from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS
 from tests.support import looking
 from tests.workspaces.dying import fill, leftovers
 

@@ -16,7 +16,7 @@ from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.window import DEFAULT_PROJECT, Swept
 from memsweep.report import context as report
-from memsweep.store.regular import read_text
+from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,7 +15,7 @@ import typer
 
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
-from memsweep.store.regular import decoded
+from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
     from rich.console import Console

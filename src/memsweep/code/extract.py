@@ -1,4 +1,4 @@
-"""From the captures of a query to symbols: nesting, names, signatures, docstrings.
+"""From the captures of a query to symbols: nesting, names, places.
 
 Everything is keyed by byte position: a node object is made anew for each look at it, so that its
 `id()` says nothing.
@@ -11,7 +11,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.code.docs import clean_comment, clean_string
 from memsweep.code.symbols import HOLDER_KINDS, NAME_LIMIT, Symbol
 
 if TYPE_CHECKING:
@@ -19,14 +18,11 @@ if TYPE_CHECKING:
 
     from memsweep.code.rules import Rules
 
-SIGNATURE_LIMIT = 400
 INDENT_LIMIT = 400
 _REFERENCES = frozenset({"_call", "_member", "_import", "_base"})
 _RANKS = {"_wrap": 0, "type": 2} | dict.fromkeys(_REFERENCES, 3)
 _ARGUMENTS_END = re.compile(r">(?=::)")
 _PARENTHESIS = re.compile(r"[()]")
-_COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*)")
-_OPENINGS = ("=>", ":", "{", ";")
 _RECEIVER = re.compile(r"(?<!\w)(\w++)\s*+(?:\[[^\[\]]*+\])?+\s*+\)$")
 
 
@@ -101,14 +97,13 @@ def _symbol(
     wrap: Node | None,
     parent: Symbol | None,
     owner: int,
-    above: dict[int, tuple[int, Node | None]],
+    above: dict[int, int],
     rules: Rules,
 ) -> Symbol | None:
     path = _name(data, node, rules)
     if not path:
         return None
-    body = _body(node)
-    first_row, comment = _comment_above(data, wrap or node, above)
+    first_row = _first_row(data, wrap or node, above)
     end_row, end_column = node.end_point
     in_holder = parent is not None and parent.kind in HOLDER_KINDS
     return Symbol(
@@ -121,8 +116,6 @@ def _symbol(
         last_line=end_row + 1 if end_column else end_row,
         start=node.start_byte,
         end=node.end_byte,
-        signature=_signature(data, node, body),
-        docstring=_doc_in_body(data, body) if rules.doc_in_body else comment,
         parent=owner,
     )
 
@@ -189,42 +182,12 @@ def _owner(data: bytes, node: Node, rules: Rules) -> str:
     return found[1] + rules.separator if found else ""
 
 
-def _body(node: Node) -> Node | None:
-    for field in ("value", "right"):
-        inner = node.child_by_field_name(field)
-        if inner is not None:
-            return inner.child_by_field_name("body")
-    return node.child_by_field_name("body")
+def _lines_above(data: bytes, captures: dict[str, list[Node]]) -> dict[int, int]:
+    """Last row → first row of everything that may stand above a definition: comments and attributes.
 
-
-def _signature(data: bytes, node: Node, body: Node | None) -> str:
-    end = body.start_byte if body is not None else node.end_byte
-    head = data[node.start_byte : min(end, node.start_byte + 4 * SIGNATURE_LIMIT)]
-    first, *rest = head.decode("utf-8", "replace").split("\n")
-    lines = [first] if body is None else [first, *(line for line in rest if not _COMMENT_LINE.match(line))]
-    signature = " ".join(" ".join(lines).split())
-    opening = next((each for each in _OPENINGS if signature.endswith(each)), "")
-    return signature.removesuffix(opening).rstrip()[:SIGNATURE_LIMIT]
-
-
-def _doc_in_body(data: bytes, body: Node | None) -> str:
-    if body is None:
-        return ""
-    first = next((child for child in body.named_children[:8] if child.type != "comment"), None)
-    if first is None or first.type != "expression_statement":
-        return ""
-    value = first.named_child(0)
-    if value is None or value.type not in ("string", "concatenated_string"):
-        return ""
-    return clean_string(_text(data, value))
-
-
-def _lines_above(data: bytes, captures: dict[str, list[Node]]) -> dict[int, tuple[int, Node | None]]:
-    """Last row → (first row, comment) of everything that may stand above a definition.
-
-    Attributes count without being a comment; a comment behind code on its line does not count.
+    A comment behind code on its line does not count.
     """
-    above: dict[int, tuple[int, Node | None]] = {}
+    above: dict[int, int] = {}
     for tag in ("_comment", "_attribute"):
         for node in captures.get(tag, ()):
             row, column = node.start_point
@@ -232,21 +195,18 @@ def _lines_above(data: bytes, captures: dict[str, list[Node]]) -> dict[int, tupl
             if not _begins_line(data, start, column):
                 continue
             end_row, end_column = node.end_point
-            above[end_row if end_column else end_row - 1] = (row, node if tag == "_comment" else None)
+            above[end_row if end_column else end_row - 1] = row
     return above
 
 
-def _comment_above(data: bytes, node: Node, above: dict[int, tuple[int, Node | None]]) -> tuple[int, str]:
-    """The row where a definition begins with what stands above it, and what the comments say."""
+def _first_row(data: bytes, node: Node, above: dict[int, int]) -> int:
+    """Where a definition begins, with the comments and attributes that stand above it."""
     row, column = node.start_point
-    if row - 1 not in above or not _begins_line(data, node.start_byte, column):
-        return row, ""
-    texts: list[str] = []
+    if not _begins_line(data, node.start_byte, column):
+        return row
     while (found := above.get(row - 1)) is not None:
-        row, comment = found
-        if comment is not None:
-            texts.append(_text(data, comment))
-    return row, clean_comment(texts[::-1])
+        row = found
+    return row
 
 
 def _text(data: bytes, node: Node) -> str:

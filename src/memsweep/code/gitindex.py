@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memsweep.code.regular import read_regular
+from memsweep.regular import read_regular
 
 LIMIT_BYTES = 256 * 1024**2
 """Two million files. More is not read, and version 4 could make far more of it than it takes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memsweep.code.gitcommand import can_be_kept_from_fetching, find_git
-from memsweep.code.regular import read_regular
+from memsweep.regular import read_regular
 
 _LONGEST_LINK = 64 * 1024
 """Of a file that holds one path."""

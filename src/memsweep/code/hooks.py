@@ -21,8 +21,8 @@ from typing import Literal
 
 from memsweep.code.gitcommand import Git, find_git
 from memsweep.code.gitrepo import find_work_tree
-from memsweep.code.regular import read_regular, read_start
 from memsweep.errors import BadInput, Conflict, StoreReadOnly
+from memsweep.regular import read_regular, read_start
 
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
 HookState = Literal["absent", "installed", "installed beside another", "another"]

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 
 from memsweep.code.gitignore import Patterns
-from memsweep.code.regular import NotRegular, read_regular
+from memsweep.regular import NotRegular, read_regular
 
 IGNORE_FILE = ".gitignore"
 LIMIT_BYTES = 8 * 1024**2

@@ -46,8 +46,6 @@ def parse_markdown(text: str) -> Parsed:
                 last_line=after,
                 start=starts[heading.row],
                 end=min(starts[after], len(text)),
-                signature=f"{'#' * heading.rank} {heading.title}",
-                docstring="",
                 parent=parent,
             )
         )

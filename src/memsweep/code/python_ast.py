@@ -7,7 +7,6 @@ import warnings
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memsweep.code.docs import dedent
 from memsweep.code.symbols import HOLDER_KINDS, Symbol
 
 if TYPE_CHECKING:
@@ -67,8 +66,6 @@ def _symbol(data: bytes, node: _Definition, symbols: list[Symbol], owner: int, s
         last_line=_end_line(node),
         start=span[0],
         end=span[1],
-        signature=data[span[0] : span[1]].decode("utf-8", "replace").partition("\n")[0].rstrip(" :"),
-        docstring=dedent(ast.get_docstring(node, clean=False) or ""),
         parent=owner,
     )
 

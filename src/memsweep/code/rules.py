@@ -30,7 +30,6 @@ class Rules:
     """Receivers that mean the enclosing type."""
     members_in_scope: bool = False
     """A bare name may mean a member of the enclosing type (`foo()` for `this.foo()`)."""
-    doc_in_body: bool = False
     local_calls_only: bool = False
     """Every word is a call in a shell; only those to functions of the file say something."""
     retry_as: str = ""
@@ -120,7 +119,6 @@ RULES: dict[str, Rules] = {
         """,
         wrappers=("decorated_definition",),
         own=("self", "cls"),
-        doc_in_body=True,
     ),
     "javascript": _JAVASCRIPT,
     "typescript": _TYPESCRIPT,

@@ -32,8 +32,6 @@ class Symbol:
     last_line: int
     start: int
     end: int
-    signature: str
-    docstring: str
     parent: int
     """The index of the enclosing symbol in `Parsed.symbols`, or -1."""
 

@@ -16,8 +16,8 @@ from memsweep.code.exclude import Exclusions
 from memsweep.code.fingerprint import Stamp, stamp_of
 from memsweep.code.languages import language_by_first_line, language_by_name
 from memsweep.code.listing import GIT_ENTRY, list_files
-from memsweep.code.regular import read_start
 from memsweep.code.scope import Scope
+from memsweep.regular import read_start
 
 RootState = Literal["ok", "missing", "not_a_folder", "unreadable", "replaced"]
 FileState = Literal["present", "unreadable", "absent"]

@@ -32,7 +32,7 @@ from memsweep.model.atlas import (
 )
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.store.drafts import draft_of, plain_refusals
-from memsweep.store.regular import read_text
+from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Entity

@@ -119,6 +119,12 @@ class Totals:
     segments: int = 0
 
 
+def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
+    """As they are stored and audited; segments where there are some, or where they are asked for."""
+    names = ("memories", "chunks", "entities", "relations", *(("segments",) if segments or totals.segments else ()))
+    return {name: getattr(totals, name) for name in names}
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What a planner decided, before it is saved."""

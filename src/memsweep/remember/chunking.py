@@ -69,21 +69,20 @@ _SPLITTERS: tuple[Callable[[str], list[str]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`text[start:end]`; what stands before `fresh` repeats the piece before."""
+    """`text[start:end]`; what stands before the end of the piece before is repeated."""
 
     start: int
-    fresh: int
     end: int
 
 
 def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> list[Piece]:
-    """Pieces whose fresh parts, joined, are the text. `token_ends(text)` gives where each token ends."""
+    """Pieces that are the text if what they repeat is left out. `token_ends(text)` gives where each token ends."""
     # A token is at least one byte, save one for the beginning, so short text needs no counting.
     if len(text) < size and len(text.encode()) < size:
-        return [Piece(0, 0, len(text))]
+        return [Piece(0, len(text))]
     ends = token_ends(text)
     if len(ends) <= size:
-        return [Piece(0, 0, len(text))]
+        return [Piece(0, len(text))]
     room = max(1, size - overlap)
     bounds = [0]
     filled, limit = 0, size
@@ -93,9 +92,7 @@ def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int
             filled, limit = 0, room
         filled += tokens
     bounds.append(len(text))
-    return [
-        Piece(_repeat_from(text, fresh, ends, overlap) if fresh else 0, fresh, end) for fresh, end in pairwise(bounds)
-    ]
+    return [Piece(_repeat_from(text, begin, ends, overlap) if begin else 0, end) for begin, end in pairwise(bounds)]
 
 
 def line_spans(text: str, pieces: Sequence[Piece]) -> list[tuple[int, int]]:

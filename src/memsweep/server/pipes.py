@@ -18,6 +18,7 @@ from typing import Any
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
@@ -37,7 +38,7 @@ class PipedServer(MCPServer[Any]):
     """The SDK's server with a shorter way to its client, and an answer to every line."""
 
     async def run_stdio_async(self) -> None:
-        server = self._lowlevel_server
+        server = self._protocol_server()
         asking, asked = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         # Without a bound, so that a client that sends all before it reads any does not stop us reading.
         answered, answering = anyio.create_memory_object_stream[Outgoing](math.inf)
@@ -46,6 +47,11 @@ class PipedServer(MCPServer[Any]):
             tasks.start_soon(_listen, lines, asking, answered.clone())
             tasks.start_soon(_speak, answers, answering)
             await server.run(asked, answered, server.create_initialization_options())
+
+    def _protocol_server(self) -> Server[Any]:
+        """What speaks the protocol over any two streams; the SDK names it in public only where it serves HTTP."""
+        self.streamable_http_app()
+        return self.session_manager.app
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None) -> Any:
         try:

@@ -19,6 +19,7 @@ from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey,
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
+from memsweep.store.changes import Changes
 from memsweep.store.course import Course
 from memsweep.store.graph_protocol import Atlas, Graph
 
@@ -125,6 +126,9 @@ Recheck = Callable[[Sequence[PlanItem]], Mapping[int, str]]
 
 class Collector(Protocol):
     """What the collector needs of a workspace. Every method is one transaction."""
+
+    def changing(self) -> AbstractContextManager[Changes]:
+        """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         """Every live code memory with its root and its path."""

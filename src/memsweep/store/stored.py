@@ -5,6 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # `dumps` makes one for every call
+
+
+def to_json(value: Any) -> str:
+    return _ENCODER.encode(value)
+
 
 def expect(kind: type, *found: object) -> None:
     """Refuse values of another type than they were written with."""

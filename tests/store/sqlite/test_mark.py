@@ -15,8 +15,8 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
-from memsweep.store.sqlite import mark
-from memsweep.store.sqlite.mark import Mark
+from memsweep.store.file import mark
+from memsweep.store.file.mark import Mark
 from tests.support import looking
 from tests.support.nursery import Nursery
 

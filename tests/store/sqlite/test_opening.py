@@ -17,8 +17,8 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.errors import MemsweepError, StoreCorrupt, StoreTooNew
 from memsweep.library import open_memory
-from memsweep.store.sqlite.connect import connect, make_file
-from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.file.connect import connect, make_file
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from tests.support import looking
 from tests.support.nursery import Nursery
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from memsweep.model.plan import PlanItem, Receipt, Totals
+from memsweep.model.plan import PlanItem, Receipt, Totals, counts_of
 from memsweep.model.reach import unreachable
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher
 from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.wire import to_json
 from memsweep.store.protocol import Check
+from memsweep.store.stored import to_json
 
 
 @dataclass
@@ -237,8 +237,3 @@ def add_receipt(
         "undone_at": undone_at,
     }
     tx.do(gc_cypher.ADD_RECEIPT, [row])
-
-
-def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
-    names = ("memories", "chunks", "entities", "relations", *(("segments",) if segments or totals.segments else ()))
-    return {name: getattr(totals, name) for name in names}

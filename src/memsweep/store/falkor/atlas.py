@@ -15,8 +15,9 @@ from memsweep.store.falkor import atlas_cypher
 from memsweep.store.falkor.loading import Loader
 from memsweep.store.falkor.surveying import at_one_moment, pages
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.falkor.wire import Row, to_json
-from memsweep.store.sqlite.surveying import no_search_for_cycles
+from memsweep.store.falkor.wire import Row
+from memsweep.store.paused import gc_paused
+from memsweep.store.stored import to_json
 
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
@@ -33,7 +34,7 @@ class FalkorAtlas:
             edges = list(pages(asked, atlas_cypher.SURVEY_EDGES, keys=keys))
             return list(pages(asked, atlas_cypher.SURVEY_ENTITIES, keys=keys)), edges
 
-        with no_search_for_cycles():
+        with gc_paused():
             entities, edges = at_one_moment(self._graph, read)
             edges.sort(key=lambda row: row[0])
             return Survey(
@@ -51,11 +52,11 @@ class FalkorAtlas:
             relations = list(pages(asked, atlas_cypher.DUMP_RELATIONS, keys=keys))
             return list(pages(asked, atlas_cypher.DUMP_ENTITIES, keys=keys)), relations, asked.ask(atlas_cypher.ALIASES)
 
-        with no_search_for_cycles():
+        with gc_paused():
             return _dump(*at_one_moment(self._graph, read))
 
     def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
-        with no_search_for_cycles(), self._graph.writing() as tx:
+        with gc_paused(), self._graph.writing() as tx:
             return Loader(tx, dump, new_id).load(actor, now)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.stored import to_json
 
 
 def audit(

@@ -13,7 +13,7 @@ from memsweep.errors import Conflict, NotFound, StoreBusy
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, Undone, counts_of
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
     applying,
@@ -25,8 +25,9 @@ from memsweep.store.falkor import (
     trash_cypher,
     unmerging,
 )
-from memsweep.store.falkor.applying import Doomed, counts_of
+from memsweep.store.falkor.applying import Doomed
 from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.undoing import Undo, usable_receipt
 from memsweep.store.falkor.vectors import VectorSet
@@ -46,6 +47,11 @@ class FalkorCollector:
     def __init__(self, graph: Graph, vectors: VectorSet) -> None:
         self._graph = graph
         self._vectors = vectors
+
+    @contextmanager
+    def changing(self) -> Iterator[FalkorChanges]:
+        with self._graph.writing() as tx:
+            yield FalkorChanges(tx)
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         return [(key, root, path) for key, root, path in self._graph.ask(gc_cypher.CODE_PATHS)]

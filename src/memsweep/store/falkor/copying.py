@@ -23,7 +23,7 @@ from memsweep.store.falkor.rowing import Row
 from memsweep.store.falkor.transaction import Graph
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import terms_of
-from memsweep.store.sqlite import portable, rows_sql
+from memsweep.store.file import portable, rows_sql
 
 _BATCH = 500
 _EITHER = ((True, ""), (False, "Trashed"))

@@ -175,10 +175,6 @@ def count_unstaged(label: str) -> str:
     return COUNT_UNSTAGED.format(label=label)
 
 
-def is_pattern(path: str) -> bool:
-    return any(sign in path for sign in "*?[")
-
-
 def path_matches(place: str, wanted: str) -> bool:
     """A file, all that is in a folder, or what a pattern matches."""
     return place == wanted or place.startswith(wanted + "/") or _glob(wanted).fullmatch(place) is not None

@@ -34,7 +34,8 @@ from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import Graph
-from memsweep.store.falkor.wire import rows_of, to_json
+from memsweep.store.falkor.wire import rows_of
+from memsweep.store.stored import to_json
 
 _INDEX_SECONDS = 30.0
 _MAKING_MILLISECONDS = 120_000

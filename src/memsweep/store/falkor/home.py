@@ -19,10 +19,10 @@ from memsweep.store.course import Course
 from memsweep.store.falkor import copying, cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Graph
-from memsweep.store.sqlite import foreign, portable
-from memsweep.store.sqlite.connect import connect, make_file, plain_errors
-from memsweep.store.sqlite.health import finding
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import foreign, portable
+from memsweep.store.file.connect import connect, make_file, plain_errors
+from memsweep.store.file.health import finding
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 _MORE_LOOKS = 2
 

@@ -24,10 +24,9 @@ from memsweep.store.falkor import care_cypher, mending, saving, structure, value
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.sqlite import copying as sealing
-from memsweep.store.sqlite import health
-from memsweep.store.sqlite.connect import plain_errors, snapshot
-from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.file import copying as sealing
+from memsweep.store.file import health
+from memsweep.store.file.connect import plain_errors, snapshot
 
 _LABELS = ("Chunk", "TrashedChunk")
 _OF_VECTORS = {"values", "vectors", "vector_files"}
@@ -47,8 +46,8 @@ class FalkorKeeper:
         if damaged := [each.place for each in values.find(self._graph)]:
             return health.finding("value_damaged", damaged)
         try:
-            with self._as_file() as (db, folder):
-                found = health.examine(db, VectorIndex(folder / "none"), values_are_sound=True)
+            with self._as_file() as db:
+                found = health.examine(db, values_are_sound=True)
         except (apsw.ConstraintError, KeyError, TypeError, ValueError) as error:
             return [Finding("file_damaged", 1, (f"{self._graph.name}: {error}",))]
         found = [each for each in found if each.invariant not in _OF_FILES]
@@ -116,12 +115,12 @@ class FalkorKeeper:
                 return sealing.copy(rows.db, draft, version, now)
 
     @contextmanager
-    def _as_file(self) -> Iterator[tuple[apsw.Connection, Path]]:
+    def _as_file(self) -> Iterator[apsw.Connection]:
         with (
             _folder(Course()) as folder,
             contextlib.closing(saving.save(self._graph, folder / "rows.db", Course())) as rows,
         ):
-            yield rows.unmark(), folder
+            yield rows.unmark()
 
     def _size_bytes(self) -> int:
         return self._graph.size_bytes() + self._vectors.size_bytes(self._graph.meta()["generation"])

@@ -18,9 +18,9 @@ from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.rowing import Row
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.words import terms_of
-from memsweep.store.sqlite import mending as cures
-from memsweep.store.sqlite import portable
-from memsweep.store.sqlite.connect import immediate
+from memsweep.store.file import mending as cures
+from memsweep.store.file import portable
+from memsweep.store.file.connect import immediate
 
 # Nodes that have no key of their own are known by these.
 _NAMED_BY = {

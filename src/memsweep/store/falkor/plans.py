@@ -24,7 +24,7 @@ from memsweep.model.plan import (
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.stored import to_json
 
 MERGE = "merge"
 CONTEXT = "context:"

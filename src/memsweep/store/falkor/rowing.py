@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.stored import to_json
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]

@@ -9,7 +9,7 @@ from memsweep.store.course import Course
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.reading import Extent, Reader, extent
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.sqlite import portable
+from memsweep.store.file import portable
 
 _ATTEMPTS = 5
 

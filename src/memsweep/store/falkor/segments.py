@@ -24,7 +24,7 @@ from memsweep.store.falkor.holding import Holding
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.rowing import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.falkor.wire import to_json
+from memsweep.store.stored import to_json
 
 
 class FalkorSegments:

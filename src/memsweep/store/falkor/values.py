@@ -10,7 +10,7 @@ from memsweep.errors import StoreCorrupt
 from memsweep.store.falkor import care_cypher, reading
 from memsweep.store.falkor.rowing import FLAGS, Row
 from memsweep.store.falkor.transaction import Change, Graph
-from memsweep.store.sqlite.columns import mended, misfits, shown
+from memsweep.store.file.columns import mended, misfits, shown
 
 _NAMED = 3
 # Where the rows of a table are; the trash has labels of its own.

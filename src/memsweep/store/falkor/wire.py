@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -79,13 +78,6 @@ def _rows(rows: Iterable[Any]) -> list[Row]:
     ]
 
 
-def changes_of(reply: Any) -> dict[str, float]:
-    """What the server says it did, such as `Nodes created`."""
-    said = (line.decode() if isinstance(line, bytes) else str(line) for line in reply[-1])
-    pairs = (line.partition(": ") for line in said)
-    return {name: float(number.split()[0]) for name, _, number in pairs if number[:1].isdigit()}
-
-
 def _value(kind: int, value: Any) -> Any:
     if kind == _INTEGER:
         return value
@@ -107,7 +99,3 @@ def _value(kind: int, value: Any) -> Any:
 def as_told(value: float) -> float:
     """A number as the server tells it again: with fifteen digits."""
     return float(f"{value:.15g}")
-
-
-def to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

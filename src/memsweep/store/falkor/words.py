@@ -13,8 +13,8 @@ from functools import cache
 
 import apsw
 
-from memsweep.store.sqlite import words as embedded
-from memsweep.store.sqlite.script import runs_of_script, spread_script
+from memsweep.store.file import words as embedded
+from memsweep.store.file.script import runs_of_script, spread_script
 
 MAX_WORDS = 64
 _LETTERS = re.compile(r"\w+")

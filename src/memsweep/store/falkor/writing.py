@@ -17,8 +17,9 @@ from memsweep.store.falkor import cypher, gc_cypher, graph_cypher
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Change
-from memsweep.store.falkor.wire import Query, to_json
+from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
+from memsweep.store.stored import to_json
 
 _TWIN = ("key", "id", "tags", "metadata", "thread", "text", "last_seen_at", "created_at", "expires_at", "pinned")
 

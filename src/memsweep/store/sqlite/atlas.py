@@ -16,9 +16,10 @@ from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import atlas_sql, trash_sql
-from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.sqlite import atlas_sql
+from memsweep.store.stored import to_json
 
 NewId = Callable[[str], str]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
@@ -56,7 +57,7 @@ class SqliteAtlas:
             for fact in dump.relations:
                 loader.relation(fact)
             counts = {"entities": loader.entities_created, "relations": loader.relations_created}
-            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "import_graph", "", to_json(counts), ""))
+            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "import_graph", "", to_json(counts), ""))
             return Imported(
                 entities_created=loader.entities_created,
                 entities_known=len(dump.entities) - loader.entities_created,

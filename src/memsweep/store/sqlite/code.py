@@ -24,8 +24,8 @@ from memsweep.model.code import (
 from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
+from memsweep.store.file.connect import insert, one
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import insert, one
 
 NewId = Callable[[str], str]
 

@@ -15,14 +15,16 @@ from memsweep.errors import Conflict, NotFound, StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone, counts_of
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.file import aside, meta_sql
+from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.paused import gc_paused
 from memsweep.store.protocol import Check, Decide, Recheck
-from memsweep.store.sqlite import aside, gc_sql, plans, surveying, trash, trash_sql
-from memsweep.store.sqlite.connect import Pool, one, row
+from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
+from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import to_json
-from memsweep.store.stored import expect, expect_or_null, mapping
+from memsweep.store.stored import expect, expect_or_null, mapping, to_json
 
 _STEPS_BETWEEN_LOOKS = 100_000
 
@@ -33,6 +35,11 @@ class SqliteCollector:
     def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
         self._pool = pool
         self._vectors = vectors
+
+    @contextmanager
+    def changing(self) -> Iterator[SqliteChanges]:
+        with self._pool.writing() as db:
+            yield SqliteChanges(db)
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         with self._pool.reading() as db:
@@ -69,7 +76,7 @@ class SqliteCollector:
         lifetime: timedelta,
     ) -> Plan:
         """Survey in a snapshot, decide, save. What changes in between is found out by the apply."""
-        with surveying.no_search_for_cycles():
+        with gc_paused():
             draft = decide(self.survey(needs, missing_files))
         with self._pool.writing() as db:
             plan = plans.save(db, draft, plan_id, strategy, now, lifetime)
@@ -123,7 +130,7 @@ class SqliteCollector:
     ) -> Receipt:
         """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
         with self._pool.writing() as db, _within(db, seconds):
-            with surveying.no_search_for_cycles():
+            with gc_paused():
                 draft = decide(surveying.survey(db, needs, missing_files))
             plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
             kept = recheck(draft.items) if recheck else {}
@@ -265,11 +272,8 @@ def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
 def _audit(
     db: apsw.Connection, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str
 ) -> None:
-    counts = "{}"
-    if totals is not None:
-        named = ("memories", "chunks", "entities", "relations", "segments")
-        counts = to_json({name: getattr(totals, name) for name in named})
-    db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
+    counts = to_json({} if totals is None else counts_of(totals, segments=True))
+    db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, counts, reason))
 
 
 def _event(found: tuple[Any, ...]) -> AuditEvent:

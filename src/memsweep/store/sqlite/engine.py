@@ -20,11 +20,12 @@ import apsw
 from memsweep.errors import AlreadyExists, MemsweepError, NotFound, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import intents, sql, values
-from memsweep.store.sqlite.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
+from memsweep.store.file import meta_sql, values
+from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite import intents, sql
 from memsweep.store.sqlite.home import SqliteHomeKeeper
 from memsweep.store.sqlite.intents import Intents
-from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.store import SqliteStore
 from memsweep.store.stored import expect
 
@@ -209,7 +210,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
     """How many memories a file has, and its line in the registry; None if it is deleted or was never ready."""
     with plain_errors(file), contextlib.closing(connect(file, WORKSPACE_MIGRATIONS, lambda db: None)) as db:
         name, description, created_at, deleted_at = (
-            one(db, sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
+            one(db, meta_sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
         )
         if name is None or deleted_at is not None:
             return None
@@ -219,7 +220,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
 def _make_workspace_file(path: Path, workspace: Workspace) -> None:
     def fill(db: apsw.Connection) -> None:
         facts = (workspace.id, workspace.description, to_micros(workspace.created_at))
-        db.executemany(sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
+        db.executemany(meta_sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
 
     make_file(path)
     with plain_errors(path):

@@ -64,7 +64,6 @@ ADD_ITEM = "insert into plan_item (plan, position, kind, key, version, reason, e
 GET_PLAN = """
     select plan.id, plan.uid, plan.strategy, plan.created_at, expires_at, digest, summary, receipt.uid
     from plan left join receipt on receipt.id = plan.receipt where plan.uid = ?"""
-PLAN_ITEMS = "select kind, key, version, reason, evidence from plan_item where plan = ? order by position"
 PAGE_OF_ITEMS = """
     select kind, key, reason, evidence from plan_item where plan = ? and position >= ? order by position limit ?"""
 SET_SUMMARY = "update plan set summary = ? where id = ?"

@@ -30,9 +30,10 @@ from memsweep.model.memory import NamedThing
 from memsweep.model.plan import Draft, PlanItem
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.sqlite import gc_sql, graph_sql, merging, plans, sql, trash_sql
-from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.sqlite import gc_sql, graph_sql, merging, plans, sql
+from memsweep.store.stored import to_json
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
@@ -78,7 +79,7 @@ class SqliteGraph:
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
             db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), key))
-            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
+            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
             after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
             return Reinforced(uid, faded(base, rates.edge, days), after)
 
@@ -125,7 +126,7 @@ class SqliteGraph:
                 for key in sources
             ]
             plans.save(db, Draft(tuple(items), (), (), 0.0, 0), plan_id, plans.MERGE, now, lifetime)
-            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "plan", plan_id, "{}", plans.MERGE))
+            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "plan", plan_id, "{}", plans.MERGE))
             return merging.preview(db, sources, target, plan_id)
 
     def merge(
@@ -155,7 +156,7 @@ class SqliteGraph:
             counts = to_json({"entities": len(merged), "relations": merge.relations})
             db.execute(gc_sql.FILL_RECEIPT, (counts, "[]", receipt))
             uid, name = row(db, graph_sql.ENTITY_NAME, (target,))
-            db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "merge", uid, counts, receipt_id))
+            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "merge", uid, counts, receipt_id))
             return Merged(uid, name, merged, merge.mentions, merge.relations, merge.joined, plan_id or "", receipt_id)
 
     def split(
@@ -182,7 +183,7 @@ class SqliteGraph:
             if not moved and not mentions:
                 raise BadInput("nothing of the entity was chosen; nothing was changed.", hint="Name some relations.")
             db.execute(graph_sql.SEE_ENTITY, (at, old))
-            db.execute(trash_sql.ADD_AUDIT, (at, actor, "unmerge", uid, "{}", entity))
+            db.execute(meta_sql.ADD_AUDIT, (at, actor, "unmerge", uid, "{}", entity))
             return Split(uid, thing.name, moved, mentions)
 
 
@@ -289,7 +290,7 @@ def _planned_merge(db: apsw.Connection, plan_id: str, now: datetime) -> tuple[in
         raise Conflict(f"plan {plan_id} is one of {plan.strategy}; it merges nothing.")
     plans.refuse_unusable(plan, used, now)
     plans.verify(db, key, plan)
-    items: list[Any] = db.execute(gc_sql.PLAN_ITEMS, (key,)).fetchall()
+    items: list[Any] = db.execute(meta_sql.PLAN_ITEMS, (key,)).fetchall()
     target = json.loads(items[0][4])["into"]
     for _, entity, version, _, _ in items:
         if one(db, graph_sql.ENTITY_VERSION, (entity,)) != version:

@@ -16,12 +16,13 @@ import apsw
 from memsweep.model.care import Finding, Restored
 from memsweep.model.times import to_micros
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, mark, mending, rescue, sql
-from memsweep.store.sqlite.connect import Pool, connect, exists, guard, immediate, one, plain_errors
-from memsweep.store.sqlite.health import finding
+from memsweep.store.file import care_sql, mark, mending, meta_sql
+from memsweep.store.file.connect import Pool, connect, exists, guard, immediate, one, plain_errors
+from memsweep.store.file.health import finding
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite import rescue, sql
 from memsweep.store.sqlite.installing import install
 from memsweep.store.sqlite.intents import Intents
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 
 _LOOK_MILLISECONDS = 5000
 _MOST_LETTERS = 63
@@ -119,7 +120,7 @@ class SqliteHomeKeeper:
             entries, pending = self._entries()
             for entry in entries:
                 if entry.file == file and file not in pending:
-                    db.executemany(sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
+                    db.executemany(meta_sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
                     mending.note(db, cure, found, actor, now)
 
     def install(
@@ -167,7 +168,7 @@ class SqliteHomeKeeper:
             name = next(name for name in _names_like(facts.name) if one(db, sql.FIND_WORKSPACE, (name,)) is None)
             db.execute(sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
         with _writing(file) as db:
-            db.execute(sql.SET_META, ("workspace", name))
+            db.execute(meta_sql.SET_META, ("workspace", name))
             mending.note(db, "adopt", found, actor, now)
 
 
@@ -218,7 +219,7 @@ def _look(path: Path) -> _Facts | None:
 def _said(db: apsw.Connection, key: str, kind: type, otherwise: Any) -> Any:
     """What a file says of itself; what is damaged is as good as nothing here."""
     try:
-        found = one(db, sql.GET_META, (key,))
+        found = one(db, meta_sql.GET_META, (key,))
     except UnicodeDecodeError:
         return otherwise
     return found if type(found) is kind else otherwise

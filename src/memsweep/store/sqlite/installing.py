@@ -19,11 +19,12 @@ from memsweep.errors import AlreadyExists, Conflict, StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
 from memsweep.store.drafts import draft_of, sweep
-from memsweep.store.sqlite import care_sql, foreign, sealing, sql, trash_sql
-from memsweep.store.sqlite.connect import Pool, connect, immediate, one, plain_errors
+from memsweep.store.file import care_sql, foreign, meta_sql, sealing
+from memsweep.store.file.connect import Pool, connect, immediate, one, plain_errors
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.stored import to_json
 
 
 def install(
@@ -68,9 +69,9 @@ def install(
 def _prepare(draft: Path, target: Path, source: Path, seal: Seal, workspace_id: str, actor: str, now: datetime) -> None:
     """Make the rows of a backup those of a workspace, as deleted as it has to be until the registry knows it."""
     with plain_errors(target), sealing.private(draft) as db, immediate(db):
-        db.executemany(sql.SET_META, [("workspace", workspace_id), ("deleted_at", to_micros(now))])
+        db.executemany(meta_sql.SET_META, [("workspace", workspace_id), ("deleted_at", to_micros(now))])
         counts = to_json({"memories": seal.memories})
-        db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
+        db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "restore", str(source), counts, seal.digest))
 
 
 def _swap(
@@ -85,7 +86,7 @@ def _swap(
 ) -> str | None:
     """Put the new file in the place of the old one, at once; the name of the old file. Both will be marked anew."""
     with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
-        description, created_at = (one(db, sql.GET_META, (key,)) for key in ("description", "created_at"))
+        description, created_at = (one(db, meta_sql.GET_META, (key,)) for key in ("description", "created_at"))
     aside = _put_aside(registry, target.parent, workspace_id, replace=replace, marked_at=to_micros(now))
     with aside as old, registry.writing() as db:
         if one(db, sql.FIND_WORKSPACE, (workspace_id,)) != old:
@@ -116,7 +117,7 @@ def _put_aside(
                 hint="Restore into another workspace, or put this one aside with --replace.",
             )
         if held is not None and marked_at is not None:
-            held.execute(sql.SET_META, ("deleted_at", marked_at))
+            held.execute(meta_sql.SET_META, ("deleted_at", marked_at))
         yield old
 
 

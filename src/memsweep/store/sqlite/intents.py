@@ -19,9 +19,10 @@ import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
 from memsweep.store.drafts import sync
-from memsweep.store.sqlite import care_sql, sql
-from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, make_folder, one, plain_errors
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import care_sql, meta_sql
+from memsweep.store.file.connect import Pool, connect, exists, immediate, make_folder, one, plain_errors
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite import sql
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -79,7 +80,7 @@ class Intents:
                 if marked_at is None:
                     db.execute(care_sql.UNMARK)
                 else:
-                    db.execute(sql.SET_META, ("deleted_at", marked_at))
+                    db.execute(meta_sql.SET_META, ("deleted_at", marked_at))
         except StoreCorrupt:  # which is the doctor's
             self._done(sql.DROP_INTENT, (file, MARK))
             return

@@ -15,11 +15,13 @@ from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.model.times import to_micros
 from memsweep.store.course import Course
-from memsweep.store.sqlite import care_sql, copying, health, mark, mending, rescue, values
-from memsweep.store.sqlite.connect import Pool, connect, plain_errors
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import care_sql, copying, health, mark, mending, values
+from memsweep.store.file.connect import Pool, connect, plain_errors
+from memsweep.store.file.meta import read_model
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite import rescue
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import claim_model, read_model
+from memsweep.store.sqlite.writing import claim_model
 
 _CHANGES_VECTORS = {"values", "vectors", "vector_files"}
 _PATIENCE_MILLISECONDS = 2000
@@ -36,7 +38,7 @@ class SqliteKeeper:
     def examine(self) -> list[Finding]:
         try:
             with self._new_connection() as db:
-                found = health.examine(db, self._vectors)
+                found = health.examine(db, self._vectors.differing_files)
                 lost = health.finding("writes_lost", [loss.said for loss in mark.losses(self._path)])
                 return [*lost, *found]
         except StoreCorrupt as error:

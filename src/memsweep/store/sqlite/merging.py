@@ -34,8 +34,8 @@ from memsweep.model.merging import (
     statements_back,
     without,
 )
+from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import merging_sql as sql
-from memsweep.store.sqlite.connect import one, row
 
 
 def preview(db: apsw.Connection, sources: Sequence[int], target: int, plan_id: str) -> Merged:

@@ -24,9 +24,10 @@ from memsweep.model.plan import (
     why_unusable,
 )
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import gc_sql
-from memsweep.store.sqlite.connect import one, row
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.stored import to_json
 
 _SHOWN_PROTECTED = 50
 _PLANNED: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
@@ -112,7 +113,7 @@ def _renewal(window: str | None) -> str:
 
 def verify(db: apsw.Connection, key: int, plan: Plan) -> list[PlanItem]:
     """The items; refused if they are not those that were saved."""
-    rows = db.execute(gc_sql.PLAN_ITEMS, (key,))
+    rows = db.execute(meta_sql.PLAN_ITEMS, (key,))
     items = [PlanItem(kind, item, version, reason, json.loads(said)) for kind, item, version, reason, said in rows]
     if digest_of(items) != plan.digest:
         raise StoreCorrupt(

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 import apsw
 
 from memsweep.model.memory import EmbeddingModel
+from memsweep.store.file import meta_sql, rows_sql
+from memsweep.store.file.connect import one
+from memsweep.store.file.meta import write_model
 from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import one
-from memsweep.store.sqlite.writing import write_model
 
 _STAGED_MODEL = "staged_model"
 _GENERATION = "vector_generation"
@@ -36,7 +37,7 @@ def switch(db: apsw.Connection, model: EmbeddingModel, embed: Embed, at_most: in
         vectors = embed([text for _, text in rest])
         db.executemany(sql.STAGE_VECTOR, zip((key for key, _ in rest), vectors, strict=True))
     db.execute(sql.SWITCH_VECTORS)
-    db.execute(sql.SET_META, (_GENERATION, (one(db, sql.GET_META, (_GENERATION,)) or 0) + 1))
+    db.execute(meta_sql.SET_META, (_GENERATION, (one(db, meta_sql.GET_META, (_GENERATION,)) or 0) + 1))
     write_model(db, model)
     return 0
 
@@ -44,7 +45,7 @@ def switch(db: apsw.Connection, model: EmbeddingModel, embed: Embed, at_most: in
 def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:
     """A stage that was begun with this model goes on; one of another model is thrown away."""
     label = f"{model.name} {model.dimension}"
-    if one(db, sql.GET_META, (_STAGED_MODEL,)) != label:
+    if one(db, meta_sql.GET_META, (_STAGED_MODEL,)) != label:
         db.execute(sql.DROP_STAGE)
-        db.execute(sql.SET_META, (_STAGED_MODEL, label))
-    db.execute(sql.MAKE_STAGE)
+        db.execute(meta_sql.SET_META, (_STAGED_MODEL, label))
+    db.execute(rows_sql.MAKE_STAGE)

@@ -13,11 +13,11 @@ import apsw
 
 from memsweep.errors import StoreError
 from memsweep.store.drafts import remove
-from memsweep.store.sqlite import aside, copying, sealing, sql, values, values_sql
-from memsweep.store.sqlite.connect import Pool, connect, exists, immediate, make_file, one, plain_errors
+from memsweep.store.file import aside, copying, meta_sql, sealing, values, values_sql
+from memsweep.store.file.connect import Pool, connect, exists, immediate, make_file, one, plain_errors
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.values import Damaged
 from memsweep.store.sqlite.salvage import Saved, is_broken, salvage
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite.values import Damaged
 
 Note = Callable[[apsw.Connection], None]
 """Writes what was done into the audit log."""
@@ -49,7 +49,7 @@ def said(path: Path, key: str) -> Any:
     """What a workspace file says of itself; None if it does not, or what it says is damaged."""
     try:
         with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
-            found = one(db, sql.GET_META, (key,))
+            found = one(db, meta_sql.GET_META, (key,))
     except (apsw.Error, UnicodeDecodeError):
         return None
     return found if isinstance(found, str | int) else None
@@ -86,7 +86,7 @@ def _replace(registry: Pool, old: Path, name: str, note: Note, now: int) -> list
     saved = salvage(old, new, now)
     try:
         with plain_errors(new), contextlib.closing(connect(new, WORKSPACE_MIGRATIONS)) as db, immediate(db):
-            db.execute(sql.SET_META, ("workspace", name))
+            db.execute(meta_sql.SET_META, ("workspace", name))
             note(db)
         with registry.writing() as db:
             db.execute(values_sql.SET_FILE, (new.name, old.name))

@@ -16,10 +16,10 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.store.drafts import draft_of
-from memsweep.store.sqlite import care_sql, copying, health, mark, rows_sql, sealing, values, values_sql
-from memsweep.store.sqlite.columns import COLUMNS, mended, misfits
-from memsweep.store.sqlite.connect import connect, immediate, make_file, plain_errors
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import care_sql, copying, health, mark, rows_sql, sealing, values, values_sql
+from memsweep.store.file.columns import COLUMNS, mended, misfits
+from memsweep.store.file.connect import connect, immediate, make_file, plain_errors
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 Row = dict[str, Any]
 _MOST_LOOKUPS = 1_000_000

@@ -12,9 +12,9 @@ import apsw
 from memsweep.model.code import CodePlace
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros
+from memsweep.store.file.connect import one
+from memsweep.store.file.values import SUSPECTS
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import one
-from memsweep.store.sqlite.values import SUSPECTS
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, texts

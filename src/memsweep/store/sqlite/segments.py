@@ -15,11 +15,11 @@ from memsweep.model.plan import Draft, Plan, PlanItem
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
-from memsweep.store.sqlite import context_sql, gc_sql, plans, trash_sql
-from memsweep.store.sqlite.connect import Pool, one, row
-from memsweep.store.sqlite.words import any_of, words_of
-from memsweep.store.sqlite.writing import to_json
-from memsweep.store.stored import expect, expect_or_null, mapping, texts
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.file.words import any_of, words_of
+from memsweep.store.sqlite import context_sql, gc_sql, plans
+from memsweep.store.stored import expect, expect_or_null, mapping, texts, to_json
 
 _MAX_QUERY_WORDS = 32
 
@@ -178,7 +178,7 @@ class SqliteWindow:
         self._db.execute(gc_sql.FILL_RECEIPT, (counts, to_json(list(refused)), receipt))
 
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
-        self._db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, to_json(counts), reason))
+        self._db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, to_json(counts), reason))
 
     def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan:
         draft = Draft(tuple(items), (), (), 0.0, 0)

@@ -9,8 +9,6 @@ from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
 
 # meta
-GET_META = "select value from meta where key = ?"
-SET_META = "insert into meta (key, value) values (?, ?) on conflict (key) do update set value = excluded.value"
 
 # remembering
 KNOWS_HASH = "select 1 from memory where content_hash = ? and trash is null"
@@ -136,7 +134,6 @@ VECTORS_STATE = "select (select value from meta where key = 'vector_generation')
 VECTORS_TO = "select chunk, data from vector where chunk <= ?"
 VECTOR = "select data from vector where chunk = ?"
 VECTORS_AFTER = "select chunk, data from vector where chunk > ? order by chunk"
-MAKE_STAGE = "create table if not exists vector_stage (chunk integer primary key, data blob not null) strict"
 DROP_STAGE = "drop table if exists vector_stage"
 UNSTAGED = """
     select chunk.id, chunk.text from chunk left join vector_stage on vector_stage.chunk = chunk.id

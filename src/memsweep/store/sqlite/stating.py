@@ -13,8 +13,8 @@ from memsweep.model.memory import NewFact
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.file.connect import insert, one, row
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import insert, one, row
 
 
 def state_fact(db: apsw.Connection, new: NewFact, edge_rate: float, now: datetime) -> int:

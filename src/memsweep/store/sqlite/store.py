@@ -11,16 +11,18 @@ from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.file import mark, meta, words
+from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.protocol import Embed
-from memsweep.store.sqlite import code, mark, reembedding, searching, sql, trash_sql, words, writing
+from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
 from memsweep.store.sqlite.atlas import SqliteAtlas
 from memsweep.store.sqlite.collector import SqliteCollector, buried
-from memsweep.store.sqlite.connect import Pool, one, row
 from memsweep.store.sqlite.graph import SqliteGraph
 from memsweep.store.sqlite.keeper import SqliteKeeper
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.segments import SqliteSegments
 from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 
@@ -32,7 +34,7 @@ class SqliteStore:
         self.path = path
         self._pool = Pool(path, WORKSPACE_MIGRATIONS)
         self._vectors = VectorIndex(path.with_suffix(""))
-        self._words = words.WordQuery()
+        self._words = WordQuery()
         self.collector = SqliteCollector(self._pool, self._vectors)
         self.keeper = SqliteKeeper(path, self._pool, self._vectors)
         self.segments = SqliteSegments(self._pool)
@@ -41,7 +43,7 @@ class SqliteStore:
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:
-            return writing.read_model(db)
+            return meta.read_model(db)
 
     def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
         with self._pool.connection() as db:
@@ -95,7 +97,7 @@ class SqliteStore:
     def stats(self) -> Stats:
         with self._pool.reading() as db:
             memories, chunks, entities, relations, stale, oldest, newest = row(db, sql.COUNTS)
-            model = writing.read_model(db)
+            model = meta.read_model(db)
         side_files = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))
         return Stats(
             workspace_id=self.workspace_id,

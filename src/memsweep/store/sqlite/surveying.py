@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -41,18 +39,6 @@ def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[Entit
     """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
     rows: Iterator[Any] = db.execute(gc_sql.STANDING_EDGES if "statements" in needs else gc_sql.EDGES)
     return list(rows) if "ways" in needs else spanning([entity.key for entity in entities], rows)
-
-
-@contextmanager
-def no_search_for_cycles() -> Iterator[None]:
-    """While a survey lives: a million rows hold no cycle, and Python would look for one again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def code_paths(db: apsw.Connection) -> list[tuple[int, str, str]]:

@@ -18,13 +18,14 @@ import apsw
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.ids import findable
 from memsweep.model.merging import Contender, Held, after_purge, freed_with, settle
-from memsweep.model.plan import Receipt, Totals, Undone
+from memsweep.model.plan import Receipt, Totals, Undone, counts_of
 from memsweep.model.reach import unreachable
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import one, row
 from memsweep.store.protocol import Check
-from memsweep.store.sqlite import gc_sql, merging, segments, sql, trash_sql
-from memsweep.store.sqlite.connect import one, row
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.sqlite import gc_sql, merging, segments, trash_sql
+from memsweep.store.stored import to_json
 
 
 def apply(
@@ -62,7 +63,7 @@ def apply(
     totals = _move(db, receipt)
     if action == "clear":
         totals = replace(totals, segments=segments.clear(db, receipt))
-    db.execute(gc_sql.FILL_RECEIPT, (_counts(totals), to_json(skipped), receipt))
+    db.execute(gc_sql.FILL_RECEIPT, (to_json(counts_of(totals)), to_json(skipped), receipt))
     db.execute(gc_sql.USE_PLAN, (receipt, plan))
     return Receipt(uid, plan_id, strategy, totals, tuple(skipped), now)
 
@@ -130,18 +131,6 @@ def _move(db: apsw.Connection, receipt: int) -> Totals:
 def _changed(db: apsw.Connection, statement: str, values: Iterable[object]) -> int:
     db.execute(statement, tuple(values))
     return db.changes()
-
-
-def _counts(totals: Totals) -> str:
-    return to_json(
-        {
-            "memories": totals.memories,
-            "chunks": totals.chunks,
-            "entities": totals.entities,
-            "relations": totals.relations,
-            **({"segments": totals.segments} if totals.segments else {}),
-        }
-    )
 
 
 def undo(db: apsw.Connection, uid: str, edge_rate: float, now: datetime) -> Undone:
@@ -262,8 +251,8 @@ def purge(db: apsw.Connection, before: datetime, now: datetime, only: str | None
         segments.forget_words(db)
     if freed["chunks"]:
         db.execute(trash_sql.MERGE_WORDS)
-        generation = one(db, sql.GET_META, ("vector_generation",)) or 0
-        db.execute(sql.SET_META, ("vector_generation", generation + 1))
+        generation = one(db, meta_sql.GET_META, ("vector_generation",)) or 0
+        db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))
     return [uid for _, uid, _ in receipts], Totals(**freed)
 
 

@@ -293,7 +293,6 @@ DROP_PLAN_ITEMS = "delete from plan_item where plan = (select id from plan where
 SET_PURGED = "update receipt set purged_at = ? where id = ?"
 
 # audit, pins, tombstones
-ADD_AUDIT = "insert into audit (at, actor, action, subject, counts, reason) values (?, ?, ?, ?, ?, ?)"
 AUDIT = """
     select at, actor, action, subject, counts, reason from audit where :subject is null or subject = :subject
     order by id desc limit :limit"""

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import one, row
 
 if TYPE_CHECKING:
     import apsw

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import apsw
@@ -23,25 +22,11 @@ from memsweep.model.memory import (
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
+from memsweep.store.file.connect import insert, one
+from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.connect import insert, one
 from memsweep.store.sqlite.stating import mention_again, state_fact
-
-_MODEL = "model"
-
-
-def read_model(db: apsw.Connection) -> EmbeddingModel | None:
-    stored = one(db, sql.GET_META, (_MODEL,))
-    return None if stored is None else _model(stored)
-
-
-@lru_cache
-def _model(stored: str) -> EmbeddingModel:
-    return EmbeddingModel(**json.loads(stored))
-
-
-def write_model(db: apsw.Connection, model: EmbeddingModel) -> None:
-    db.execute(sql.SET_META, (_MODEL, to_json({"name": model.name, "dimension": model.dimension})))
+from memsweep.store.stored import to_json
 
 
 def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
@@ -239,10 +224,3 @@ def _entity_named(db: apsw.Connection, key: str) -> int | None:
         if found:
             return -int(max(found)[1])
     return None
-
-
-def to_json(value: Mapping[str, Any] | list[Any] | tuple[Any, ...]) -> str:
-    return _ENCODER.encode(value)
-
-
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))  # `dumps` makes one for every call

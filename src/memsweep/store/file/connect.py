@@ -21,8 +21,8 @@ from weakref import WeakSet
 import apsw
 
 from memsweep import errors
-from memsweep.store.sqlite import mark, values
-from memsweep.store.sqlite.script import spread_script
+from memsweep.store.file import mark, values
+from memsweep.store.file.script import spread_script
 
 Fill = Callable[[apsw.Connection], None]
 

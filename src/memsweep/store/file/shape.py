@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.sqlite import foreign_sql
-from memsweep.store.sqlite.row_rules import Column, Table
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import foreign_sql
+from memsweep.store.file.row_rules import Column, Table
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 Key = tuple[str, str]
 """Kind and name, such as index and memory_by_hash."""

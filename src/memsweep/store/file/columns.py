@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from memsweep.model.segment import Generation, Role, SegmentType
-from memsweep.store.sqlite.forms import (
+from memsweep.store.file.forms import (
     DROP,
     BadText,
     Column,

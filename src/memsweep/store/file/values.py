@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.errors import StoreCorrupt
-from memsweep.store.sqlite import care_sql, values_sql
-from memsweep.store.sqlite.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
-from memsweep.store.sqlite.forms import BadText, assembled, hash_text, piece_with
-from memsweep.store.sqlite.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.file import care_sql, values_sql
+from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
+from memsweep.store.file.forms import BadText, assembled, hash_text, piece_with
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 
 SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
 """What code that reads sound rows does not raise; with damaged ones it may."""
@@ -148,7 +148,7 @@ def _decoded(kind: str, raw: Any) -> Any:
 @functools.cache
 def _primary_keys() -> dict[str, list[str]]:
     """The columns that a row is known by, of each table without rowids."""
-    from memsweep.store.sqlite.health import structure
+    from memsweep.store.file.health import structure
 
     db = apsw.Connection(":memory:")
     for migration in (*WORKSPACE_MIGRATIONS, *REGISTRY_MIGRATIONS):

@@ -10,17 +10,26 @@ import os
 import stat
 from pathlib import Path
 
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+# A pipe that takes the place of the file after the first look must not make us wait for a writer.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
 
 class NotRegular(OSError):
-    """A folder, a pipe, a device, or a symlink that is not to be followed."""
+    """A folder, a pipe, a device, or a symlink that is not to be followed; `kind` says which."""
 
-
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    kind = "something else"
 
 
 def read_regular(place: str | Path, limit: int, *, follow_symlinks: bool = True) -> bytes:
     """All of a file; an OSError if it is longer than `limit`."""
-    handle = _open(place, follow_symlinks)
+    handle = open_regular(place, follow_symlinks=follow_symlinks)
     with os.fdopen(handle, "rb") as file:
         too_long = os.fstat(handle).st_size > limit
         data = b"" if too_long else file.read(limit + 1)
@@ -31,11 +40,12 @@ def read_regular(place: str | Path, limit: int, *, follow_symlinks: bool = True)
 
 def read_start(place: str | Path, size: int, *, follow_symlinks: bool = True) -> bytes:
     """The first bytes of a file."""
-    with os.fdopen(_open(place, follow_symlinks), "rb") as file:
+    with os.fdopen(open_regular(place, follow_symlinks=follow_symlinks), "rb") as file:
         return file.read(size)
 
 
-def _open(place: str | Path, follow_symlinks: bool) -> int:
+def open_regular(place: str | Path, *, follow_symlinks: bool = True) -> int:
+    """A regular file, open for reading; an OSError if it is something else."""
     # Looked at before it is opened, because opening a device can do something; and after, because it may have changed.
     _require_regular(os.stat(place, follow_symlinks=follow_symlinks), place)
     handle = os.open(place, _FLAGS | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0)))
@@ -49,4 +59,6 @@ def _open(place: str | Path, follow_symlinks: bool) -> int:
 
 def _require_regular(found: os.stat_result, place: str | Path) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise NotRegular(errno.EINVAL, "it is not a regular file", str(place))
+        refused = NotRegular(errno.EINVAL, "it is not a regular file", str(place))
+        refused.kind = next((name for is_one, name in _KINDS if is_one(found.st_mode)), refused.kind)
+        raise refused

@@ -9,11 +9,11 @@ from typing import Any
 
 import apsw
 
-from memsweep.store.sqlite import care_sql, foreign_sql, guarded, row_rules, sealing, shape
-from memsweep.store.sqlite.guarded import Guarded, NotSound
-from memsweep.store.sqlite.row_rules import RowRules, Table
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite.shape import Shape
+from memsweep.store.file import care_sql, foreign_sql, guarded, row_rules, sealing, shape
+from memsweep.store.file.guarded import Guarded, NotSound
+from memsweep.store.file.row_rules import RowRules, Table
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.shape import Shape
 
 _OUTSIDE = {"vector_stage", shape.SEAL[1]}
 

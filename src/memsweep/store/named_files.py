@@ -1,29 +1,20 @@
-"""Files from outside: only regular ones are opened, and never more is read than there was at first."""
+"""Files that a person names: only regular ones are opened, and never more is read than there was at first."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from memsweep.errors import BadInput, NotFound, StoreFull
+from memsweep.regular import NotRegular, open_regular
 from memsweep.store.drafts import plain_refusals
 
 _PIECE_BYTES = 1 << 20
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
-# A pipe that takes the place of the file after the first look must not make us wait for a writer.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Regular:
@@ -64,25 +55,16 @@ def opened(path: Path, most_bytes: int) -> Iterator[Regular]:
 
 def _open(path: Path) -> BinaryIO:
     try:
-        _require_regular(path, path.stat())
-        file = open(os.open(path, _FLAGS), "rb", buffering=0)  # noqa: SIM115  # the caller closes it
+        return open(open_regular(path), "rb", buffering=0)  # the caller closes it
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(f"there is no file {path}.") from None
+    except NotRegular as error:
+        raise BadInput(
+            f"{path} is {error.kind}, not a regular file; nothing was changed.", hint="Name a file."
+        ) from None
     except (OSError, UnicodeEncodeError) as error:
         with plain_refusals(path):
             raise error
-    try:
-        _require_regular(path, os.fstat(file.fileno()))
-    except BadInput:
-        file.close()
-        raise
-    return file
-
-
-def _require_regular(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        kind = next((name for is_one, name in _KINDS if is_one(found.st_mode)), "something else")
-        raise BadInput(f"{path} is {kind}, not a regular file; nothing was changed.", hint="Name a file.")
 
 
 def copy_rest(file: Regular, target: Path, named: Path, head: bytes = b"") -> None:

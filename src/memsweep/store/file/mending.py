@@ -9,9 +9,9 @@ import apsw
 
 from memsweep.model.care import Finding
 from memsweep.model.times import to_micros
-from memsweep.store.sqlite import care_sql, health, trash_sql, values
-from memsweep.store.sqlite.texts import mend_texts
-from memsweep.store.sqlite.writing import to_json
+from memsweep.store.file import care_sql, health, meta_sql, values
+from memsweep.store.file.texts import mend_texts
+from memsweep.store.stored import to_json
 
 
 def mend(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> list[str]:
@@ -33,7 +33,7 @@ def next_generation(db: apsw.Connection) -> None:
 
 def note(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
     counts = to_json({finding.invariant: finding.count for finding in found})
-    db.execute(trash_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))
+    db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))
 
 
 def _structure(db: apsw.Connection) -> None:

@@ -7,21 +7,22 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import apsw
 
 from memsweep.model.care import Finding
 from memsweep.model.plan import PlanItem, digest_of
-from memsweep.store.sqlite import care_sql, gc_sql, values
-from memsweep.store.sqlite.connect import immediate, snapshot
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import read_model
+from memsweep.store.file import care_sql, meta_sql, values
+from memsweep.store.file.connect import immediate, snapshot
+from memsweep.store.file.meta import read_model
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 SAMPLES = 5
 _FULL_TEXT = re.compile(r"using\s+fts5\s*\(", re.IGNORECASE)
+DifferingFiles = Callable[[apsw.Connection, int], list[str]]
+"""The vector files of a workspace whose vectors of this dimension are others than its rows say."""
 Structure = dict[tuple[str, str], "Thing"]
 
 # What SQLite says of a damage, and which invariant that is: the first that fits.
@@ -48,7 +49,9 @@ class Thing(NamedTuple):
         return kind in {"index", "view"} or self.definition.lower().startswith("create virtual")
 
 
-def examine(db: apsw.Connection, vectors: VectorIndex, *, values_are_sound: bool = False) -> list[Finding]:
+def examine(
+    db: apsw.Connection, differing_files: DifferingFiles | None = None, *, values_are_sound: bool = False
+) -> list[Finding]:
     """Everything that is not as it must be, seen in one snapshot; comparing the words needs the write lock.
 
     The connection must be new: on one that has been used, SQLite takes a full text that another process has
@@ -63,8 +66,8 @@ def examine(db: apsw.Connection, vectors: VectorIndex, *, values_are_sound: bool
         has_words = not any(each.invariant == "structure_changed" for each in found)
         found += [*_rows(db, skip=set() if has_words else _OF_WORDS), *_texts(db)]
         found += finding("plan_changed", [uid for _, uid in changed_plans(db)])
-        if (model := read_model(db)) is not None:
-            found += finding("vector_file_differs", vectors.differing_files(db, model.dimension))
+        if differing_files is not None and (model := read_model(db)) is not None:
+            found += finding("vector_file_differs", differing_files(db, model.dimension))
     if has_words and not any("words" in each.invariant for each in found):
         with immediate(db):
             found += finding("words_differ", _differing_words(db))
@@ -80,7 +83,7 @@ def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
     """Plans that can still be applied and are not what their digest was made of: their keys and ids."""
     plans: list[Any] = db.execute(care_sql.UNUSED_PLANS).fetchall()
     for key, uid, digest in plans:
-        rows: Iterable[Any] = db.execute(gc_sql.PLAN_ITEMS, (key,))
+        rows: Iterable[Any] = db.execute(meta_sql.PLAN_ITEMS, (key,))
         items = [PlanItem(kind, item, version, reason, json.loads(said)) for kind, item, version, reason, said in rows]
         if digest_of(items) != digest:
             yield key, uid

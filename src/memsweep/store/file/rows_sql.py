@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+# where the vectors of another model wait until all of them are there
+MAKE_STAGE = "create table if not exists vector_stage (chunk integer primary key, data blob not null) strict"
+
 # In this order they can be written; what is derived from them is made afterwards.
 TABLES = (
     "meta",

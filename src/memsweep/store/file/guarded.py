@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from memsweep.errors import StoreError
-from memsweep.store.sqlite import foreign_sql
+from memsweep.store.file import foreign_sql
 
 MOST_VALUE_BYTES = 64 << 20
 _MOST_SCHEMA_BYTES = 20_000  # of one object; ours have less than a thousand

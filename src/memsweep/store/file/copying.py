@@ -9,11 +9,11 @@ import apsw
 
 from memsweep.model.care import Seal
 from memsweep.model.times import to_micros
-from memsweep.store.sqlite import care_sql, guarded, rows_sql, sealing, shape, sql
-from memsweep.store.sqlite.connect import immediate, one
-from memsweep.store.sqlite.content import Content
-from memsweep.store.sqlite.guarded import NotSound
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import care_sql, guarded, meta_sql, rows_sql, sealing, shape
+from memsweep.store.file.connect import immediate, one
+from memsweep.store.file.content import Content
+from memsweep.store.file.guarded import NotSound
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 _PAGES_A_STEP = 1000
 
@@ -28,7 +28,7 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
     with sealing.private(target) as db:
         copy_pages(source, db)
         _drop_strangers(db)
-        workspace = one(db, sql.GET_META, ("workspace",)) or ""
+        workspace = one(db, meta_sql.GET_META, ("workspace",)) or ""
     values = {
         "format": sealing.FORMAT,
         "schema": schema,

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.sqlite import aside, care_sql, wal
+from memsweep.store.file import aside, care_sql, wal
 
 logger = logging.getLogger("memsweep.store")
 

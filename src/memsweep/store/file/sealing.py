@@ -13,9 +13,9 @@ import apsw
 
 from memsweep.model.care import Seal
 from memsweep.model.times import from_micros
-from memsweep.store.sqlite.connect import guard
-from memsweep.store.sqlite.guarded import NotSound
-from memsweep.store.sqlite.row_rules import LARGEST_KEY
+from memsweep.store.file.connect import guard
+from memsweep.store.file.guarded import NotSound
+from memsweep.store.file.row_rules import LARGEST_KEY
 
 FORMAT = 1
 _KINDS = {

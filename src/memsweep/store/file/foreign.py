@@ -16,13 +16,13 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError, StoreTooNew
 from memsweep.model.care import Seal
 from memsweep.store.drafts import scratch
-from memsweep.store.regular import Regular, copy_rest, opened, require_space
-from memsweep.store.sqlite import care_sql, file_header, foreign_sql, guarded, rows_sql, sealing, shape
-from memsweep.store.sqlite.connect import immediate, one, plain_errors
-from memsweep.store.sqlite.content import Content, digest_of_rows
-from memsweep.store.sqlite.guarded import NotSound
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite.shape import Thing
+from memsweep.store.file import care_sql, file_header, foreign_sql, guarded, rows_sql, sealing, shape
+from memsweep.store.file.connect import immediate, one, plain_errors
+from memsweep.store.file.content import Content, digest_of_rows
+from memsweep.store.file.guarded import NotSound
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.shape import Thing
+from memsweep.store.named_files import Regular, copy_rest, opened, require_space
 
 MOST_BYTES = 256 << 30
 _COPIES = 2  # the file as it came, and the file that is made of it

@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 
 from memsweep.store.drafts import remove
-from memsweep.store.sqlite import health, rows_sql, sql
-from memsweep.store.sqlite.connect import connect, immediate, make_file, one
-from memsweep.store.sqlite.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file import health, meta_sql, rows_sql
+from memsweep.store.file.connect import connect, immediate, make_file, one
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -121,4 +121,4 @@ def highest_key(db: apsw.Connection) -> int:
 def workspace_of(db: apsw.Connection) -> dict[str, Any]:
     """What a file says of itself."""
     keys = ("workspace", "description", "created_at", "model")
-    return {key: found[0] for key in keys if (found := db.execute(sql.GET_META, (key,)).fetchone())}
+    return {key: found[0] for key in keys if (found := db.execute(meta_sql.GET_META, (key,)).fetchone())}

@@ -1,0 +1,66 @@
+"""One transaction on a workspace, as the collector sees it: read rows, decide, write one set of rows.
+
+Every engine gives the same: what is read is the state at one revision, writes are gathered or done inside a
+transaction that is whole or nothing, and **nothing reads what the same transaction has written**. So whoever
+uses it reads first, decides in plain Python, and writes last. An engine knows no strategy, no action and no
+reason; it answers neutral questions about rows and moves sets of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from memsweep.model.audit import AuditEvent
+from memsweep.model.plan import Totals
+
+
+@dataclass(frozen=True, slots=True)
+class NewReceipt:
+    """What an operation has done, before it has a key."""
+
+    id: str
+    action: str
+    strategy: str
+    actor: str
+    created_at: datetime
+    plan_id: str | None = None
+    totals: Totals = field(default_factory=Totals)
+    skipped: Sequence[tuple[str, str]] = ()
+    undone_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptRow:
+    key: int
+    id: str
+    plan_id: str | None
+    undone_at: datetime | None
+    purged_at: datetime | None
+
+
+class ReceiptRows(Protocol):
+    def get(self, receipt_id: str) -> ReceiptRow | None: ...
+
+    def at(self, keys: Collection[int]) -> dict[int, ReceiptRow]: ...
+
+    def not_purged(self, before: datetime) -> list[ReceiptRow]:
+        """Those made up to a moment whose trash was not freed yet, the oldest first."""
+
+    def add(self, receipt: NewReceipt) -> int:
+        """The key of a new one."""
+
+    def set_undone(self, key: int, at: datetime) -> None: ...
+
+    def set_purged(self, keys: Collection[int], at: datetime) -> None: ...
+
+
+class Changes(Protocol):
+    """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
+
+    @property
+    def receipts(self) -> ReceiptRows: ...
+
+    def audit(self, event: AuditEvent) -> None: ...

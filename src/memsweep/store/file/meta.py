@@ -1,0 +1,29 @@
+"""What a workspace file says of itself."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+import apsw
+
+from memsweep.model.memory import EmbeddingModel
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import one
+from memsweep.store.stored import to_json
+
+_MODEL = "model"
+
+
+def read_model(db: apsw.Connection) -> EmbeddingModel | None:
+    stored = one(db, meta_sql.GET_META, (_MODEL,))
+    return None if stored is None else _model(stored)
+
+
+@lru_cache
+def _model(stored: str) -> EmbeddingModel:
+    return EmbeddingModel(**json.loads(stored))
+
+
+def write_model(db: apsw.Connection, model: EmbeddingModel) -> None:
+    db.execute(meta_sql.SET_META, (_MODEL, to_json({"name": model.name, "dimension": model.dimension})))
