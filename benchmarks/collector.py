@@ -30,7 +30,6 @@ from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.store.file import connect
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite import gc_sql
 
 WORKSPACE = "large"
 DIMENSION = 256
@@ -40,6 +39,13 @@ ENTITIES, RELATIONS = 200_000, 1_000_000
 DEAD = 10  # every so many-th cluster of entities has no root
 CLUSTER = 1000
 DAY = 86_400_000_000
+MAKE_LISTS = "".join(
+    f"create temp table picked_{kind} (key integer primary key);" for kind in ("memory", "chunk", "entity", "relation")
+)
+UNINDEX_CHUNKS = """
+    insert into chunk_fts (chunk_fts, rowid, text)
+    select 'delete', chunk.id, spread_script(chunk.text || ' ' || chunk.words) from temp.picked_chunk
+    join chunk on chunk.id = temp.picked_chunk.key order by chunk.id"""
 MENTION = "insert into mention (chunk, entity) values (?, ?) on conflict do nothing"
 
 
@@ -249,7 +255,7 @@ def fill_graph(db: apsw.Connection) -> None:
 def plain_deletion(home: Path) -> dict[str, float]:
     """The same rows, gone for good, by keys that were looked up before."""
     db = connect.connect(workspace_file(home), WORKSPACE_MIGRATIONS)
-    db.execute(gc_sql.MAKE_LISTS)
+    db.execute(MAKE_LISTS)
     db.execute("insert into temp.picked_memory select id from memory where stale")
     db.execute("insert into temp.picked_chunk select id from chunk where memory in temp.picked_memory")
     db.execute(
@@ -258,7 +264,7 @@ def plain_deletion(home: Path) -> dict[str, float]:
     db.execute("insert into temp.picked_entity select subject from relation where id in temp.picked_relation")
     began = time.perf_counter()
     with connect.immediate(db):
-        db.execute(gc_sql.UNINDEX_CHUNKS)
+        db.execute(UNINDEX_CHUNKS)
         for table_name, column, listed in (
             ("vector", "chunk", "chunk"),
             ("mention", "chunk", "chunk"),

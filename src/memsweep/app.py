@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
-from memsweep.errors import BadInput, BadSetting, Unconfirmed
+from memsweep.errors import BadInput, BadSetting, StoreError, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
@@ -85,7 +85,14 @@ class App:
         """Bring back what a receipt removed: things of a workspace, or a whole one."""
         if not receipt_id.startswith(f"{_WORKSPACE_RECEIPT}_"):
             return self.memory(workspace_id).sweep.undo(receipt_id)
-        stats = self.memory(self.engine.undelete(receipt_id).id).stats()
+        back = self.engine.undelete(receipt_id)
+        try:
+            stats = self.memory(back.id).stats()
+        except StoreError as error:
+            raise type(error)(
+                f"workspace {back.id!r} is back, but cannot be read now ({error.__cause__ or error.message}).",
+                hint=error.hint,
+            ) from error
         counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
         return Undone(Totals(*counts), ())
 

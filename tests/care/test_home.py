@@ -133,6 +133,11 @@ def test_strange_files_are_said_and_left_alone(app: App, home: Path, tmp_path: P
     assert {file: file.read_bytes() for file in folder.glob("*.db")} == before
 
 
+def test_a_folder_with_the_name_of_a_file_is_a_stranger(app: App, home: Path) -> None:
+    (home / "workspaces" / "folder.db").mkdir()
+    assert left(app.memory().care.doctor(repair=True)) == {"stranger"}
+
+
 def test_an_empty_file_is_what_is_left_where_making_one_was_cut_short(app: App, home: Path) -> None:
     (home / "workspaces" / "cut.db").touch()
     assert app.memory().care.doctor(repair=True) == HEALTHY

@@ -51,6 +51,13 @@ def test_what_is_no_segment_is_refused_by_name(values, complaint):
         segment_from_dict(values, now=NOW)
 
 
+def test_a_thousand_unknown_fields_are_not_all_repeated():
+    with pytest.raises(BadInput) as refused:
+        segment_from_dict({"segment_id": "s", "text": "x", **{f"f{number}": 1 for number in range(1000)}}, now=NOW)
+    assert "has no field f0, f1" in str(refused.value)
+    assert len(str(refused.value)) < 220
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"segments": 3}', '{"segments": ["a"]}'])
 def test_what_is_not_the_json_form_is_refused(text):
     with pytest.raises(BadInput):

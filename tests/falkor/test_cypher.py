@@ -20,10 +20,10 @@ from tests.support.engines import falkor_server
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "merging_cypher", "atlas_cypher")  # fmt: skip
+           "merging_cypher", "atlas_cypher", "receipt_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
-          "end": "Entity"}  # fmt: skip
+          "end": "Entity", "segment": "Segment"}  # fmt: skip
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
            "key", "target"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
@@ -34,7 +34,7 @@ LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|OLD_RECEIPTS|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
-    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS"
+    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED"
 )
 
 
@@ -72,7 +72,7 @@ def graph() -> Iterator[Graph]:
 
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in queries()])
 def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: str, graph: Graph) -> None:
-    is_form = re.search(r"\{(label|memory|chunk|entity|relation|kind|begin|end)\}|\{\{", text)
+    is_form = re.search(r"\{(label|memory|chunk|entity|relation|kind|begin|end|segment)\}|\{\{", text)
     query = text.format(**LABELS) if is_form else text
     query = cypher.spelled(query, [{"key": 1, "name": "x", "set": {"key": 1}}])
     if re.search(r"\brow\b", query) and "AS row" not in query:  # a step of a transaction

@@ -55,3 +55,16 @@ def test_a_purge_that_was_cut_short_is_finished_and_cannot_be_undone(tmp_path: P
     assert engine.deleted() == []
     assert list(engine.link.keys("*")) == []
     home.close()
+
+
+def test_a_create_that_was_cut_short_is_cleared_away_by_the_next_listing(tmp_path: Path) -> None:
+    home = Home("falkor", tmp_path)
+    engine: Any = home.engine()
+    now = datetime.now(UTC)
+    graph = engine.new_graph(Workspace("half", "", now), now)  # and no further
+    assert engine.workspaces() == []
+    assert engine.has_graph(graph.name), "its maker may be at work on it"
+    engine.link.write("UNLINK", f"{graph.name}:making")  # as when its time has run out
+    assert engine.workspaces() == []
+    assert list(engine.link.keys("*")) == []
+    home.close()

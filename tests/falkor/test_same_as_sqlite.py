@@ -53,7 +53,7 @@ class Acting:
     def plan(self, number: int, strategy: str) -> None:
         plan = self.twins.both(lambda side: collect.plan(self._tools(side), strategy))
         self.plans.append(plan.id)
-        self.twins.both(lambda side: side.store.collector.plan_items(plan.id, 0, 100))
+        self.twins.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
 
     def apply(self, number: int, strategy: str) -> None:
         if self.plans:
@@ -86,8 +86,7 @@ class Acting:
 
     def pin(self, number: int, strategy: str) -> None:
         item = f"{'mem' if number % 2 else 'ent'}_{1 + number // 2 % 6:012}"
-        now = NOW + timedelta(hours=self.hours)
-        self.twins.both(lambda side: side.store.collector.pin(item, bool(number % 3), actor="tester", now=now))
+        self.twins.both(lambda side: collect.pin(self._tools(side), item, bool(number % 3)))
 
     def purge(self, number: int, strategy: str) -> None:
         before = NOW + timedelta(hours=self.hours - number % 4)

@@ -135,7 +135,7 @@ def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(world: World)
 
 def chunks_of_no_memory_are_found(side: Side) -> None:
     plan = collect.plan(side.tools(), "orphaned_chunks")
-    items = side.store.collector.plan_items(plan.id, 0, 20)
+    items = collect.plan_items(side.tools(), plan.id, 0, 20)
     assert [(each.kind, each.text_length) for each in items] == [("chunk", len("stray piece 0 of nothing"))] * 2
 
 
@@ -150,7 +150,7 @@ def chunks_of_no_memory_go_and_those_of_one_in_the_trash_are_none(side: Side) ->
 
 def things_that_nothing_speaks_of_are_found_but_for_roots(side: Side) -> None:
     plan = collect.plan(side.tools(), "orphaned_entities")
-    assert [each.name for each in side.store.collector.plan_items(plan.id, 0, 20)] == ["Loose"]
+    assert [each.name for each in collect.plan_items(side.tools(), plan.id, 0, 20)] == ["Loose"]
     assert [(each["name"], each["reason"]) for each in plan.protected] == [("Pinned", "pinned")]
 
 
@@ -164,7 +164,7 @@ def things_that_nothing_keeps_go_though_they_know_each_other(side: Side) -> None
 
 def memories_without_chunks_are_found(side: Side) -> None:
     plan = collect.plan(side.tools(), "empty_memories")
-    assert [each.id for each in side.store.collector.plan_items(plan.id, 0, 20)] == ["mem_000000000002"]
+    assert [each.id for each in collect.plan_items(side.tools(), plan.id, 0, 20)] == ["mem_000000000002"]
 
 
 def a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root(world: World) -> None:

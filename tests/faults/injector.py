@@ -47,6 +47,8 @@ class Injector:
     done: int = 0
     refused: int = 0
     what: str = ""
+    bad: tuple[str, range] | None = None
+    """A file, and the bytes of it that can never be read."""
 
     def arm(self, root: Path, at: int, kind: str, *, lasts: bool) -> None:
         self.root, self.at, self.kind, self.lasts = str(root), at, kind, lasts
@@ -66,6 +68,12 @@ class Injector:
             self.what = self.what or f"{call} of {os.path.basename(path)}"
             return True
         return False
+
+    def is_bad(self, path: str, amount: int, offset: int) -> bool:
+        """Whether a read meets bytes that are bad."""
+        if self.bad is None or path != self.bad[0]:
+            return False
+        return offset < self.bad[1].stop and self.bad[1].start < offset + amount
 
     def code(self, call: str) -> int:
         full, broken = _CODES[call]
@@ -172,6 +180,8 @@ class _Layer:
         def method(file: int, *arguments: Any) -> int:
             if self._injector.refuses(call, self._paths.get(file, "")):
                 return self._injector.code(call)
+            if call == "read" and self._injector.is_bad(self._paths.get(file, ""), *arguments[1:]):
+                return int(apsw.SQLITE_IOERR_READ)
             return real(file, *arguments)
 
         return self._pointer(kind(method))

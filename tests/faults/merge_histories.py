@@ -418,7 +418,7 @@ class History:
 
     def _pin(self) -> str:
         item = self._any(self.chance.choice(["memory", "entity"]))
-        self.side.store.collector.pin(item, self.chance.random() < 0.5, actor="tester", now=self._clock)
+        collect.pin(self._tools(), item, self.chance.random() < 0.5)
         return item
 
     def _undo_all(self) -> None:

@@ -87,10 +87,8 @@ OPERATIONS = {
     "delete": Operation(lambda place, _: collect.delete(place.tools(), NOTE, confirm=True)),
     "delete forever": Operation(lambda place, _: collect.delete(place.tools(), AWAY, confirm=True, forever=True)),
     "clear": Operation(lambda place, _: collect.clear(place.tools(), collect.CLEAR_PHRASE)),
-    "pin": Operation(lambda place, _: place.tools().store.pin(GONE, True, actor="tester", now=place.tools().clock())),
-    "remove tombstone": Operation(
-        lambda place, _: place.tools().store.remove_tombstone(NOTE, actor="tester", now=place.tools().clock()), _buried
-    ),
+    "pin": Operation(lambda place, _: collect.pin(place.tools(), GONE, True)),
+    "remove tombstone": Operation(lambda place, _: collect.remove_tombstone(place.tools(), NOTE), _buried),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -22,16 +23,15 @@ A, B, C = (f"mem_{n:012}" for n in (1, 2, 3))
 def test_every_act_is_in_the_log_with_actor_time_subject_counts_and_reason() -> None:
     with planted(PLOT) as place:
         moments = iter(NOW + timedelta(minutes=n) for n in range(20))
-        tools = place.tools(next(moments))
-        plan = collect.plan(tools, "stale_code")
-        tools.store.pin(B, True, actor="somebody", now=next(moments))
+        plan = collect.plan(place.tools(next(moments)), "stale_code")
+        collect.pin(replace(place.tools(next(moments)), actor="somebody"), B, True)
         receipt = collect.apply(place.tools(next(moments)), plan.id, confirm=True)
         collect.undo(place.tools(next(moments)), receipt.id)
-        tools.store.pin(B, False, actor="somebody", now=next(moments))
+        collect.pin(replace(place.tools(next(moments)), actor="somebody"), B, False)
         deleted = collect.delete(place.tools(next(moments)), C, confirm=True)
         collect.recover(place.tools(next(moments)), C)
         forever = collect.delete(place.tools(next(moments)), C, confirm=True, forever=True)
-        tools.store.remove_tombstone(C, actor="somebody", now=next(moments))
+        collect.remove_tombstone(replace(place.tools(next(moments)), actor="somebody"), C)
         cleared = collect.clear(place.tools(next(moments)), collect.CLEAR_PHRASE)
         collect.purge(place.tools(next(moments)), 0, confirm=True)
         events = place.memory.sweep.audit(limit=100)[::-1]

@@ -98,7 +98,7 @@ def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_ali
     with planted(plot) as place:
         plan = collect.plan(place.tools(), strategy, 5.0)
         items = place.query("select kind, key, version from plan_item order by position")
-        ids = [view.id for view in place.tools().store.plan_items(plan.id, 0, 1000)]
+        ids = [view.id for view in collect.plan_items(place.tools(), plan.id, 0, 1000)]
         for change in happening:
             _change(place, *change)
         rows, before = rows_of(place.file), dump(place.file)
@@ -174,7 +174,7 @@ def test_a_change_since_the_plan(name: str) -> None:
     change, skipped = CASES[name]
     with planted(RING) as place:
         plan = collect.plan(place.tools(), "stale_code")
-        assert {view.id for view in place.tools().store.plan_items(plan.id, 0, 10)} == {FILE, ZERO, ONE, TWO}
+        assert {view.id for view in collect.plan_items(place.tools(), plan.id, 0, 10)} == {FILE, ZERO, ONE, TWO}
         change(place)
         receipt = collect.apply(place.tools(), plan.id, confirm=True)
         assert dict(receipt.skipped) == skipped
@@ -191,7 +191,7 @@ def test_a_duplicate_stays_when_what_it_repeats_has_gone_since_the_plan() -> Non
     plot = Plot(notes=(Note("the same words", age_days=3), Note("the same words", thread="other")))
     with planted(plot) as place:
         plan = collect.plan(place.tools(), "duplicates")
-        (view,) = place.tools().store.plan_items(plan.id, 0, 10)
+        (view,) = collect.plan_items(place.tools(), plan.id, 0, 10)
         assert view.id == FILE, "the younger one of the two"
         collect.delete(place.tools(), NOTE, confirm=True)
         receipt = collect.apply(place.tools(), plan.id, confirm=True)

@@ -79,7 +79,7 @@ def test_what_a_plan_calls_protected_is_protected_and_not_in_it(plot: Plot, stra
         plan = collect.plan(place.tools(grace_days=grace_days), strategy, 5.0)
         rows = rows_of(place.file)
         by_uid = {row["uid"]: row for row in [*rows.memories.values(), *rows.entities.values()]}
-        items = {view.id for view in place.tools().store.plan_items(plan.id, 0, 1000)}
+        items = {view.id for view in collect.plan_items(place.tools(), plan.id, 0, 1000)}
         for shown in plan.protected:
             assert protected_now(by_uid[shown["id"]], grace_days), shown
             assert shown["id"] not in items
@@ -90,7 +90,7 @@ def test_what_a_plan_calls_protected_is_protected_and_not_in_it(plot: Plot, stra
 def test_every_item_has_a_reason_and_one_sentence_why(plot: Plot, strategy: str) -> None:
     with planted(plot) as place:
         plan = collect.plan(place.tools(), strategy, 5.0)
-        for view in place.tools().store.plan_items(plan.id, 0, 1000):
+        for view in collect.plan_items(place.tools(), plan.id, 0, 1000):
             assert view.id
             sentence = why(view.reason, view.evidence)
             assert sentence.endswith(".")
@@ -101,12 +101,13 @@ def test_every_item_has_a_reason_and_one_sentence_why(plot: Plot, strategy: str)
 @some
 def test_a_plan_is_a_value_that_can_be_read_again(plot: Plot, strategy: str) -> None:
     with planted(plot) as place:
-        store = place.tools().store
         plan = collect.plan(place.tools(), strategy)
-        assert store.load_plan(plan.id) == plan
-        whole = store.plan_items(plan.id, 0, 1000)
+        assert collect.load_plan(place.tools(), plan.id) == plan
+        whole = collect.plan_items(place.tools(), plan.id, 0, 1000)
         assert len(whole) == plan.item_count
-        assert [view for at in range(0, plan.item_count, 2) for view in store.plan_items(plan.id, at, 2)] == whole
+        assert [
+            view for at in range(0, plan.item_count, 2) for view in collect.plan_items(place.tools(), plan.id, at, 2)
+        ] == whole
 
 
 # applying and undoing

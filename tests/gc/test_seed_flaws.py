@@ -20,7 +20,7 @@ from tests.support import looking
 def test_flaw_7_what_is_deleted_is_what_was_shown_not_what_the_rule_finds_by_then() -> None:
     with planted(Plot(notes=(Note("a", path="a.py", stale=True), Note("b", path="b.py")))) as place:
         plan = collect.plan(place.tools(), "stale_code")
-        shown = [view.relative_path for view in place.tools().store.plan_items(plan.id, 0, 10)]
+        shown = [view.relative_path for view in collect.plan_items(place.tools(), plan.id, 0, 10)]
         with looking.open_file(place.file) as db:
             db.execute("update memory set stale = 1, version = version + 1 where id = 2")
         receipt = collect.apply(place.tools(), plan.id, confirm=True)

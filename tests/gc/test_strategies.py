@@ -20,7 +20,7 @@ from tests.support.commands import run
 def found(place: Place, strategy: str, ttl_days: float | None = None, **settings: float) -> dict[str, str]:
     """What a plan would take, by text or name, and the reason."""
     plan = collect.plan(place.tools(**settings), strategy, ttl_days)
-    views = place.tools().store.plan_items(plan.id, 0, 1000)
+    views = collect.plan_items(place.tools(), plan.id, 0, 1000)
     return {str(view.relative_path or view.name): view.reason for view in views}
 
 
@@ -364,7 +364,7 @@ def test_duplicates(name: str) -> None:
     notes, taken = DUPLICATES[name]
     with planted(Plot(notes=tuple(notes))) as place:
         plan = collect.plan(place.tools(), "duplicates")
-        views = place.tools().store.plan_items(plan.id, 0, 100)
+        views = collect.plan_items(place.tools(), plan.id, 0, 100)
         shown = {int(view.id[4:]) - 1: (view.reason, int(view.evidence["kept"][4:]) - 1) for view in views}
         assert shown == taken
 
@@ -375,7 +375,7 @@ def test_a_chain_of_near_duplicates_does_not_carry_away_what_is_far_from_the_kep
     runs = {f"mem_{n + 1:012}": _runs(text.split()) for n, text in enumerate(texts)}
     with planted(Plot(notes=tuple(Note(text, age_days=100 - n) for n, text in enumerate(texts)))) as place:
         plan = collect.plan(place.tools(), "duplicates")
-        views = place.tools().store.plan_items(plan.id, 0, 100)
+        views = collect.plan_items(place.tools(), plan.id, 0, 100)
         assert 10 < len(views) < 50
         for view in views:
             mine, kept = runs[view.id], runs[view.evidence["kept"]]

@@ -368,7 +368,7 @@ def test_a_merge_that_was_purged_is_final_for_what_a_clear_still_holds(world: Wo
 
 def test_what_a_merge_put_away_is_there_though_the_entity_it_was_merged_into_was_freed(world: World) -> None:
     """Its last fact was pruned by a clock that went back, and purged: only so the entity can go before the merge."""
-    world.tools.store.pin("ent_000000000003", True, actor="tester", now=NOW)
+    collect.pin(world.tools, "ent_000000000003", True)
     world.hours = 20
     merged = world.merge("B", "A")
     world.hours = 10

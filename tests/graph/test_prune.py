@@ -194,6 +194,30 @@ def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) 
 
 
 @on_every_engine
+def test_what_a_live_memory_states_has_not_faded_though_it_was_given_explicitly(memory: Memory) -> None:
+    source = memory.add("Ada met Charles at a party.").memory_id
+    memory.relate("Ada", "MET", "Charles", weight=0.01, source=source)
+    age(memory, 5000)
+    assert planned(memory) == set()
+    memory.delete(source, confirm=True)
+    assert "Ada MET Charles" in planned(memory)
+
+
+@on_every_engine
+def test_a_faded_fact_that_a_memory_states_again_stays_with_its_ends(memory: Memory) -> None:
+    source = memory.add("They met at a party.").memory_id
+    memory.relate("Ada", "MET", "Charles", weight=0.01, source=source)
+    age(memory, 5000)
+    memory.delete(source, confirm=True)
+    plan = memory.plan_graph_prune()
+    memory.recover(source)
+    receipt = memory.apply_plan(plan.id, confirm=True)
+    assert (receipt.totals.entities, receipt.totals.relations) == (0, 0)
+    assert {why for _, why in receipt.skipped} == {"in use again since the plan was made"}
+    assert live(memory) == {"Ada", "Charles", "MET"}
+
+
+@on_every_engine
 @pytest.mark.parametrize("kind", ["confirm", "correct"])
 def test_a_fact_that_changes_after_the_plan_is_skipped_with_its_ends(
     memory: Memory, kind: Literal["confirm", "correct"]
@@ -311,6 +335,6 @@ def test_the_rule_is_what_it_says(survey: Survey, include_orphans: bool) -> None
         members = [by_key[key] for key in group(row.key)]
         unseen = all(each.key not in mentioned and each.key not in safe and each.last_seen <= month for each in members)
         low = options.has_faded(row.confidence, row.type_key, row.last_seen)
-        untold = not any(each.handed_in for each in members)
+        untold = not any(each.explicit for each in members)
         expected = unseen and ((low or include_orphans) if not related else include_orphans and untold)
         assert (("entity", row.key) in taken) == expected

@@ -15,7 +15,7 @@ from memsweep.errors import BadInput, UnknownWorkspace
 from memsweep.library import open_memory
 from memsweep.model.search import Page
 from memsweep.remember.recall import MAX_LIMIT
-from memsweep.store.file import words
+from memsweep.store.sqlite import words
 from tests.support import looking
 
 

@@ -14,6 +14,7 @@ from memsweep.care.backup import backup
 from memsweep.errors import Conflict
 from memsweep.model.care import Restored
 from memsweep.store.course import Course
+from memsweep.store.drafts import plain_refusals
 from memsweep.store.protocol import HomeKeeper, Keeper
 
 
@@ -42,13 +43,14 @@ def copy(
 
 def free_kept(above: Path, before: datetime) -> None:
     """Remove what interrupted copies left that nobody has gone on with since a moment."""
-    from filelock import FileLock, Timeout
+    from filelock import FileLock
 
     for folder in above.glob("*/"):
-        last = max(file.stat().st_mtime for file in (folder, *folder.iterdir()))
-        if last <= before.timestamp():
-            with contextlib.suppress(Timeout), FileLock(folder / "lock", mode=0o600, timeout=0):
-                shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # somebody is at it, or it has gone, or it waits for the next purge
+            last = max(file.stat().st_mtime for file in (folder, *folder.iterdir()))
+            if last <= before.timestamp():
+                with FileLock(folder / "lock", mode=0o600, timeout=0):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -57,12 +59,17 @@ def kept_folder(above: Path, *named: str) -> Iterator[Path]:
     from filelock import FileLock, Timeout
 
     folder = above / hashlib.blake2b("\0".join(named).encode(), digest_size=8).hexdigest()
-    folder.mkdir(mode=0o700, exist_ok=True)
+    lock = FileLock(folder / "lock", mode=0o600)
+    with plain_refusals(folder):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise Conflict(
+                f"another process is making this copy of workspace {named[0]!r}.", hint="Let it finish."
+            ) from None
     try:
-        with FileLock(folder / "lock", mode=0o600, timeout=0):
-            yield folder
-            shutil.rmtree(folder, ignore_errors=True)
-    except Timeout:
-        raise Conflict(
-            f"another process is making this copy of workspace {named[0]!r}.", hint="Let it finish."
-        ) from None
+        yield folder
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        lock.release()

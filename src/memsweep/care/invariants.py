@@ -50,6 +50,11 @@ INVARIANTS = {
         next_step="Put it back, restore a backup with --replace, or delete the workspace.",
     ),
     "file_unreadable": Invariant("workspace file cannot be read", "workspace files cannot be read", "salvage"),
+    "disk_refuses": Invariant(
+        "file cannot be read: the disk refuses",
+        "files cannot be read: the disk refuses",
+        next_step="Check the disk, or copy the file to another one; then run `memsweep doctor` again.",
+    ),
     "file_disagrees": Invariant(
         "file does not say of itself what the registry says",
         "files do not say of themselves what the registry says",

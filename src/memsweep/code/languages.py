@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memsweep.errors import BadInput
+from memsweep.model.text import clipped
 
 TEXT = "text"
 """What every file is that no row claims."""
@@ -95,7 +96,7 @@ def canonical_languages(names: Iterable[str]) -> frozenset[str]:
     unknown = sorted({name for name in wanted if name not in _BY_ANY_NAME})
     if unknown:
         raise BadInput(
-            f"Unknown language: {', '.join(unknown)}.",
+            f"Unknown language: {clipped(', '.join(unknown))}.",
             hint=f"Known are {', '.join(row.name for row in LANGUAGES)}.",
         )
     return frozenset(_BY_ANY_NAME[name] for name in wanted)

@@ -37,7 +37,7 @@ def take_out(
     window.trash([held for held, _ in leaving.delete], receipt)
     window.fill_receipt(receipt, len(leaving.stash), len(leaving.delete), refused.items())
     if plan is not None:
-        window.use_plan(plan[0], receipt)
+        window.plans.use(plan[0], receipt)
     left = Left(gone(leaving.stash), gone(leaving.delete), receipt_id)
     counts = {
         "stashed": len(left.stashed),

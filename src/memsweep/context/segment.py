@@ -10,6 +10,7 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment, require_aware
+from memsweep.model.text import clipped
 from memsweep.model.tokens import CountTokens, estimate_tokens
 
 _FIELDS = tuple(field.name for field in fields(ContextSegment))
@@ -28,9 +29,9 @@ def segment_from_dict(
     missing = [name for name in ("segment_id", "text") if not isinstance(data.get(name), str)]
     if missing:
         raise BadInput(f"A segment needs {' and '.join(missing)} as text.")
-    unknown = sorted(set(data) - set(_FIELDS))
+    unknown = sorted(map(str, set(data) - set(_FIELDS)))
     if unknown:
-        raise BadInput(f"A segment has no field {', '.join(unknown)}.")
+        raise BadInput(f"A segment has no field {clipped(', '.join(unknown))}.")
     values = {"type": "message", **{key: value for key, value in data.items() if value is not None}}
     for name, kind in _PLAIN.items():
         if name in values and type(values[name]) is not kind:

@@ -16,6 +16,7 @@ from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
 from memsweep.context.receipts import Acting, take_out
+from memsweep.context.saved import load_plan, save_plan
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.steps import Judge, Leaving
 from memsweep.context.transcripts import read_transcript
@@ -171,8 +172,7 @@ class ContextWindow(Generic[Mode]):
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
             policy = self._policy(state)
-            plan_key, items = window.load_plan(plan_id, acting.now) if plan_id is not None else (0, [])
-            planned = {own: item for own, item in items if own}
+            plan_key, planned = (0, {}) if plan_id is None else load_plan(window, plan_id, acting.now)
             ids = planned if segment_ids is None else segment_ids
             leaving, refused = steps.choose(window, policy, ids, strategy, confirm=confirm, planned=planned)
             why = f"planned: {plan_id}" if plan_id is not None else "chosen by id"
@@ -330,7 +330,7 @@ class ContextWindow(Generic[Mode]):
         with self._writing(acting) as window:
             window.state.focus = told
             if plan_id is not None:
-                window.save_plan(items, plan_id, acting.now, timedelta(hours=self._tools.plan_hours))
+                save_plan(window, items, plan_id, acting.now, timedelta(hours=self._tools.plan_hours))
                 counts = {"segments": len(items), "tokens": plan.total_tokens_freed}
                 window.audit("plan", plan_id, counts, f"context:{self.project_id}", acting.actor, acting.now)
 

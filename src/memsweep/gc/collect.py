@@ -8,18 +8,38 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
-from memsweep.gc.disk import look_again, missing_files
-from memsweep.gc.planner import check_cap, check_roots, make_plan, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.strategies import STRATEGIES, resolve
+from memsweep.gc.apply import Operation, apply_at_once, check_caps, forget, move
+from memsweep.gc.disk import FirstLook, first_look, missing_files
+from memsweep.gc.planner import decide, needs_of, needs_of_plan, plan_of, plan_of_all
+from memsweep.gc.selection import planned_totals, select
+from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
+from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import Draft, Found, Plan, PlanView, Receipt, Survey, Totals, Undone, Verdict
+from memsweep.model.plan import (
+    Draft,
+    Found,
+    Kind,
+    Plan,
+    PlanItem,
+    PlanView,
+    Receipt,
+    Survey,
+    Totals,
+    Undone,
+    Verdict,
+    counts_of,
+)
 from memsweep.model.times import days_ago
+from memsweep.store import plans
+from memsweep.store.paused import gc_paused
+from memsweep.store.plans import Planning
 
 if TYPE_CHECKING:
-    from memsweep.model.audit import AuditEvent, Purged
-    from memsweep.store.protocol import Check, Collector
+    from memsweep.model.audit import Purged
+    from memsweep.store.ports.items import ItemReads
+    from memsweep.store.protocol import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
@@ -66,32 +86,47 @@ class Safety:
 
 def plan(tools: Collecting, strategy: str, ttl_days: float | None = None, fading: Fading | None = None) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
-    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days, fading))
-    return tools.store.plan(
-        decide,
-        needs,
-        missing,
-        plan_id=tools.new_id("plan"),
-        strategy=strategy,
-        actor=tools.actor,
-        now=tools.clock(),
-        lifetime=timedelta(hours=tools.plan_hours),
-    )
+    options = tools.options(ttl_days, fading)
+    planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
+    with gc_paused():
+        draft = decide(_survey(tools, needs_of(strategy)), strategy, options, tools.workspace_id)
+    # What changes in between is found out by the apply.
+    with tools.store.changing() as tx:
+        _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
+        counts = counts_of(plan.totals, segments=True)
+        tx.audit(AuditEvent(planning.now, tools.actor, "plan", plan.id, counts, strategy))
+    return plan
+
+
+def load_plan(tools: Collecting, plan_id: str) -> Plan:
+    with tools.store.reading() as rows:
+        return plans.load(rows, plan_id)[1]
+
+
+def plan_items(tools: Collecting, plan_id: str, offset: int, limit: int) -> list[PlanView]:
+    """What a saved plan would remove, and why."""
+    with tools.store.reading() as rows:
+        saved, _ = plans.load(rows, plan_id)
+        return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
 
 
 def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
     """Remove what a saved plan names, and nothing else."""
     _require(confirm, _PREVIEW)
-    looks_at_disk = "files" in needs_of_plan(tools.store.load_plan(plan_id).strategy)
-    return tools.store.apply(
-        plan_id,
-        _cap(allow_large),
-        recheck=look_again(tools.store.code_paths()) if looks_at_disk else None,
-        receipt_id=tools.new_id("rcpt"),
-        actor=tools.actor,
-        now=tools.clock(),
-        seconds=tools.apply_seconds,
-    )
+    strategy = load_plan(tools, plan_id).strategy
+    seen = _first_look(tools, needs_of_plan(strategy))
+    operation = _operation(tools, "prune", strategy, plan_id)
+    with tools.store.changing(tools.apply_seconds) as tx:
+        saved, plan = plans.load(tx, plan_id)
+        if plan.strategy == plans.MERGE:
+            raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
+        plans.refuse_unusable(plan, saved.receipt_id, operation.now)
+        items = tx.plans.items(saved.key)
+        plans.refuse_altered(plan, items)
+        selected = select(tx.items, items, seen.kept(items))
+        if not allow_large:
+            check_caps(tx, selected.going, strategy)
+        return move(tx, selected, saved.key, operation).receipt
 
 
 def plan_and_apply(
@@ -106,15 +141,13 @@ def plan_and_apply(
     """Plan and apply in one transaction."""
     resolve(strategy)
     _require(confirm, _PREVIEW)
-    decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days, fading))
-    return _at_once(tools, decide, needs, missing, "prune", strategy, _cap(allow_large))
+    return _prune(tools, strategy, tools.options(ttl_days, fading), allow_large=allow_large)
 
 
 def prune_in_steps(tools: Collecting, strategy: str, step: int, ttl_days: float | None = None) -> Iterator[Receipt]:
     """Plan and apply again and again, about `step` things at a time, until nothing is found or nothing moves."""
     while True:
-        decide, needs, missing = _decision(tools, strategy, tools.options(ttl_days), step)
-        receipt = _at_once(tools, decide, needs, missing, "prune", strategy, _no_check)
+        receipt = _prune(tools, strategy, tools.options(ttl_days), allow_large=True, at_most=step)
         if receipt.totals == Totals():
             return
         yield receipt
@@ -124,31 +157,31 @@ def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = 
     """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
     key = _key(tools, memory_id)
     _require(confirm)
-
-    def decide(survey: Survey) -> Draft:
-        draft = plan_of(survey, [Found("memory", key, "deleted")], Options(tools.clock()), tools.workspace_id)
-        if not draft.items:
-            reason = draft.protected[0].reason
-            raise Conflict(
-                f"memory {memory_id} is {reason}; it was not deleted.",
-                hint="Unpin it first." if reason == "pinned" else "",
-            )
-        return draft
-
-    reason = "deleted forever" if forever else None
-    return _at_once(tools, decide, {"graph", "statements"}, (), "delete", "delete", _no_check, reason)
+    operation = _operation(tools, "delete", "delete")
+    with tools.store.changing(tools.apply_seconds) as tx:
+        with gc_paused():
+            found = [Found("memory", key, "deleted")]
+            draft = plan_of(tx.items.survey(CASCADE), found, Options(tools.clock()), tools.workspace_id)
+        _refuse_protected(draft, memory_id)
+        hashes = tx.items.hashes([key]) if forever else []
+        moved = apply_at_once(tx, draft, operation)
+        if forever:
+            forget(tx, moved, hashes, operation)
+    if forever:
+        tools.store.wipe("the memory is deleted for good")
+    return moved.receipt
 
 
 def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
     """Everything to the trash but pins and what they hold; the phrase is the confirmation, and there is no cap."""
     if confirm_phrase != CLEAR_PHRASE:
         raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
-
-    def everything(survey: Survey) -> Draft:
-        return plan_of_all(survey, Options(tools.clock()), tools.workspace_id)
-
-    needs = {"graph", "statements", "lone chunks"}
-    return _at_once(tools, everything, needs, (), "clear", "clear", _no_check)
+    operation = _operation(tools, "clear", "clear")
+    with tools.store.changing(tools.apply_seconds) as tx:
+        with gc_paused():
+            survey = tx.items.survey({*CASCADE, "lone chunks"})
+            draft = plan_of_all(survey, Options(tools.clock()), tools.workspace_id)
+        return apply_at_once(tx, draft, operation, segments=tx.segments.unpinned()).receipt
 
 
 def undo(tools: Collecting, receipt_id: str) -> Undone:
@@ -181,7 +214,8 @@ def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Sa
 
 def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
     """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
-    found = tools.store.find(item_id)
+    with tools.store.reading() as rows:
+        found = rows.items.find(item_id)
     if found is None:
         raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
     kind, key, receipt_id = found
@@ -189,14 +223,36 @@ def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], l
     if receipt_id is not None:
         said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
-    needs = {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values()))
-    survey = tools.store.survey(needs, missing_files(tools.store.code_paths()))
-    verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(tools.store))
-    return verdict, [tools.store.describe("entity", step) for step in verdict.path], history
+    survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
+    with tools.store.reading() as rows:
+        verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
+        way = [PlanItem("entity", step, 0, "") for step in verdict.path]
+        return verdict, plans.views(rows.items, way), history
 
 
-def _id_of(store: Collector) -> Callable[[int], str]:
-    return lambda memory: store.describe("memory", memory).id
+def pin(tools: Collecting, item_id: str, pinned: bool) -> Kind:
+    """Pin or unpin a memory or an entity; which of them it was."""
+    with tools.store.changing() as tx:
+        found = tx.items.find(item_id)
+        if found is None or found[2] is not None:
+            raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
+        kind, key, _ = found
+        tx.items.pin(kind, key, pinned)
+        tx.audit(AuditEvent(tools.clock(), tools.actor, "pin" if pinned else "unpin", item_id))
+        return kind
+
+
+def remove_tombstone(tools: Collecting, memory_id: str) -> bool:
+    """Let what was forgotten for good be learned again; whether there was something."""
+    with tools.store.changing() as tx:
+        found = tx.tombstones.drop(memory_id)
+        if found:
+            tx.audit(AuditEvent(tools.clock(), tools.actor, "remove tombstone", memory_id))
+        return found
+
+
+def _id_of(rows: ItemReads) -> Callable[[int], str]:
+    return lambda memory: plans.views(rows, [PlanItem("memory", memory, 0, "")])[0].id
 
 
 def _require(confirm: bool, hint: str = "") -> None:
@@ -219,48 +275,43 @@ def _key(tools: Collecting, memory_id: str) -> int:
     return found[memory_id]
 
 
-def _decision(
-    tools: Collecting, strategy: str, options: Options, at_most: int | None = None
-) -> tuple[Callable[[Survey], Draft], frozenset[str], Collection[int]]:
-    needs = needs_of(strategy)
-    missing = missing_files(tools.store.code_paths()) if "files" in needs else ()
-
-    def decide(survey: Survey) -> Draft:
-        check_roots(survey, strategy, options)
-        return make_plan(survey, strategy, options, tools.workspace_id, at_most)
-
-    return decide, needs, missing
+def _survey(tools: Collecting, needs: Collection[str]) -> Survey:
+    missing = _missing(tools, needs)
+    with tools.store.reading() as rows:
+        return rows.items.survey(needs, missing)
 
 
-def _at_once(
-    tools: Collecting,
-    decide: Callable[[Survey], Draft],
-    needs: Collection[str],
-    missing: Collection[int],
-    action: str,
-    strategy: str,
-    check: Check,
-    tombstone: str | None = None,
+def _missing(tools: Collecting, needs: Collection[str]) -> Collection[int]:
+    return missing_files(tools.store.code_paths()) if "files" in needs else ()
+
+
+def _first_look(tools: Collecting, needs: Collection[str]) -> FirstLook:
+    return first_look(tools.store.code_paths()) if "files" in needs else FirstLook()
+
+
+def _operation(tools: Collecting, action: str, strategy: str, plan_id: str | None = None) -> Operation:
+    plan_id = plan_id or tools.new_id("plan")
+    return Operation(action, strategy, plan_id, tools.new_id("rcpt"), tools.actor, tools.clock())
+
+
+def _prune(
+    tools: Collecting, strategy: str, options: Options, *, allow_large: bool, at_most: int | None = None
 ) -> Receipt:
-    return tools.store.plan_and_apply(
-        decide,
-        needs,
-        missing,
-        check,
-        recheck=look_again(tools.store.code_paths()) if "files" in needs else None,
-        plan_id=tools.new_id("plan"),
-        receipt_id=tools.new_id("rcpt"),
-        action=action,
-        strategy=strategy,
-        actor=tools.actor,
-        now=tools.clock(),
-        seconds=tools.apply_seconds,
-        tombstone=tombstone,
-    )
+    """Survey, decide and apply in one transaction: nothing can change in between."""
+    needs = needs_of(strategy)
+    missing, seen = _missing(tools, needs), _first_look(tools, needs)
+    operation = _operation(tools, "prune", strategy)
+    with tools.store.changing(tools.apply_seconds) as tx:
+        with gc_paused():
+            draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, at_most)
+        kept = seen.kept(draft.items)
+        return apply_at_once(tx, draft, operation, kept=kept, allow_large=allow_large).receipt
 
 
-def _cap(allow_large: bool) -> Check:
-    return lambda removed, of, what: check_cap(removed, of, what, allow_large=allow_large)
-
-
-def _no_check(removed: int, of: int, what: str) -> None: ...
+def _refuse_protected(draft: Draft, memory_id: str) -> None:
+    if not draft.items:
+        reason = draft.protected[0].reason
+        raise Conflict(
+            f"memory {memory_id} is {reason}; it was not deleted.",
+            hint="Unpin it first." if reason == "pinned" else "",
+        )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from memsweep.model.plan import PlanItem
 
@@ -23,21 +24,27 @@ def missing_files(places: Iterable[Place]) -> set[int]:
     return {key for key, doubt in _look(places) if not doubt}
 
 
-def look_again(places: Iterable[Place]) -> Callable[[Sequence[PlanItem]], dict[int, str]]:
-    """For an apply: which memories of a plan may not go after all, since their files are not certainly gone, and why.
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """What a look at all files has seen before anybody has to wait; those of a plan are looked for once more."""
 
-    All files are looked for here, before anybody has to wait. Those of the plan that are still missing are looked
-    for once more when the answer is used, in the transaction; where time does not allow it, the first look decides.
-    """
-    places = list(places)
-    first = dict(_look(places))
+    places: Sequence[Place] = ()
+    doubts: Mapping[int, str] = field(default_factory=dict)
 
-    def kept(items: Sequence[PlanItem]) -> dict[int, str]:
+    def kept(self, items: Sequence[PlanItem]) -> dict[int, str]:
+        """Which memories of a plan may not go after all, since their files are not certainly gone, and why.
+
+        Asked in the transaction of an apply. Where time does not allow a second look, the first decides.
+        """
         planned = {item.key for item in items if item.kind == "memory" and item.reason == "missing_file"}
-        again = _look(_until(time.monotonic() + _SECOND_LOOK_SECONDS, [each for each in places if each[0] in planned]))
-        return {key: doubt for key, doubt in {**first, **dict(again)}.items() if doubt and key in planned}
+        deadline = time.monotonic() + _SECOND_LOOK_SECONDS
+        again = _look(_until(deadline, [each for each in self.places if each[0] in planned]))
+        return {key: doubt for key, doubt in {**self.doubts, **dict(again)}.items() if doubt and key in planned}
 
-    return kept
+
+def first_look(places: Iterable[Place]) -> FirstLook:
+    listed = list(places)
+    return FirstLook(listed, dict(_look(listed)))
 
 
 def _until(deadline: float, places: Iterable[Place]) -> Iterator[Place]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.errors import Conflict
-from memsweep.gc.roots import fate, protection
+from memsweep.gc.roots import liveness, protection
 from memsweep.gc.strategies import NAMES, STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import Draft, EntityRow, Found, MemoryRow, PlanItem, Protected, RelationRow, Survey
+from memsweep.model.plan import Draft, EntityRow, Found, Kind, MemoryRow, PlanItem, Protected, RelationRow, Survey
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
@@ -30,6 +30,12 @@ def needs_of_plan(strategy: str) -> frozenset[str]:
     return needs_of(strategy) if strategy in NAMES else frozenset()
 
 
+def capped_by_plan(strategy: str) -> tuple[Kind, ...]:
+    """Of what a saved plan may not take more than half."""
+    names = resolve(strategy) if strategy in NAMES else ()
+    return tuple(dict.fromkeys(kind for name in names for kind in STRATEGIES[name].capped)) or ("memory",)
+
+
 def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> Draft:
     """What a strategy names; with `at_most`, a step of it."""
     found: dict[tuple[str, int], Found] = {}
@@ -39,10 +45,16 @@ def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str
     return plan_of(survey, found.values(), options, workspace_id, at_most)
 
 
+def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> Draft:
+    """The same, but nothing is planned where the survey cannot be right."""
+    check_roots(survey, strategy, options)
+    return make_plan(survey, strategy, options, workspace_id, at_most)
+
+
 def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> Draft:
     """Everything that is not pinned and that nothing pinned holds; having been handed in holds nothing here."""
     unpinned = [row.key for row in survey.memories if not row.pinned]
-    dead, spared = fate(survey, options, unpinned, told=False)
+    dead, spared = liveness(survey, options, unpinned, explicit=False)
     found = [Found("memory", row.key, "cleared") for row in survey.memories]
     found += [Found("chunk", key, "cleared") for key, _ in survey.lone_chunks]
     found += [Found("entity", row.key, "cleared") for row in survey.entities if row.key in dead or row.key in spared]
@@ -76,9 +88,9 @@ def plan_of(
     )
 
 
-def check_cap(removed: int, of: int, what: str = "memories", *, allow_large: bool) -> None:
-    """Refuse to take away more than half of a workspace unless that was asked for by name."""
-    if allow_large or of < CAP_FROM or removed <= CAP_SHARE * of:
+def check_cap(removed: int, of: int, what: str) -> None:
+    """Refuse to take away more than half of a workspace."""
+    if of < CAP_FROM or removed <= CAP_SHARE * of:
         return
     raise Conflict(
         f"this would remove {removed:,} of {of:,} {what} ({removed / of:.0%} of the workspace, more than"
@@ -94,7 +106,7 @@ def check_roots(survey: Survey, strategy: str, options: Options) -> None:
     """
     if len(survey.entities) < CAP_FROM or _BY_ROOTS.isdisjoint(resolve(strategy)):
         return
-    if survey.mentions or any(row.handed_in or protection(row, options) for row in survey.entities):
+    if survey.mentions or any(row.explicit or protection(row, options) for row in survey.entities):
         return
     raise Conflict(
         f"none of the {len(survey.entities):,} entities has a root: no live memory mentions one, none is pinned or was"
@@ -157,10 +169,10 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     touched = any(memory in removed for memory, _ in survey.mentions)
     if not touched and not any(memory in removed for memory, _, _ in survey.stated):
         return []
-    after = fate(survey, options, removed)
+    after = liveness(survey, options, removed)
     if not after.dead and not after.spared:
         return []
-    before = fate(survey, options)
+    before = liveness(survey, options)
     fallen = (after.dead - before.dead) | (after.spared - before.spared)
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
 
 
-class Fate(NamedTuple):
+class Liveness(NamedTuple):
     """`dead`: nothing holds their component. `spared`: nothing holds it, but they are protected, and it with them."""
 
     dead: set[int]
@@ -30,30 +30,35 @@ def protection(row: MemoryRow | EntityRow, options: Options) -> str:
     return ""
 
 
-def held(survey: Survey, options: Options, without: Collection[int] = (), *, told: bool = True) -> set[int]:
-    """Entities that a live memory other than those in `without` mentions, or (`told`) that were handed in.
+def keeps_fact(reason: str, *, stated: bool) -> bool:
+    """Whether it stays because a live memory states it: then it has not faded. What was replaced goes all the same."""
+    return stated and reason == "faded_relation"
 
-    Having been handed in holds an entity until it has faded away.
+
+def held(survey: Survey, options: Options, without: Collection[int] = (), *, explicit: bool = True) -> set[int]:
+    """Entities that a live memory other than those in `without` mentions, or (`explicit`) that were given explicitly.
+
+    Having been given explicitly holds an entity until it has faded away.
     """
     gone = set(without)
     roots = {entity for memory, entity in survey.mentions if memory not in gone}
-    if told:
+    if explicit:
         roots.update(
             row.key
             for row in survey.entities
-            if row.handed_in and not options.has_faded(row.confidence, row.type_key, row.last_seen)
+            if row.explicit and not options.has_faded(row.confidence, row.type_key, row.last_seen)
         )
     return roots
 
 
-def fate(
+def liveness(
     survey: Survey,
     options: Options,
     without: Collection[int] = (),
     *,
-    told: bool = True,
+    explicit: bool = True,
     links: Collection[tuple[int, int]] | None = None,
-) -> Fate:
+) -> Liveness:
     """What becomes of the entities once these memories are gone, with the relations that only they state.
 
     Or once no more than these `links` are left.
@@ -61,7 +66,7 @@ def fate(
     gone = set(without)
     nodes = [entity.key for entity in survey.entities]
     standing_for = components(nodes, survey.links(gone) if links is None else links)
-    roots = held(survey, options, gone, told=told)
+    roots = held(survey, options, gone, explicit=explicit)
     alive = {part for node, part in zip(nodes, standing_for, strict=True) if node in roots}
     protected = [
         (entity.key, part)
@@ -70,4 +75,4 @@ def fate(
     ]
     alive.update(part for _, part in protected)
     dead = {node for node, part in zip(nodes, standing_for, strict=True) if part not in alive}
-    return Fate(dead, {key for key, _ in protected})
+    return Liveness(dead, {key for key, _ in protected})

@@ -68,7 +68,7 @@ def _reasons_of_entity(survey: Survey, path: tuple[int, ...], options: Options) 
     mentions = sum(mentioned == holder.key for _, mentioned in survey.mentions)
     if reason := protection(holder, options):
         yield f"{where} is {'of a permanent type' if reason == 'permanent type' else reason}."
-    if holder.handed_in:
+    if holder.explicit:
         yield f"{where} was handed in explicitly."
     if mentions:
         yield f"{where} is mentioned by {mentions} live memor{'y' if mentions == 1 else 'ies'}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -42,7 +43,8 @@ class EntityRow(NamedTuple):
     version: int
     type_key: str
     pinned: bool
-    handed_in: bool
+    explicit: bool
+    """Whether it was given by itself, not only found in a text."""
     created_at: int
     confidence: float
     last_seen: int
@@ -117,6 +119,20 @@ class Totals:
     entities: int = 0
     relations: int = 0
     segments: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The keys of what goes, by kind."""
+
+    memories: AbstractSet[int] = frozenset()
+    chunks: AbstractSet[int] = frozenset()
+    entities: AbstractSet[int] = frozenset()
+    relations: AbstractSet[int] = frozenset()
+
+    @property
+    def totals(self) -> Totals:
+        return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations))
 
 
 def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:

@@ -129,12 +129,13 @@ class Background:
     def _alone(self) -> Iterator[bool]:
         from filelock import FileLock, Timeout
 
-        folder = self._app.settings.home / "locks"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = FileLock(folder / "schedule.lock", mode=0o600)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
+        path = self._app.settings.home / "locks" / "schedule.lock"
+        lock = FileLock(path, mode=0o600)
+        with plain_refusals(path):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with contextlib.suppress(Timeout):
+                lock.acquire(timeout=0)
+        if not lock.is_locked:
             yield False
             return
         try:

@@ -123,8 +123,9 @@ class BaseMemory(Generic[Mode]):
     @operation
     def pin(self, item_id: str, pinned: bool = True) -> str:
         """Keep a memory or an entity out of every plan, or let it go again; returns which of the two it is."""
-        access = self._access
-        return access.store.collector.pin(item_id, pinned, actor=access.actor, now=access.clock())
+        from memsweep.gc import collect
+
+        return collect.pin(collector(self._access), item_id, pinned)
 
     @operation
     def stats(self) -> Stats:

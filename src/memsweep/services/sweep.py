@@ -34,12 +34,16 @@ class SweepService(Generic[Mode]):
     @operation
     def get_plan(self, plan_id: str) -> Plan:
         """A saved plan."""
-        return self._access.store.collector.load_plan(plan_id)
+        from memsweep.gc import collect
+
+        return collect.load_plan(collector(self._access), plan_id)
 
     @operation
     def items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
         """What a saved plan would remove, and why."""
-        return self._access.store.collector.plan_items(plan_id, offset, page_size(limit))
+        from memsweep.gc import collect
+
+        return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))
 
     @operation
     def apply(self, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Receipt:
@@ -128,6 +132,7 @@ class SweepService(Generic[Mode]):
     @operation
     def remove_tombstone(self, memory_id: str) -> None:
         """Let it be learned again."""
-        access = self._access
-        if not access.store.collector.remove_tombstone(memory_id, actor=access.actor, now=access.clock()):
+        from memsweep.gc import collect
+
+        if not collect.remove_tombstone(collector(self._access), memory_id):
             raise NotFound(f"there is no tombstone of {memory_id!r:.60}.", hint="`memsweep tombstone list` shows them.")

@@ -14,7 +14,11 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
-from memsweep.model.plan import Totals
+from memsweep.model.plan import Selection, Totals
+from memsweep.store.ports.items import ItemReads, ItemRows
+from memsweep.store.ports.plans import PlanReads, PlanRows
+from memsweep.store.ports.tombstones import TombstoneRows
+from memsweep.store.ports.windows import SegmentRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,35 @@ class ReceiptRows(Protocol):
     def set_purged(self, keys: Collection[int], at: datetime) -> None: ...
 
 
+class Reads(Protocol):
+    """Questions that change nothing."""
+
+    @property
+    def items(self) -> ItemReads: ...
+
+    @property
+    def plans(self) -> PlanReads: ...
+
+
 class Changes(Protocol):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
 
     @property
+    def items(self) -> ItemRows: ...
+
+    @property
+    def plans(self) -> PlanRows: ...
+
+    @property
     def receipts(self) -> ReceiptRows: ...
 
+    @property
+    def segments(self) -> SegmentRows: ...
+
+    @property
+    def tombstones(self) -> TombstoneRows: ...
+
     def audit(self, event: AuditEvent) -> None: ...
+
+    def free(self, moved: Selection, receipt: NewReceipt, key: int) -> None:
+        """Free for good what this transaction has moved; `Collector.wipe` follows when it has ended."""

@@ -39,9 +39,31 @@ def draft_of(target: Path, *, replace: bool = False, stem: str = "") -> Iterator
         with plain_refusals(target):
             sync(draft)
             _give_name(draft, target, replace)
-            sync(folder)
+        _keep_name(target, replace)
     finally:
         remove(draft)
+
+
+def _keep_name(target: Path, replace: bool) -> None:
+    """Sync the name that a draft was given. Where that is refused, a new file is taken away again."""
+    try:
+        sync(target.parent)
+    except OSError as error:
+        if not replace and _is_removed(target):
+            with plain_refusals(target):
+                raise
+        raise StoreError(
+            f"{target} was written, but its folder cannot be synced ({error.strerror}); a power cut may undo it.",
+            hint="Check the disk, then write it again.",
+        ) from None
+
+
+def _is_removed(file: Path) -> bool:
+    try:
+        file.unlink()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -14,14 +14,15 @@ from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.decay import Rates
 from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
-from memsweep.model.plan import Draft as PlanDraft
-from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Undone
+from memsweep.model.plan import Undone
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
-from memsweep.store.changes import Changes
+from memsweep.store.changes import Changes, Reads
 from memsweep.store.course import Course
 from memsweep.store.graph_protocol import Atlas, Graph
+from memsweep.store.ports.items import ItemRows
+from memsweep.store.ports.plans import PlanRows
 
 Embed = Callable[[Sequence[str]], list[bytes]]
 
@@ -117,81 +118,22 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-Decide = Callable[[Survey], PlanDraft]
-Check = Callable[[int, int, str], None]
-"""Raises if so many of so many memories (entities, relations) may not go."""
-Recheck = Callable[[Sequence[PlanItem]], Mapping[int, str]]
-"""The memories among the items of a plan that may not go after all, and why."""
-
-
 class Collector(Protocol):
-    """What the collector needs of a workspace. Every method is one transaction."""
+    """What the collector needs of a workspace."""
 
-    def changing(self) -> AbstractContextManager[Changes]:
-        """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
+    def reading(self) -> AbstractContextManager[Reads]: ...
+
+    def changing(self, seconds: float | None = None) -> AbstractContextManager[Changes]:
+        """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile.
+
+        It is given up after so many `seconds`.
+        """
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         """Every live code memory with its root and its path."""
 
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         """The keys of those that are live."""
-
-    def survey(self, needs: Collection[str], missing_files: Collection[int]) -> Survey: ...
-
-    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
-        """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
-
-    def describe(self, kind: Kind, key: int) -> PlanView: ...
-
-    def plan(
-        self,
-        decide: Decide,
-        needs: Collection[str],
-        missing_files: Collection[int],
-        *,
-        plan_id: str,
-        strategy: str,
-        actor: str,
-        now: datetime,
-        lifetime: timedelta,
-    ) -> Plan:
-        """Survey, decide, save."""
-
-    def load_plan(self, plan_id: str) -> Plan: ...
-
-    def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]: ...
-
-    def apply(
-        self,
-        plan_id: str,
-        check: Check,
-        *,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-        seconds: float,
-        recheck: Recheck | None = None,
-    ) -> Receipt:
-        """Move to the trash what the plan names and is still as it was then, unless `check` objects; once."""
-
-    def plan_and_apply(
-        self,
-        decide: Decide,
-        needs: Collection[str],
-        missing_files: Collection[int],
-        check: Check,
-        *,
-        plan_id: str,
-        receipt_id: str,
-        action: str,
-        strategy: str,
-        actor: str,
-        now: datetime,
-        seconds: float,
-        tombstone: str | None = None,
-        recheck: Recheck | None = None,
-    ) -> Receipt:
-        """All of it in one transaction; with a tombstone what it moved is freed, too, and may not be learned again."""
 
     def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone: ...
 
@@ -201,13 +143,12 @@ class Collector(Protocol):
 
     def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged: ...
 
-    def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str: ...
+    def wipe(self, done: str) -> None:
+        """Remove what a transaction freed from wherever else it is kept; an error says first what was `done`."""
 
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]: ...
 
     def tombstones(self) -> list[Tombstone]: ...
-
-    def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool: ...
 
 
 class Segments(Protocol):
@@ -227,7 +168,16 @@ class OpenWindow(Protocol):
     """One context window inside a transaction. Lists are in session order; the state is saved at the end."""
 
     @property
+    def project_id(self) -> str: ...
+
+    @property
     def state(self) -> WindowState: ...
+
+    @property
+    def items(self) -> ItemRows: ...
+
+    @property
+    def plans(self) -> PlanRows: ...
 
     def active(self) -> list[Held]: ...
 
@@ -273,13 +223,6 @@ class OpenWindow(Protocol):
     def audit(
         self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime
     ) -> None: ...
-
-    def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan: ...
-
-    def load_plan(self, plan_id: str, now: datetime) -> tuple[int, list[tuple[str, PlanItem]]]:
-        """The key and the items, each with the segment's id; used, old and foreign plans are refused."""
-
-    def use_plan(self, plan: int, receipt: int) -> None: ...
 
 
 class Keeper(Protocol):

@@ -19,6 +19,7 @@ from memsweep.errors import MemsweepError, StoreCorrupt, StoreTooNew
 from memsweep.library import open_memory
 from memsweep.store.file.connect import connect, make_file
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.readable import refusal
 from tests.support import looking
 from tests.support.nursery import Nursery
 
@@ -230,12 +231,13 @@ def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path, make: Callable[...,
     assert stat.S_IMODE((home / "workspaces").stat().st_mode) == 0o700
 
 
-def test_making_a_file_that_is_there_drops_no_lock_on_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("act", [make_file, refusal])
+def test_making_or_reading_a_file_that_is_there_drops_no_lock_on_it(tmp_path: Path, act: Callable[..., object]) -> None:
     """Whoever closes a file drops its process's locks on it; SQLite holds one for as long as the file is open."""
     file = tmp_path / "new.db"
     make_file(file)
     with contextlib.closing(connect(file, STEPS, no_fill)):
-        make_file(file)
+        act(file)
         first_shared_byte, many = 0x40000002, 510
         take = f"lockf(open({str(file)!r}, 'r+'), LOCK_EX | LOCK_NB, {many}, {first_shared_byte})"
         taken = subprocess.run([sys.executable, "-c", f"from fcntl import *; {take}"], capture_output=True, text=True)

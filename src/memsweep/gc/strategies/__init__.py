@@ -20,7 +20,7 @@ from memsweep.gc.strategies import (
     unreachable_entities,
 )
 from memsweep.gc.strategies.rule import Options
-from memsweep.model.plan import Found, Survey
+from memsweep.model.plan import Found, Kind, Survey
 
 Need = Literal["graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"]
 Rule = Callable[[Survey, Options], Iterable[Found]]
@@ -32,20 +32,23 @@ class Strategy:
 
     find: Rule
     needs: frozenset[Need] = frozenset()
+    capped: tuple[Kind, ...] = ("memory",)
+    """Of what it may not take more than half unless that was asked for."""
 
 
 # What removes memories may leave entities without a root, so it must see the graph, and which memory states what.
-_CASCADE: frozenset[Need] = frozenset({"graph", "statements"})
+CASCADE: frozenset[Need] = frozenset({"graph", "statements"})
 STRATEGIES: dict[str, Strategy] = {
-    "stale_code": Strategy(stale_code.find, _CASCADE),
-    "missing_files": Strategy(missing_files.find, _CASCADE | {"files"}),
+    "stale_code": Strategy(stale_code.find, CASCADE),
+    "missing_files": Strategy(missing_files.find, CASCADE | {"files"}),
     "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"lone chunks"})),
     "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
     "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"graph"})),
-    "expired": Strategy(expired.find, _CASCADE),
-    "empty_memories": Strategy(empty_memories.find, _CASCADE | {"chunk counts"}),
-    "duplicates": Strategy(duplicates.find, _CASCADE | {"texts"}),
-    "decayed": Strategy(decayed.find, frozenset({"relations"})),
+    "expired": Strategy(expired.find, CASCADE),
+    "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
+    "duplicates": Strategy(duplicates.find, CASCADE | {"texts"}),
+    # It takes no memories, and may still take most of what is known.
+    "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
     "superseded": Strategy(superseded.find, frozenset({"relations"})),
 }
 ALIASES = {"stale_files": "stale_code"}

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memsweep.gc.roots import protection
+from memsweep.gc.roots import keeps_fact, protection
 from memsweep.model.plan import EntityRow, Found, Survey
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
+
+_FADED = "faded_relation"
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
@@ -25,12 +27,12 @@ def find(survey: Survey, options: Options) -> Iterator[Found]:
     left: list[tuple[int, int]] = []
     for row in survey.relations:
         _, _, subject, target, weight, last_seen, _, stated = row
-        if weight is None or stated or (now := counts_now(weight, last_seen)) >= threshold:
+        if weight is None or keeps_fact(_FADED, stated=stated) or (now := counts_now(weight, last_seen)) >= threshold:
             left.append((subject, target))
             continue
         if subject in kept_subjects:  # named, so that the plan says what protects it
             left.append((subject, target))
-        yield Found("relation", row.key, "faded_relation", {"weight": round(now, 4)})
+        yield Found("relation", row.key, _FADED, {"weight": round(now, 4)})
     yield from _entities(survey, left, options)
 
 
@@ -59,7 +61,7 @@ def _dead_groups(
     alive = {
         part
         for row, part in zip(grouped, parts, strict=True)
-        if row.key in mentioned or row.handed_in or row.last_seen > oldest or protection(row, options)
+        if row.key in mentioned or row.explicit or row.last_seen > oldest or protection(row, options)
     }
     for row, part in zip(grouped, parts, strict=True):
         if part not in alive:

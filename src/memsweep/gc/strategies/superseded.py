@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memsweep.gc.roots import fate
+from memsweep.gc.roots import liveness
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def find(survey: Survey, options: Options) -> Iterator[Found]:
         return
     for key, invalid_at in closed.items():
         yield Found("relation", key, "superseded", {"invalid_at": invalid_at})
-    before = fate(survey, options, links=[(row.subject, row.object) for row in survey.relations])
-    after = fate(
+    before = liveness(survey, options, links=[(row.subject, row.object) for row in survey.relations])
+    after = liveness(
         survey, options, links=[(row.subject, row.object) for row in survey.relations if row.key not in closed]
     )
     for key in sorted(after.dead - before.dead):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memsweep.gc.roots import fate
+from memsweep.gc.roots import liveness
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
-    dead, spared = fate(survey, options)
+    dead, spared = liveness(survey, options)
     return (
         Found("entity", row.key, "unreachable_entity")
         for row in survey.entities

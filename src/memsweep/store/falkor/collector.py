@@ -1,44 +1,27 @@
-"""The collector's side of a workspace: every method is one transaction."""
+"""The collector's side of a workspace: transactions, and reads that each are one."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from typing import Any
 
-from memsweep.errors import Conflict, NotFound, StoreBusy
+from memsweep.errors import Conflict, NotFound
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanItem, PlanView, Receipt, Survey, Totals, Undone, counts_of
+from memsweep.model.plan import Totals, Undone, counts_of
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import (
-    applying,
-    gc_cypher,
-    plans,
-    purging,
-    segments,
-    surveying,
-    trash_cypher,
-    unmerging,
-)
-from memsweep.store.falkor.applying import Doomed
+from memsweep.store.deadline import too_slow
+from memsweep.store.falkor import applying, gc_cypher, purging, segments, trash_cypher, unmerging
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.changes import FalkorChanges
+from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.undoing import Undo, usable_receipt
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.protocol import Check, Decide, Recheck
-
-_FOUND: tuple[tuple[Kind, str], ...] = (
-    ("memory", "Memory"),
-    ("memory", "TrashedMemory"),
-    ("entity", "Entity"),
-    ("entity", "TrashedEntity"),
-)
 
 
 class FalkorCollector:
@@ -49,111 +32,19 @@ class FalkorCollector:
         self._vectors = vectors
 
     @contextmanager
-    def changing(self) -> Iterator[FalkorChanges]:
-        with self._graph.writing() as tx:
-            yield FalkorChanges(tx)
+    def reading(self) -> Iterator[FalkorReads]:
+        yield FalkorReads(self._graph)
+
+    @contextmanager
+    def changing(self, seconds: float | None = None) -> Iterator[FalkorChanges]:
+        with self._graph.writing() as tx, nullcontext() if seconds is None else _within(seconds):
+            yield FalkorChanges(tx, self._vectors)
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         return [(key, root, path) for key, root, path in self._graph.ask(gc_cypher.CODE_PATHS)]
 
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         return dict(map(tuple, self._graph.ask(gc_cypher.MEMORY_KEYS, ids=list(ids))))
-
-    def survey(self, needs: Collection[str], missing_files: Collection[int]) -> Survey:
-        return surveying.at_one_moment(self._graph, lambda asked: surveying.survey(asked, needs, missing_files))
-
-    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
-        wanted = findable(item_id)
-        found = self._graph.ask_all(
-            *((gc_cypher.of_label(gc_cypher.FIND, label), {"id": wanted}) for _, label in _FOUND)
-        )
-        for (kind, _), rows in zip(_FOUND, found, strict=True):
-            for key, receipt in rows:
-                return kind, key, receipt
-        return None
-
-    def describe(self, kind: Kind, key: int) -> PlanView:
-        return plans.views(self._graph, [PlanItem(kind, key, 0, "")])[0]
-
-    def plan(
-        self,
-        decide: Decide,
-        needs: Collection[str],
-        missing_files: Collection[int],
-        *,
-        plan_id: str,
-        strategy: str,
-        actor: str,
-        now: datetime,
-        lifetime: timedelta,
-    ) -> Plan:
-        """Survey at one moment, decide, save. What changes in between is found out by the apply."""
-        draft = decide(self.survey(needs, missing_files))
-        with self._graph.writing() as tx:
-            totals = applying.planned(tx, draft.items)
-            _, plan = plans.save(tx, draft, plan_id, strategy, now, lifetime, totals)
-            _note(tx, now, actor, "plan", plan_id, plan.totals, strategy)
-        return plan
-
-    def load_plan(self, plan_id: str) -> Plan:
-        return plans.load(self._graph, plan_id)[1]
-
-    def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]:
-        key, _, _ = plans.load(self._graph, plan_id)
-        return plans.views(self._graph, plans.items(self._graph, key, offset, limit))
-
-    def apply(
-        self,
-        plan_id: str,
-        check: Check,
-        *,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-        seconds: float,
-        recheck: Recheck | None = None,
-    ) -> Receipt:
-        """Apply a saved plan, once, if `check` does not object."""
-        with self._graph.writing() as tx, _within(seconds):
-            key, plan, used = plans.load(tx, plan_id)
-            if plan.strategy == plans.MERGE:
-                raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
-            plans.refuse_unusable(plan, used, now)
-            items = plans.verified(plan, plans.items(tx, key))
-            doomed = applying.doom(tx, items, check, plan.strategy, recheck(items) if recheck else {})
-            return _apply(tx, doomed, (key, plan_id), receipt_id, "prune", plan.strategy, actor, now)[1]
-
-    def plan_and_apply(
-        self,
-        decide: Decide,
-        needs: Collection[str],
-        missing_files: Collection[int],
-        check: Check,
-        *,
-        plan_id: str,
-        receipt_id: str,
-        action: str,
-        strategy: str,
-        actor: str,
-        now: datetime,
-        seconds: float,
-        tombstone: str | None = None,
-        recheck: Recheck | None = None,
-    ) -> Receipt:
-        """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
-        doomed = Doomed()
-        with self._graph.writing() as tx, _within(seconds):
-            draft = decide(surveying.survey(tx, needs, missing_files))
-            totals = applying.planned(tx, draft.items)
-            key, _ = plans.save(tx, draft, plan_id, strategy, now, timedelta(0), totals)
-            doomed = applying.doom(tx, draft.items, check, strategy, recheck(draft.items) if recheck else {})
-            number, receipt = _apply(tx, doomed, (key, plan_id), receipt_id, action, strategy, actor, now)
-            if tombstone is not None:
-                _bury(tx, doomed, number, (receipt_id, plan_id), tombstone, actor, now)
-                self._vectors.announce(tx.meta["generation"], doomed.chunks)
-        if tombstone is not None:
-            self._vectors.dismiss(tx.meta["generation"])
-        return receipt
 
     def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
         with self._graph.writing() as tx:
@@ -238,15 +129,8 @@ class FalkorCollector:
         counts = (totals.memories, totals.chunks, totals.entities, totals.relations, freed)
         return Purged(tuple(uid for _, uid, _ in rows), *counts)
 
-    def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
-        """Pin or unpin a memory or an entity; which of them it was."""
-        with self._graph.writing() as tx:
-            for kind, label in (("memory", "Memory"), ("entity", "Entity")):
-                if tx.ask(gc_cypher.of_label(gc_cypher.FIND, label), id=findable(item_id)):
-                    tx.do(gc_cypher.of_label(gc_cypher.PIN, label), [{"id": item_id, "pinned": pinned}])
-                    _note(tx, now, actor, "pin" if pinned else "unpin", item_id, None, "")
-                    return kind
-        raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
+    def wipe(self, done: str) -> None:
+        self._vectors.dismiss(self._graph.seen["generation"])
 
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
         if subject is None:
@@ -262,52 +146,6 @@ class FalkorCollector:
         rows = self._graph.ask(gc_cypher.TOMBSTONES)
         return [Tombstone(memory, from_micros(at), reason) for memory, at, reason in rows]
 
-    def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool:
-        with self._graph.writing() as tx:
-            found = bool(tx.ask(gc_cypher.TOMBSTONE_OF, id=findable(memory_id)))
-            if found:
-                tx.do(gc_cypher.DROP_TOMBSTONE, [memory_id])
-                tx.do(gc_cypher.DROP_SKIPS, [0])
-                _note(tx, now, actor, "remove tombstone", memory_id, None, "")
-            return found
-
-
-def _apply(
-    tx: Change,
-    doomed: Doomed,
-    plan: tuple[int, str],
-    receipt_id: str,
-    action: str,
-    strategy: str,
-    actor: str,
-    now: datetime,
-) -> tuple[int, Receipt]:
-    number = tx.new_key()
-    applying.move(tx, doomed, number)
-    if action == "clear":
-        doomed.segments = segments.clear(tx, number)
-    receipt = applying.write_receipt(
-        tx, doomed, number, plan, uid=receipt_id, action=action, strategy=strategy, actor=actor, now=now
-    )
-    _note(tx, now, actor, action, receipt_id, receipt.totals, strategy)
-    for item, reason in receipt.skipped:
-        _note(tx, now, actor, "skip", item, None, reason)
-    return number, receipt
-
-
-def _bury(
-    tx: Change, doomed: Doomed, number: int, names: tuple[str, str], reason: str, actor: str, now: datetime
-) -> None:
-    """Free what this transaction has moved, and leave a hash of it."""
-    keys = sorted(doomed.memories)
-    hashes, places = tx.ask_all((gc_cypher.HASHES, {"keys": keys}), (trash_cypher.THREADS_AND_ROOTS, {"keys": keys}))
-    rows = [{"hash": digest, "at": to_micros(now), "memory": uid, "reason": reason} for uid, digest in hashes]
-    tx.do(gc_cypher.BURY, rows)
-    purging.free(tx, doomed, [number], live=True)
-    purging.free_leftovers(tx, doomed, places)
-    purging.close(tx, [(number, names[1])], now)
-    _note(tx, now, actor, "purge", names[0], None, "")
-
 
 def _note(tx: Change, now: datetime, actor: str, action: str, subject: str, totals: Totals | None, reason: str) -> None:
     counts = {} if totals is None else counts_of(totals, segments=True)
@@ -320,7 +158,4 @@ def _within(seconds: float) -> Iterator[None]:
     deadline = time.monotonic() + seconds
     yield
     if time.monotonic() >= deadline:
-        raise StoreBusy(
-            f"the collection took longer than {seconds:g} s and was stopped; nothing was changed.",
-            hint="Collect less at once, or raise gc.apply_seconds in the settings.",
-        )
+        raise too_slow(seconds)

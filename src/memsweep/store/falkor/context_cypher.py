@@ -29,7 +29,6 @@ REFERENCED = """
         WHERE s.stash IS NULL AND s.id <> id[0] AND NOT s.key IN $known RETURN s.key AS source LIMIT 1
     } RETURN DISTINCT id[0]"""
 TRASHED_IDS = "UNWIND $names AS name MATCH (s:TrashedSegment {id_ref: name}) RETURN DISTINCT s.id"
-IDS_OF = "UNWIND $keys AS key MATCH (s:{label} {{ref: toString(key)}}) RETURN s.key, s.id"
 
 ADD_PROJECT = "CREATE (:Project {*row})"
 SAVE_PROJECT = "MATCH (p:Project {ref: toString(row.key)}) SET p += row"
@@ -62,7 +61,3 @@ UNPINNED = "MATCH (s:Segment) WHERE NOT s.pinned RETURN s.key, s.project"
 DYING_SEGMENTS = "UNWIND $receipts AS receipt MATCH (s:TrashedSegment {trash: receipt}) RETURN s.key"
 FREE_LINKS = "MATCH (l:SegmentLink {source: toString(row)}) DELETE l"
 FREE_SEGMENT = "MATCH (s:TrashedSegment {ref: toString(row)}) DELETE s"
-
-
-def ids_of(*, live: bool) -> str:
-    return IDS_OF.format(label="Segment" if live else "TrashedSegment")

@@ -74,6 +74,8 @@ class FalkorEngine:
         self.keeper = FalkorHomeKeeper(self)
 
     def workspaces(self) -> list[Workspace]:
+        with contextlib.suppress(StoreError):  # a listing may go to a server that takes no writes
+            self.finish_abandoned()
         return [_workspace(name, entry) for name, entry in self._entries()]
 
     def graphs(self) -> dict[str, str]:

@@ -28,22 +28,35 @@ REVISION = "MATCH (w:Workspace) RETURN w.revision"
 
 # finding and describing, live or not
 FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{ref: toString(n.trash)}}) RETURN n.key, r.id"
+# In the order of `memsweep.store.ports.items.Described`.
 DESCRIBE_MEMORY = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:{chunk})
     WITH m, count(c) AS chunks
     RETURN m.key, m.id, left(m.text, 80), m.created_at, size(m.text), m.root, m.path, chunks"""
-DESCRIBE_CHUNK = (
-    "UNWIND $keys AS key MATCH (c:{chunk} {{ref: toString(key)}}) RETURN c.key, c.id, left(c.text, 80), size(c.text)"
-)
-DESCRIBE_ENTITY = (
-    "UNWIND $keys AS key MATCH (e:{entity} {{ref: toString(key)}}) RETURN e.key, e.id, e.name, e.type, e.created_at"
-)
-DESCRIBE_RELATION = (
-    "UNWIND $keys AS key MATCH (s)-[r:{relation} {{ref: toString(key)}}]->(o)"
-    " RETURN r.key, r.id, r.relation, s.id, s.name, o.id, o.name, r.created_at"
-)
-_LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO"}
-_TRASH = {"memory": "TrashedMemory", "chunk": "TrashedChunk", "entity": "TrashedEntity", "relation": "WAS_RELATED_TO"}
+DESCRIBE_CHUNK = """
+    UNWIND $keys AS key MATCH (c:{chunk} {{ref: toString(key)}})
+    RETURN c.key, c.id, left(c.text, 80), null, size(c.text)"""
+DESCRIBE_ENTITY = """
+    UNWIND $keys AS key MATCH (e:{entity} {{ref: toString(key)}})
+    RETURN e.key, e.id, e.name, e.created_at, 0 AS length, null AS root, null AS path, 0 AS chunks, e.type"""
+DESCRIBE_RELATION = """
+    UNWIND $keys AS key MATCH (s)-[r:{relation} {{ref: toString(key)}}]->(o)
+    RETURN r.key, r.id, r.relation, r.created_at, s.id, o.id, s.name, o.name"""
+IDS = {
+    "memory": "UNWIND $keys AS key MATCH (n:{memory} {{ref: toString(key)}}) RETURN n.key, n.id",
+    "chunk": "UNWIND $keys AS key MATCH (n:{chunk} {{ref: toString(key)}}) RETURN n.key, n.id",
+    "entity": "UNWIND $keys AS key MATCH (n:{entity} {{ref: toString(key)}}) RETURN n.key, n.id",
+    "relation": "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.id",
+    "segment": "UNWIND $keys AS key MATCH (n:{segment} {{ref: toString(key)}}) RETURN n.key, n.id",
+}
+_LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO", "segment": "Segment"}
+_TRASH = {
+    "memory": "TrashedMemory",
+    "chunk": "TrashedChunk",
+    "entity": "TrashedEntity",
+    "relation": "WAS_RELATED_TO",
+    "segment": "TrashedSegment",
+}
 
 
 def live_and_trashed(query: str) -> tuple[str, str]:
@@ -74,25 +87,24 @@ REASONS = """
 
 # what an apply looks at again
 COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m)"
-LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.key, m.id, m.version, m.pinned"
-LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key, e.id, e.version, e.pinned"
+LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.key, m.version, m.pinned"
+LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key, e.version, e.pinned"
 LIVE_CHUNKS = """
     UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
-    RETURN c.key, c.id, m.key"""
-TRASHED_IDS = "UNWIND $keys AS key MATCH (n:{label} {{ref: toString(key)}}) RETURN n.key, n.id"
+    RETURN c.key, 0, false, m.key"""
+LIVE_RELATIONS = """
+    UNWIND $keys AS key MATCH (s)-[r:RELATED_TO {ref: toString(key)}]->(o)
+    RETURN r.key, r.version, false, s.key, o.key"""
 CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key"
 STATED_BY = """
     UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:STATES]->() WITH DISTINCT s.relation AS relation
-    MATCH (a)-[r:RELATED_TO {ref: toString(relation)}]->(b) WHERE NOT r.handed_in RETURN r.key, a.key, b.key"""
+    MATCH ()-[r:RELATED_TO {ref: toString(relation)}]->() RETURN r.key, r.handed_in"""
 LIVE_SOURCES = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m WHERE m.trash IS NULL
     RETURN key, m.key"""
 MENTIONED_BY = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
     RETURN DISTINCT e.key, m.key"""
-LIVE_RELATIONS = """
-    UNWIND $keys AS key MATCH (s)-[r:RELATED_TO {ref: toString(key)}]->(o)
-    RETURN r.key, r.id, r.version, false, s.key, o.key"""
 EDGES_OF = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
     RETURN DISTINCT r.key, startNode(r).key, endNode(r).key"""
@@ -115,7 +127,7 @@ AUDIT = """
 AUDIT_OF = """
     MATCH (a:AuditEvent {subject: $subject}) RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
-PIN = "MATCH (n:{label} {{id: row.id}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
+PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
 BURIED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
 HASHES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.id, m.content_hash"
 BURY = "MERGE (t:Tombstone {hash: row.hash}) ON CREATE SET t = row"

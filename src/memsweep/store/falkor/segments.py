@@ -10,20 +10,22 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from memsweep.errors import NotFound
-from memsweep.model.plan import Draft, Plan, PlanItem, Totals
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
-from memsweep.store.falkor import context_cypher, gc_cypher, plans
+from memsweep.store.falkor import context_cypher, gc_cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.holding import Holding
+from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.matching import best_matches
+from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.rowing import name_in, segment_links, segment_names
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import Change, Graph, writable
+from memsweep.store.plans import CONTEXT
 from memsweep.store.stored import to_json
 
 
@@ -53,6 +55,7 @@ class FalkorWindow:
 
     def __init__(self, asked: Graph | Change, project_id: str, create_at: datetime | None = None) -> None:
         self._asked = asked
+        self.items, self.plans = FalkorItems(asked), FalkorPlans(asked)
         self.project_id = project_id
         found = asked.ask(context_cypher.FIND_PROJECT, id=project_id)
         self._new: dict[str, Any] | None = None
@@ -83,8 +86,7 @@ class FalkorWindow:
 
     @property
     def _tx(self) -> Change:
-        assert isinstance(self._asked, Change), "this window was opened to be read"
-        return self._asked
+        return writable(self._asked)
 
     def save(self) -> None:
         state, tx = self.state, self._tx
@@ -235,22 +237,6 @@ class FalkorWindow:
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
         audit(self._tx, now, actor, action, subject, counts, reason)
 
-    def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan:
-        draft = Draft(tuple(items), (), (), 0.0, 0)
-        return plans.save(self._tx, draft, plan_id, _strategy(self.project_id), now, lifetime, Totals())[1]
-
-    def load_plan(self, plan_id: str, now: datetime) -> tuple[int, list[tuple[str, PlanItem]]]:
-        key, plan, used = plans.load(self._asked, plan_id, self.project_id)
-        plans.refuse_unusable(plan, used, now, self.project_id)
-        items = plans.items(self._asked, key)
-        keys = [item.key for item in items]
-        found = self._asked.ask_all(*((context_cypher.ids_of(live=live), {"keys": keys}) for live in (True, False)))
-        ids = {row[0]: row[1] for rows in found for row in rows}
-        return key, [(ids.get(item.key, ""), item) for item in items]
-
-    def use_plan(self, plan: int, receipt: int) -> None:
-        self._tx.do(gc_cypher.USE_PLAN, [{"plan": plan, "receipt": receipt}])
-
     def _write(self, key: int, *, raises_version: bool = False, **values: Any) -> None:
         """What the collector counts about a segment is no change of the segment: its version stays."""
         held = self._segments.held[key]
@@ -275,6 +261,20 @@ class FalkorWindow:
 _COUNTED = {"gc_survival_count", "generation", "pinned"}
 
 
+class FalkorSegmentRows:
+    """Implements `memsweep.store.ports.windows.SegmentRows`."""
+
+    def __init__(self, tx: Change) -> None:
+        self._tx = tx
+
+    def unpinned(self) -> list[tuple[int, int]]:
+        return [(key, project) for key, project in self._tx.ask(context_cypher.UNPINNED)]
+
+    def trash(self, segments: Sequence[tuple[int, int]], receipt: int) -> None:
+        self._tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": receipt} for key, _ in segments])
+        self._tx.do(context_cypher.RECOUNT, sorted({project for _, project in segments}))
+
+
 def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
     """Undo: what a receipt trashed or stashed is where it was, but for ids that were taken again meanwhile."""
     trashed, stashed = tx.ask_all(
@@ -296,16 +296,8 @@ def put_back(tx: Change, receipt: int) -> tuple[int, list[tuple[str, str]]]:
     return len(back) + len(stashed), clashes
 
 
-def clear(tx: Change, receipt: int) -> int:
-    """Everything of every window to the trash but pins; how many."""
-    rows = tx.ask(context_cypher.UNPINNED)
-    tx.do(context_cypher.TRASH_SEGMENT, [{"key": key, "trash": receipt} for key, _ in rows])
-    tx.do(context_cypher.RECOUNT, sorted({project for _, project in rows}))
-    return len(rows)
-
-
 def _strategy(project_id: str) -> str:
-    return f"{plans.CONTEXT}{project_id}"
+    return f"{CONTEXT}{project_id}"
 
 
 def _values(segment: ContextSegment) -> dict[str, Any]:

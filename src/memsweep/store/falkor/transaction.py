@@ -231,6 +231,11 @@ class Change:
             self._renewed = time.monotonic()
 
 
+def writable(asked: Graph | Change) -> Change:
+    assert isinstance(asked, Change), "this was opened to be read"
+    return asked
+
+
 def leave_command(graph: str, token: str) -> Command:
     """Free the place, if it is still this writer's."""
     return "EVAL", _LEAVE, 1, f"{graph}:writer", token

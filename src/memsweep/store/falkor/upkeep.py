@@ -10,15 +10,18 @@ from memsweep.errors import BadInput, Conflict
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import Faded, Merged, Split
 from memsweep.model.memory import NamedThing
-from memsweep.model.plan import Draft, PlanItem
+from memsweep.model.plan import PlanItem
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import applying, gc_cypher, merging, merging_cypher, plans, trash_cypher
+from memsweep.store import merge_plans
+from memsweep.store.falkor import applying, gc_cypher, merging, merging_cypher, trash_cypher
 from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.naming import Names, find_key
 from memsweep.store.falkor.surveying import at_one_moment
 from memsweep.store.falkor.transaction import Change, Graph
 from memsweep.store.falkor.wire import as_told
+from memsweep.store.plans import MERGE, Planning
 
 NewId = Callable[[str], str]
 
@@ -47,9 +50,8 @@ class FalkorUpkeep:
             sources = _sources(tx, names, target)
             versions = _versions(tx, sources)
             items = [PlanItem("entity", key, versions[key], "merged", {"into": target}) for key in sources]
-            totals = applying.planned(tx, items)
-            plans.save(tx, Draft(tuple(items), (), (), 0.0, 0), plan_id, plans.MERGE, now, lifetime, totals)
-            audit(tx, now, actor, "plan", plan_id, {}, plans.MERGE)
+            merge_plans.save(FalkorChanges(tx), items, Planning(plan_id, MERGE, now, lifetime))
+            audit(tx, now, actor, "plan", plan_id, {}, MERGE)
             return merging.preview(tx, sources, target, plan_id)
 
     def merge(
@@ -74,7 +76,7 @@ class FalkorUpkeep:
             merge = merging.Merge(tx, receipt, target, sources, rates, now)
             merged = merge.run()
             counts = {"entities": len(merged), "relations": merge.relations}
-            applying.add_receipt(tx, receipt, receipt_id, plan_id, "merge", plans.MERGE, actor, now, counts)
+            applying.add_receipt(tx, receipt, receipt_id, plan_id, "merge", MERGE, actor, now, counts)
             if plan is not None:
                 tx.do(gc_cypher.USE_PLAN, [{"plan": plan, "receipt": receipt}])
             kept = merge.target
@@ -122,20 +124,16 @@ def _sources(tx: Change, names: Sequence[str], target: int) -> list[int]:
 
 
 def _versions(tx: Change, keys: Sequence[int]) -> dict[int, int]:
-    return {key: version for key, _, version, _ in tx.ask(gc_cypher.LIVE_ENTITIES, keys=list(keys))}
+    return {key: version for key, version, _ in tx.ask(gc_cypher.LIVE_ENTITIES, keys=list(keys))}
 
 
 def _id_of(tx: Change, key: int) -> str:
-    return str(tx.ask(gc_cypher.LIVE_ENTITIES, keys=[key])[0][1])
+    return FalkorChanges(tx).items.ids({"entity": [key]})["entity", key]
 
 
 def _planned_merge(tx: Change, plan_id: str, now: datetime) -> tuple[int, int, list[int]]:
     """A saved merge, if all of it is as it was then: half a merge would be worse than none."""
-    key, plan, used = plans.load(tx, plan_id)
-    if plan.strategy != plans.MERGE:
-        raise Conflict(f"plan {plan_id} is one of {plan.strategy}; it merges nothing.")
-    plans.refuse_unusable(plan, used, now)
-    items = plans.verified(plan, plans.items(tx, key))
+    key, items = merge_plans.load(FalkorChanges(tx), plan_id, now)
     target = items[0].evidence["into"]
     versions = _versions(tx, [*(item.key for item in items), target])
     if any(versions.get(item.key) != item.version for item in items):

@@ -71,7 +71,7 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
         case apsw.IOError():
             # A limit on the size of files looks like this too.
             return errors.StoreFull(
-                f"the disk refused to write {path} ({error}); nothing was changed.",
+                f"the disk refused to read or write {path} ({error}); nothing was changed.",
                 hint="Check the free space and the limits.",
             )
     return errors.StoreError(f"{path}: {error}")
@@ -132,7 +132,7 @@ def make_file(path: Path) -> None:
     try:
         with _making:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        for folder in path.parents:  # any of which may be new, whoever made it
+        for folder in path.parents[:3]:  # which may be new, whoever made them
             _sync_names(folder)
     except FileExistsError:
         return
@@ -177,8 +177,6 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
         db.execute(_PRAGMAS)
         mark.notice(db, path)  # before anything is written, which would be over the damaged log
         _migrate(db, path, migrations, fill)
-        # SQLite syncs the name of a log only for the connection that made it, which may be one that just reads.
-        _sync_names(path.parent)
     except BaseException:
         db.close()
         raise
@@ -296,6 +294,7 @@ class Lease:
             try:
                 if self._keeps and error is None:
                     db.execute("commit")
+                    self._pool.keep_name_of_log(db)
                     self._pool.marker.note(db)
             finally:
                 if db.in_transaction:  # on some errors SQLite has rolled back by itself
@@ -322,6 +321,7 @@ class Pool:
         self._migrations, self._fill = migrations, fill
         self._idle: deque[apsw.Connection] = deque()  # which threads may share
         self.marker = mark.Marker(path)
+        self._named: WeakSet[apsw.Connection] = WeakSet()
         _pools.add(self)
 
     def take(self) -> apsw.Connection:
@@ -332,6 +332,15 @@ class Pool:
 
     def give_back(self, db: apsw.Connection) -> None:
         self._idle.append(db)
+
+    def keep_name_of_log(self, db: apsw.Connection) -> None:
+        """Sync the folder after the first commit of a connection.
+
+        SQLite syncs the name of a log only for the connection that made it, which may be one that just reads.
+        """
+        if db not in self._named:
+            _sync_names(self.path.parent)
+            self._named.add(db)
 
     def connection(self) -> Lease:
         return Lease(self)

@@ -1,12 +1,12 @@
-"""The collector's side of a workspace: every method is one transaction."""
+"""The collector's side of a workspace: transactions, and reads that each are one."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import datetime
 from typing import Any
 
 import apsw
@@ -15,14 +15,13 @@ from memsweep.errors import Conflict, NotFound, StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
 from memsweep.model.decay import Rates
 from memsweep.model.ids import findable
-from memsweep.model.plan import Kind, Plan, PlanView, Receipt, Survey, Totals, Undone, counts_of
+from memsweep.model.plan import Totals, Undone, counts_of
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.deadline import too_slow
 from memsweep.store.file import aside, meta_sql
 from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.paused import gc_paused
-from memsweep.store.protocol import Check, Decide, Recheck
-from memsweep.store.sqlite import gc_sql, plans, surveying, trash, trash_sql
-from memsweep.store.sqlite.changes import SqliteChanges
+from memsweep.store.sqlite import gc_sql, surveying, trash, trash_sql
+from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.stored import expect, expect_or_null, mapping, to_json
 
@@ -37,8 +36,13 @@ class SqliteCollector:
         self._vectors = vectors
 
     @contextmanager
-    def changing(self) -> Iterator[SqliteChanges]:
-        with self._pool.writing() as db:
+    def reading(self) -> Iterator[SqliteReads]:
+        with self._pool.reading() as db:
+            yield SqliteReads(db)
+
+    @contextmanager
+    def changing(self, seconds: float | None = None) -> Iterator[SqliteChanges]:
+        with self._pool.writing() as db, nullcontext() if seconds is None else _within(db, seconds):
             yield SqliteChanges(db)
 
     def code_paths(self) -> list[tuple[int, str, str]]:
@@ -48,119 +52,6 @@ class SqliteCollector:
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         with self._pool.reading() as db:
             return surveying.memory_keys(db, ids)
-
-    def survey(self, needs: Collection[str], missing_files: Collection[int]) -> Survey:
-        with self._pool.reading() as db:
-            return surveying.survey(db, needs, missing_files)
-
-    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
-        """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
-        with self._pool.reading() as db:
-            found: tuple[Kind, int, str | None] | None = row(db, gc_sql.FIND_ANYTHING, {"id": findable(item_id)})
-            return found
-
-    def describe(self, kind: Kind, key: int) -> PlanView:
-        with self._pool.reading() as db:
-            return plans.describe(db, kind, key, "", {})
-
-    def plan(
-        self,
-        decide: Decide,
-        needs: Collection[str],
-        missing_files: Collection[int],
-        *,
-        plan_id: str,
-        strategy: str,
-        actor: str,
-        now: datetime,
-        lifetime: timedelta,
-    ) -> Plan:
-        """Survey in a snapshot, decide, save. What changes in between is found out by the apply."""
-        with gc_paused():
-            draft = decide(self.survey(needs, missing_files))
-        with self._pool.writing() as db:
-            plan = plans.save(db, draft, plan_id, strategy, now, lifetime)
-            _audit(db, now, actor, "plan", plan_id, plan.totals, strategy)
-        return plan
-
-    def load_plan(self, plan_id: str) -> Plan:
-        with self._pool.reading() as db:
-            return plans.load(db, plan_id)[1]
-
-    def plan_items(self, plan_id: str, offset: int, limit: int) -> list[PlanView]:
-        with self._pool.reading() as db:
-            return plans.views(db, plans.load(db, plan_id)[0], offset, limit)
-
-    def apply(
-        self,
-        plan_id: str,
-        check: Check,
-        *,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-        seconds: float,
-        recheck: Recheck | None = None,
-    ) -> Receipt:
-        """Apply a saved plan, once, if `check` does not object."""
-        with self._pool.writing() as db, _within(db, seconds):
-            key, plan, used = plans.load(db, plan_id)
-            if plan.strategy == plans.MERGE:
-                raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
-            plans.refuse_unusable(plan, used, now)
-            items = plans.verify(db, key, plan)
-            return self._apply(db, key, plan, check, receipt_id, "prune", actor, now, recheck(items) if recheck else {})
-
-    def plan_and_apply(
-        self,
-        decide: Decide,
-        needs: Collection[str],
-        missing_files: Collection[int],
-        check: Check,
-        *,
-        plan_id: str,
-        receipt_id: str,
-        action: str,
-        strategy: str,
-        actor: str,
-        now: datetime,
-        seconds: float,
-        tombstone: str | None = None,
-        recheck: Recheck | None = None,
-    ) -> Receipt:
-        """Survey, decide and apply in one transaction: nothing can change in between. A tombstone frees it, too."""
-        with self._pool.writing() as db, _within(db, seconds):
-            with gc_paused():
-                draft = decide(surveying.survey(db, needs, missing_files))
-            plan = plans.save(db, draft, plan_id, strategy, now, timedelta(0))
-            kept = recheck(draft.items) if recheck else {}
-            receipt = self._apply(db, plans.load(db, plan_id)[0], plan, check, receipt_id, action, actor, now, kept)
-            if tombstone is not None:
-                db.execute(trash_sql.BURY, {"receipt": receipt_id, "at": to_micros(now), "reason": tombstone})
-                self._purge(db, now, actor, now, receipt_id)
-        if tombstone is not None:
-            self._wipe("the memory is deleted for good")
-        return receipt
-
-    def _apply(
-        self,
-        db: apsw.Connection,
-        key: int,
-        plan: Plan,
-        check: Check,
-        receipt_id: str,
-        action: str,
-        actor: str,
-        now: datetime,
-        kept: Mapping[int, str],
-    ) -> Receipt:
-        receipt = trash.apply(
-            db, key, plan.id, check, kept, uid=receipt_id, action=action, strategy=plan.strategy, actor=actor, now=now
-        )
-        _audit(db, now, actor, action, receipt_id, receipt.totals, plan.strategy)
-        for item, reason in receipt.skipped:
-            _audit(db, now, actor, "skip", item, None, reason)
-        return receipt
 
     def undo(self, receipt_id: str, rates: Rates, *, actor: str, now: datetime) -> Undone:
         with self._pool.writing() as db:
@@ -192,23 +83,15 @@ class SqliteCollector:
     def purge(self, before: datetime, *, actor: str, now: datetime) -> Purged:
         """Free the trash of old receipts, so that nothing of it is left in the file or beside it."""
         with self._pool.writing() as db:
-            purged = self._purge(db, before, actor, now)
-        self._wipe(
-            "the trash is freed"
-        )  # even if there was nothing to free: an earlier purge may have been cut short here
-        return purged
+            receipts, totals = trash.purge(db, before, now)
+            for uid in receipts:
+                _audit(db, now, actor, "purge", uid, None, "")
+        # Even if there was nothing to free: an earlier purge may have been cut short here.
+        self.wipe("the trash is freed")
+        counts = (totals.memories, totals.chunks, totals.entities, totals.relations, totals.segments)
+        return Purged(tuple(receipts), *counts)
 
-    def _purge(
-        self, db: apsw.Connection, before: datetime, actor: str, now: datetime, only: str | None = None
-    ) -> Purged:
-        receipts, totals = trash.purge(db, before, now, only)
-        for uid in receipts:
-            _audit(db, now, actor, "purge", uid, None, "")
-        return Purged(
-            tuple(receipts), totals.memories, totals.chunks, totals.entities, totals.relations, totals.segments
-        )
-
-    def _wipe(self, done: str) -> None:
+    def wipe(self, done: str) -> None:
         """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
 
         The transaction has ended by now, so an error must say first what was `done`.
@@ -233,16 +116,6 @@ class SqliteCollector:
                 hint="Remove that file, or run `memsweep compact` when the folder can be written.",
             )
 
-    def pin(self, item_id: str, pinned: bool, *, actor: str, now: datetime) -> str:
-        """Pin or unpin a memory or an entity; which of them it was."""
-        with self._pool.writing() as db:
-            for kind, statement in (("memory", trash_sql.PIN_MEMORY), ("entity", trash_sql.PIN_ENTITY)):
-                db.execute(statement, (pinned, findable(item_id)))
-                if db.changes():
-                    _audit(db, now, actor, "pin" if pinned else "unpin", item_id, None, "")
-                    return kind
-        raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
-
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
         with self._pool.reading() as db:
             about = None if subject is None else findable(subject)
@@ -253,14 +126,6 @@ class SqliteCollector:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(trash_sql.TOMBSTONES).fetchall()
             return [_tombstone(found) for found in rows]
-
-    def remove_tombstone(self, memory_id: str, *, actor: str, now: datetime) -> bool:
-        with self._pool.writing() as db:
-            found = one(db, trash_sql.DROP_TOMBSTONE, (findable(memory_id),)) is not None
-            if found:
-                db.execute(trash_sql.DROP_SKIPS)
-                _audit(db, now, actor, "remove tombstone", memory_id, None, "")
-            return found
 
 
 def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
@@ -306,9 +171,6 @@ def _within(db: apsw.Connection, seconds: float) -> Iterator[None]:
         if time.monotonic() >= deadline:
             raise apsw.InterruptError
     except apsw.InterruptError:
-        raise StoreBusy(
-            f"the collection took longer than {seconds:g} s and was stopped; nothing was changed.",
-            hint="Collect less at once, or raise gc.apply_seconds in the settings.",
-        ) from None
+        raise too_slow(seconds) from None
     finally:
         db.set_progress_handler(None)

@@ -68,14 +68,12 @@ RESTORE = "update segment set stash = null, turn = ?, version = version + 1 wher
 UNINDEX_TEXT = """
     insert into segment_fts (segment_fts, rowid, text) select 'delete', id, text from segment_text where id = ?"""
 TRASH = "update segment set trash = ? where id = ?"
-UNINDEX_UNPINNED = """
+UNPINNED = "select id, project from segment where trash is null and pinned = 0"
+UNINDEX_THESE = """
     insert into segment_fts (segment_fts, rowid, text) select 'delete', segment.id, segment_text.text
-    from segment join segment_text on segment_text.id = segment.id where trash is null and pinned = 0"""
-TRASH_UNPINNED = "update segment set trash = ? where trash is null and pinned = 0"
-
-PLAN_ITEMS = """
-    select item.key, item.version, item.reason, item.evidence, segment.uid from plan_item as item
-    left join segment on segment.id = item.key where item.plan = ? order by item.position"""
+    from segment join segment_text on segment_text.id = segment.id
+    where segment.id in (select value from json_each(:keys))"""
+TRASH_THESE = "update segment set trash = :receipt where id in (select value from json_each(:keys))"
 
 # undoing
 CLASHING = """

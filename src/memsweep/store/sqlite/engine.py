@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -66,8 +67,7 @@ class SqliteEngine:
                     db.execute(sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now)))
                     db.execute(sql.DROP_INTENT, (file.name, intents.REMOVE))
             except MemsweepError as error:
-                with contextlib.suppress(StoreError):  # the next start tries again
-                    self._intents.remove(file.name)
+                self._intents.take_back(file.name, owner)
                 if isinstance(error.__cause__, apsw.ConstraintError):
                     raise _taken(workspace_id) from None
                 raise
@@ -122,9 +122,20 @@ class SqliteEngine:
                 files = [str(file) for (file,) in db.execute(sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()]
                 for file in files:
                     self._intents.note(db, file, intents.REMOVE, owner)
-            for file in files:
-                self._intents.remove(file)
+            self._remove_all(files)
         return len(files)
+
+    def _remove_all(self, files: Sequence[str]) -> None:
+        """Remove the files of workspaces that the registry has forgotten; an error says first that it has."""
+        refusals = []
+        for file in files:
+            try:
+                self._intents.remove(file)
+            except StoreError as error:
+                refusals.append(error)
+        if refusals:
+            freed = "1 deleted workspace is" if len(files) == 1 else f"{len(files):,} deleted workspaces are"
+            raise StoreError(f"{freed} freed, but {refusals[0].message}", hint=refusals[0].hint)
 
     def open(self, workspace_id: str) -> SqliteStore:
         file = self._find(workspace_id)

@@ -27,12 +27,16 @@ from memsweep.model.graph import (
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import NamedThing
-from memsweep.model.plan import Draft, PlanItem
+from memsweep.model.plan import PlanItem
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store import merge_plans
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.sqlite import gc_sql, graph_sql, merging, plans, sql
+from memsweep.store.plans import MERGE, Planning
+from memsweep.store.sqlite import gc_sql, graph_sql, merging, sql
+from memsweep.store.sqlite.changes import SqliteChanges
+from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.stored import to_json
 
 NewId = Callable[[str], str]
@@ -125,8 +129,8 @@ class SqliteGraph:
                 PlanItem("entity", key, one(db, graph_sql.ENTITY_VERSION, (key,)), "merged", {"into": target})
                 for key in sources
             ]
-            plans.save(db, Draft(tuple(items), (), (), 0.0, 0), plan_id, plans.MERGE, now, lifetime)
-            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "plan", plan_id, "{}", plans.MERGE))
+            merge_plans.save(SqliteChanges(db), items, Planning(plan_id, MERGE, now, lifetime))
+            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "plan", plan_id, "{}", MERGE))
             return merging.preview(db, sources, target, plan_id)
 
     def merge(
@@ -147,12 +151,12 @@ class SqliteGraph:
                 sources = _sources(db, names, target)
             else:
                 plan, target, sources = _planned_merge(db, plan_id, now)
-            values = (receipt_id, plan_id, "merge", plans.MERGE, actor, to_micros(now))
+            values = (receipt_id, plan_id, "merge", MERGE, actor, to_micros(now))
             receipt: int = one(db, gc_sql.ADD_RECEIPT, values)
             merge = merging.Merge(db, receipt, target, rates, now)
             merged = tuple(merge.take(source) for source in sources)
             if plan is not None:
-                db.execute(gc_sql.USE_PLAN, (receipt, plan))
+                SqlitePlans(db).use(plan, receipt)
             counts = to_json({"entities": len(merged), "relations": merge.relations})
             db.execute(gc_sql.FILL_RECEIPT, (counts, "[]", receipt))
             uid, name = row(db, graph_sql.ENTITY_NAME, (target,))
@@ -285,21 +289,16 @@ def _sources(db: apsw.Connection, names: Sequence[str], target: int) -> list[int
 
 def _planned_merge(db: apsw.Connection, plan_id: str, now: datetime) -> tuple[int, int, list[int]]:
     """A saved merge, if all of it is as it was then: half a merge would be worse than none."""
-    key, plan, used = plans.load(db, plan_id)
-    if plan.strategy != plans.MERGE:
-        raise Conflict(f"plan {plan_id} is one of {plan.strategy}; it merges nothing.")
-    plans.refuse_unusable(plan, used, now)
-    plans.verify(db, key, plan)
-    items: list[Any] = db.execute(meta_sql.PLAN_ITEMS, (key,)).fetchall()
-    target = json.loads(items[0][4])["into"]
-    for _, entity, version, _, _ in items:
-        if one(db, graph_sql.ENTITY_VERSION, (entity,)) != version:
+    key, items = merge_plans.load(SqliteChanges(db), plan_id, now)
+    target = items[0].evidence["into"]
+    for item in items:
+        if one(db, graph_sql.ENTITY_VERSION, (item.key,)) != item.version:
             raise Conflict(
                 f"an entity of plan {plan_id} changed since it was made; nothing was merged.", hint="Plan anew."
             )
     if one(db, graph_sql.ENTITY_VERSION, (target,)) is None:
         raise Conflict(f"what plan {plan_id} merges into is gone; nothing was merged.", hint="Plan anew.")
-    return key, target, [entity for _, entity, *_ in items]
+    return key, target, [item.key for item in items]
 
 
 def _faded_rows(rows: Any, rate_of: Callable[[str], float], now: datetime) -> list[tuple[int, Faded]]:

@@ -23,6 +23,7 @@ from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import rescue, sql
 from memsweep.store.sqlite.installing import install
 from memsweep.store.sqlite.intents import Intents
+from memsweep.store.sqlite.readable import refusal
 
 _LOOK_MILLISECONDS = 5000
 _MOST_LETTERS = 63
@@ -90,7 +91,7 @@ class SqliteHomeKeeper:
                 found.append((wrong, f"{entry.name} ({entry.file})"))
         for file, facts in self._strangers(entries, pending):
             if facts is None or facts.sealed:
-                found.append(("stranger", file.name))
+                found.append(("disk_refuses" if refusal(file) else "stranger", file.name))
             elif facts.is_lost:
                 found.append(("workspace_lost", f"{facts.name} ({file.name})"))
         return found
@@ -191,7 +192,7 @@ def _what_is_wrong(entry: _Entry, path: Path) -> str:
         return "" if entry.deleted_at else "file_missing"
     facts = _look(path)
     if facts is None:
-        return "" if entry.deleted_at else "file_unreadable"
+        return "" if entry.deleted_at else "disk_refuses" if refusal(path) else "file_unreadable"
     return "" if facts.agrees(entry) else "file_disagrees"
 
 

@@ -57,8 +57,7 @@ def install(
 
             old = _swap(registry, target, workspace_id, note, replace=replace, receipt_id=receipt_id, now=now)
         except BaseException:
-            with contextlib.suppress(StoreError):  # the next start tries again
-                intents.remove(target.name)
+            intents.take_back(target.name, owner)
             raise
         for each in filter(None, (old, target.name)):
             with contextlib.suppress(StoreError):  # it is done already; the next start takes the mark off as well
@@ -88,13 +87,20 @@ def _swap(
     with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
         description, created_at = (one(db, meta_sql.GET_META, (key,)) for key in ("description", "created_at"))
     aside = _put_aside(registry, target.parent, workspace_id, replace=replace, marked_at=to_micros(now))
-    with aside as old, registry.writing() as db:
-        if one(db, sql.FIND_WORKSPACE, (workspace_id,)) != old:
-            raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
-        if old is not None:
-            db.execute(sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
-        db.execute(sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
-        note(db, old)
+    is_done = False
+    try:
+        with aside as old:
+            with registry.writing() as db:
+                if one(db, sql.FIND_WORKSPACE, (workspace_id,)) != old:
+                    raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
+                if old is not None:
+                    db.execute(sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
+                db.execute(sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
+                note(db, old)
+            is_done = True
+    except StoreError:
+        if not is_done:
+            raise  # else only the old file could not be marked, and its intent has that done later
     return old
 
 

@@ -99,14 +99,29 @@ class Intents:
                 f"{self._folder / file} cannot be removed ({error.strerror}); nothing leads to it any more.",
                 hint="Check the permissions; the next command tries again.",
             ) from None
-        self._done(sql.DROP_INTENT, (file, REMOVE))
+        with contextlib.suppress(StoreError):  # the file is gone; the next start finds nothing to do but this
+            self._done(sql.DROP_INTENT, (file, REMOVE))
+
+    def take_back(self, file: str, owner: str) -> None:
+        """Remove a file after an error, unless the registry leads to it. What cannot be done now, the next start does.
+
+        A commit that could not be synced may still be found in the log by whoever opens the registry next. The one
+        made here takes its place, so nothing is removed before that has been kept.
+        """
+        with contextlib.suppress(StoreError):
+            with self._registry().writing() as db:
+                if one(db, sql.IS_FILE_KNOWN, (file,)):
+                    return
+                db.execute(sql.DROP_INTENT, (file, REMOVE))  # what is only written over as it was makes no commit
+                self.note(db, file, REMOVE, owner)
+            self.remove(file)
 
     def _finish(self, owner: str) -> None:
         with self._registry().connection() as db:
             left: list[Any] = db.execute(sql.INTENTS_OF, (owner,)).fetchall()
         for file, action, is_known in left:
             if action == REMOVE and not is_known:  # the registry knows no file that may be removed
-                self.remove(file)
+                self.take_back(file, owner)
             else:
                 self._done(sql.MARK_INSTEAD, (file,))
                 self.settle(file)

@@ -20,6 +20,7 @@ from memsweep.store.file.connect import Pool, connect, plain_errors
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import rescue
+from memsweep.store.sqlite.readable import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import claim_model
 
@@ -36,6 +37,19 @@ class SqliteKeeper:
         self._vectors = vectors
 
     def examine(self) -> list[Finding]:
+        """What is wrong at two looks: a read that the disk refused for once looks like damage, too."""
+        try:
+            found = self._look()
+            again = {each.invariant: each for each in self._look()} if found else {}
+        except StoreError:
+            if refused := refusal(self._path):
+                return health.finding("disk_refuses", [refused])
+            raise
+        if again and (refused := refusal(self._path)):
+            return health.finding("disk_refuses", [refused])
+        return [again[each.invariant] for each in found if each.invariant in again]
+
+    def _look(self) -> list[Finding]:
         try:
             with self._new_connection() as db:
                 found = health.examine(db, self._vectors.differing_files)

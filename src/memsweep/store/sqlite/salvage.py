@@ -20,6 +20,7 @@ from memsweep.store.file import care_sql, copying, health, mark, rows_sql, seali
 from memsweep.store.file.columns import COLUMNS, mended, misfits
 from memsweep.store.file.connect import connect, immediate, make_file, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.sqlite.readable import refusal
 
 Row = dict[str, Any]
 _MOST_LOOKUPS = 1_000_000
@@ -34,13 +35,20 @@ class Saved(NamedTuple):
 
 
 def is_broken(path: Path) -> bool:
-    """Whether a file cannot be mended where it is."""
+    """Whether a file cannot be mended where it is. Of one that the disk does not give back, that is not known."""
+    with plain_errors(path):
+        return _seems_broken(path) and _seems_broken(path) and not refusal(path)
+
+
+def _seems_broken(path: Path) -> bool:
     try:
         with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
             mark.notice(db, path)
             return bool(_FATAL & {found.invariant for found in health.examine_pages(db)})
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
         return True
+    except apsw.IOError:
+        return False
 
 
 def salvage(source: Path, target: Path, now: int) -> Saved:
@@ -154,5 +162,7 @@ def _between(db: apsw.Connection, table: str, columns: list[str], seen: set[int]
 def _try(read: Callable[[], Any]) -> Any:
     try:
         return read()
+    except apsw.IOError:
+        raise  # else a table would be left out for a read that was refused once
     except (apsw.Error, IndexError):
         return None

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import apsw
 
 from memsweep.errors import BadInput, NotFound
-from memsweep.model.plan import Draft, Plan, PlanItem
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
-from memsweep.store.sqlite import context_sql, gc_sql, plans
+from memsweep.store.plans import CONTEXT
+from memsweep.store.sqlite import context_sql, gc_sql
+from memsweep.store.sqlite.items import SqliteItems
+from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.stored import expect, expect_or_null, mapping, texts, to_json
 
 _MAX_QUERY_WORDS = 32
@@ -62,6 +64,7 @@ class SqliteWindow:
             )
         self.project_id = project_id
         self._db = db
+        self.items, self.plans = SqliteItems(db), SqlitePlans(db)
         self._turns: int
         self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found
         self._places, self._turns = clocks
@@ -180,22 +183,6 @@ class SqliteWindow:
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
         self._db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, to_json(counts), reason))
 
-    def save_plan(self, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> Plan:
-        draft = Draft(tuple(items), (), (), 0.0, 0)
-        return plans.save(self._db, draft, plan_id, _strategy(self.project_id), now, lifetime)
-
-    def load_plan(self, plan_id: str, now: datetime) -> tuple[int, list[tuple[str, PlanItem]]]:
-        key, plan, used = plans.load(self._db, plan_id, self.project_id)
-        plans.refuse_unusable(plan, used, now, self.project_id)
-        rows: list[Any] = self._db.execute(context_sql.PLAN_ITEMS, (key,)).fetchall()
-        return key, [
-            (uid or "", PlanItem("segment", item, version, reason, json.loads(evidence)))
-            for item, version, reason, evidence, uid in rows
-        ]
-
-    def use_plan(self, plan: int, receipt: int) -> None:
-        self._db.execute(gc_sql.USE_PLAN, (receipt, plan))
-
     def _held(self, statement: str, **values: Any) -> list[Held]:
         return [_row(found) for found in self._db.execute(statement, {"project": self._key, **values})]
 
@@ -206,6 +193,22 @@ class SqliteWindow:
     def _turn(self) -> int:
         self._turns += 1
         return self._turns
+
+
+class SqliteSegmentRows:
+    """Implements `memsweep.store.ports.windows.SegmentRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def unpinned(self) -> list[tuple[int, int]]:
+        return list(self._db.execute(context_sql.UNPINNED))
+
+    def trash(self, segments: Sequence[tuple[int, int]], receipt: int) -> None:
+        keys = json.dumps([key for key, _ in segments])
+        self._db.execute(context_sql.UNINDEX_THESE, {"keys": keys})
+        self._db.execute(context_sql.TRASH_THESE, {"keys": keys, "receipt": receipt})
+        self._db.executemany(context_sql.RECOUNT, [(project,) for project in {project for _, project in segments}])
 
 
 def put_back(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, str]]]:
@@ -221,15 +224,6 @@ def put_back(db: apsw.Connection, receipt: int) -> tuple[int, list[tuple[str, st
     return len(back) + len(unstashed), conflicts
 
 
-def clear(db: apsw.Connection, receipt: int) -> int:
-    """Everything of every window to the trash but pins; how many."""
-    db.execute(context_sql.UNINDEX_UNPINNED)
-    db.execute(context_sql.TRASH_UNPINNED, (receipt,))
-    moved = int(db.changes())
-    db.execute(context_sql.RECOUNT_ALL)
-    return moved
-
-
 def free(db: apsw.Connection, receipt: int) -> int:
     """Purge: what a receipt trashed leaves for good; how many."""
     db.execute(context_sql.FREE_LINKS, (receipt,))
@@ -242,7 +236,7 @@ def forget_words(db: apsw.Connection) -> None:
 
 
 def _strategy(project_id: str) -> str:
-    return f"{plans.CONTEXT}{project_id}"
+    return f"{CONTEXT}{project_id}"
 
 
 def _values(segment: ContextSegment) -> dict[str, Any]:

@@ -279,6 +279,7 @@ INTENTS = """
     select file, action, owner from intent
     where typeof(file) = 'text' and typeof(owner) = 'text' and action in ('remove', 'mark')
       and file not glob '*[^ -~]*' and owner not glob '*[^0-9a-z]*'"""
+IS_FILE_KNOWN = "select 1 from workspace where file = ?"
 INTENTS_OF = "select file, action, file in (select file from workspace) from intent where owner = ? order by file"
 MARK_INSTEAD = "update intent set action = 'mark' where file = ?"
 DROP_INTENT = "delete from intent where file = ? and action = ?"

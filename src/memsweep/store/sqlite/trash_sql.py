@@ -296,16 +296,6 @@ SET_PURGED = "update receipt set purged_at = ? where id = ?"
 AUDIT = """
     select at, actor, action, subject, counts, reason from audit where :subject is null or subject = :subject
     order by id desc limit :limit"""
-PIN_MEMORY = "update memory set pinned = ?, version = version + 1 where uid = ? and trash is null"
-PIN_ENTITY = "update entity set pinned = ?, version = version + 1 where uid = ? and trash is null"
-BURY = """
-    insert into tombstone (hash, at, memory, reason)
-    select content_hash, :at, memory.uid, :reason from memory join receipt on receipt.id = memory.trash
-    where receipt.uid = :receipt
-    on conflict (hash) do nothing"""
 IS_BURIED = "select 1 from tombstone where hash = ?"
 BURIED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"
 TOMBSTONES = "select memory, at, reason from tombstone order by at desc"
-DROP_TOMBSTONE = "delete from tombstone where memory = ? returning memory"
-# Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "delete from code_skip"

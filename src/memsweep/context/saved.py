@@ -1,0 +1,26 @@
+"""Plans of a context window: saved and loaded as all plans are, and used by that window only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from memsweep.model.plan import Draft, PlanItem, Totals
+from memsweep.store import plans
+from memsweep.store.plans import CONTEXT, Planning
+from memsweep.store.protocol import OpenWindow
+
+
+def save_plan(window: OpenWindow, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> None:
+    planning = Planning(plan_id, f"{CONTEXT}{window.project_id}", now, lifetime)
+    plans.save(window, Draft(tuple(items), (), (), 0.0, 0), Totals(), planning)
+
+
+def load_plan(window: OpenWindow, plan_id: str, now: datetime) -> tuple[int, dict[str, PlanItem]]:
+    """The key, and the items by the ids of their segments; used, old, altered and foreign plans are refused."""
+    saved, plan = plans.load(window, plan_id, window.project_id)
+    plans.refuse_unusable(plan, saved.receipt_id, now, window.project_id)
+    items = window.plans.items(saved.key)
+    plans.refuse_altered(plan, items, window.project_id)
+    ids = window.items.ids({"segment": [item.key for item in items]})
+    return saved.key, {uid: item for item in items if (uid := ids.get(("segment", item.key)))}

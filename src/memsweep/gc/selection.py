@@ -1,0 +1,136 @@
+"""What of a plan goes, and why the rest does not: every item is looked at again, and what depends on it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from memsweep.gc.roots import keeps_fact
+from memsweep.model.plan import Kind, PlanItem, Selection, Totals
+from memsweep.model.reach import unreachable
+from memsweep.store.ports.items import Around, ItemRows, LiveRow
+
+_KINDS: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
+Live = Mapping[tuple[Kind, int], LiveRow]
+
+
+class Selected(NamedTuple):
+    going: Selection
+    skipped: tuple[tuple[str, str], ...]
+    """The ids of what does not go, and why."""
+
+
+def planned_totals(rows: ItemRows, items: Sequence[PlanItem]) -> Totals:
+    """What a plan would take, with all that follows, if nothing changes."""
+    keys = _keys(items)
+    chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
+    relations = keys["relation"] | _left_unstated(rows, keys["memory"])
+    relations.update(relation for relation, *_ in rows.around(keys["entity"]).relations)
+    return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations))
+
+
+def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -> Selected:
+    """The items that are as they were when they were planned, and what goes with them.
+
+    `kept` are memories that stay all the same, and why.
+    """
+    keys = _keys(items)
+    originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
+    live = rows.live({**keys, "memory": keys["memory"] | originals})
+    memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
+    chunks = {key for key in keys["chunk"] if ("chunk", key) in live and not live["chunk", key].belongs_to}
+    chunks.update(rows.chunks_of(memories))
+    relations = _relations(rows, items, live) | _left_unstated(rows, memories)
+    # After the relations: one that goes holds nothing, and one that was planned and stays holds its ends.
+    held = {
+        end for key in keys["relation"] - relations if ("relation", key) in live for end in live["relation", key][2]
+    }
+    wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
+    around = rows.around(wanted)
+    entities = _without_hold(wanted, around, memories, relations, held)
+    relations.update(relation for relation, *ends in around.relations if not entities.isdisjoint(ends))
+    going = Selection(memories, chunks, entities, relations)
+    return Selected(going, _skipped(rows, items, going, live, kept))
+
+
+def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:
+    keys: dict[Kind, set[int]] = {kind: set() for kind in _KINDS}
+    for item in items:
+        if item.kind in keys:
+            keys[item.kind].add(item.key)
+    return keys
+
+
+def _is_same(item: PlanItem, live: Live) -> bool:
+    found = live.get((item.kind, item.key))
+    return found is not None and found.version == item.version and not found.pinned
+
+
+def _may_go(memory: PlanItem, live: Live) -> bool:
+    """A duplicate goes only while what it repeats is there."""
+    return _is_same(memory, live) and ("kept" not in memory.evidence or ("memory", memory.evidence["kept"]) in live)
+
+
+def _relations(rows: ItemRows, items: Sequence[PlanItem], live: Live) -> set[int]:
+    """Planned relations that are as they were, but for those that a live memory keeps."""
+    wanted = [item for item in items if item.kind == "relation" and _is_same(item, live)]
+    stated = {relation for relation, _ in rows.sources([item.key for item in wanted])}
+    return {item.key for item in wanted if not keeps_fact(item.reason, stated=item.key in stated)}
+
+
+def _left_unstated(rows: ItemRows, memories: AbstractSet[int]) -> set[int]:
+    """Relations that nothing states once these memories are gone; what was given explicitly stands by itself."""
+    stated = {relation for relation, explicit in rows.stated_by(memories) if not explicit}
+    return stated - {relation for relation, memory in rows.sources(stated) if memory not in memories}
+
+
+def _without_hold(
+    wanted: Sequence[int],
+    around: Around,
+    memories: Collection[int],
+    relations: Collection[int],
+    held: Collection[int],
+) -> set[int]:
+    """Planned entities that nothing has come to hold meanwhile: no mention, and no way to anything that lives."""
+    roots = {*held} | {entity for entity, memory in around.mentions if memory not in memories}
+    edges = [(left, right) for relation, left, right in around.relations if relation not in relations]
+    inside = set(wanted)
+    for left, right in edges:
+        if left not in inside:
+            roots.add(right)
+        elif right not in inside:
+            roots.add(left)
+    return unreachable(wanted, edges, roots)
+
+
+def _skipped(
+    rows: ItemRows, items: Sequence[PlanItem], going: Selection, live: Live, kept: Mapping[int, str]
+) -> tuple[tuple[str, str], ...]:
+    gone: dict[Kind, AbstractSet[int]] = {
+        "memory": going.memories,
+        "chunk": going.chunks,
+        "entity": going.entities,
+        "relation": going.relations,
+    }
+    left = [item for item in items if item.key not in gone.get(item.kind, ())]
+    ids = rows.ids({kind: keys for kind, keys in _keys(left).items() if keys}) if left else {}
+    return tuple(
+        (
+            ids.get((item.kind, item.key)) or f"{item.kind} {item.key}",
+            _why_skipped(
+                item, live.get((item.kind, item.key)), kept.get(item.key, "") if item.kind == "memory" else ""
+            ),
+        )
+        for item in left
+    )
+
+
+def _why_skipped(item: PlanItem, found: LiveRow | None, kept: str) -> str:
+    if found is None:
+        return "gone since the plan was made"
+    if found.pinned:
+        return "pinned since the plan was made"
+    if item.kind == "chunk" or found.version != item.version:
+        return "changed since the plan was made"
+    return kept or "in use again since the plan was made"

@@ -1,0 +1,158 @@
+"""The nodes and edges that plans speak of. What writes works inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from memsweep.model.ids import findable
+from memsweep.model.plan import Kind, Selection, Survey
+from memsweep.model.times import to_micros
+from memsweep.store.falkor import cypher, gc_cypher, surveying
+from memsweep.store.falkor.transaction import Change, Graph, writable
+from memsweep.store.falkor.wire import Query, Row
+from memsweep.store.ports.items import Around, Described, Keys, LiveRow
+from memsweep.store.ports.tombstones import NewTombstone
+
+_FOUND: tuple[tuple[Kind, str], ...] = (
+    ("memory", "Memory"),
+    ("memory", "TrashedMemory"),
+    ("entity", "Entity"),
+    ("entity", "TrashedEntity"),
+)
+_LABELS: dict[Kind, str] = {"memory": "Memory", "entity": "Entity"}
+_DESCRIBED: dict[Kind, str] = {
+    "memory": gc_cypher.DESCRIBE_MEMORY,
+    "chunk": gc_cypher.DESCRIBE_CHUNK,
+    "entity": gc_cypher.DESCRIBE_ENTITY,
+    "relation": gc_cypher.DESCRIBE_RELATION,
+}
+_LIVE: dict[Kind, str] = {
+    "memory": gc_cypher.LIVE_MEMORIES,
+    "chunk": gc_cypher.LIVE_CHUNKS,
+    "entity": gc_cypher.LIVE_ENTITIES,
+    "relation": gc_cypher.LIVE_RELATIONS,
+}
+_COUNTED: dict[Kind, str] = {
+    "memory": gc_cypher.COUNT_MEMORIES,
+    "entity": cypher.COUNT_ENTITIES,
+    "relation": cypher.COUNT_RELATIONS,
+}
+
+
+class FalkorItems:
+    """Implements `memsweep.store.ports.items.ItemRows`."""
+
+    def __init__(self, asked: Graph | Change) -> None:
+        self._asked = asked
+
+    def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+        if isinstance(self._asked, Graph):
+            return surveying.at_one_moment(self._asked, lambda asked: surveying.survey(asked, needs, missing_files))
+        return surveying.survey(self._asked, needs, missing_files)
+
+    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
+        wanted = {"id": findable(item_id)}
+        asked = ((gc_cypher.of_label(gc_cypher.FIND, label), wanted) for _, label in _FOUND)
+        for (kind, _), rows in zip(_FOUND, self._asked.ask_all(*asked), strict=True):
+            for key, receipt in rows:
+                return kind, key, receipt
+        return None
+
+    def describe(self, wanted: Keys) -> dict[tuple[Kind, int], Described]:
+        rows = self._live_and_trashed(wanted, _DESCRIBED)
+        return {(kind, key): _described(kind, said) for kind, (key, *said) in rows}
+
+    def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
+        asked = [(kind, (_LIVE[kind], {"keys": sorted(keys)})) for kind, keys in wanted.items() if keys]
+        return {
+            (kind, key): LiveRow(version, pinned, tuple(other for other in others if other is not None))
+            for kind, (key, version, pinned, *others) in self._ask_each(asked)
+        }
+
+    def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
+        return {(kind, key): uid for kind, (key, uid) in self._live_and_trashed(wanted, gc_cypher.IDS)}
+
+    def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
+        found = self._asked.ask_all(*((_COUNTED[kind], {}) for kind in kinds))
+        return {kind: rows[0][0] for kind, rows in zip(kinds, found, strict=True)}
+
+    def chunks_of(self, memories: Collection[int]) -> list[int]:
+        return [key for (key,) in self._rows(gc_cypher.CHUNKS_OF, memories)]
+
+    def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
+        return [(key, explicit) for key, explicit in self._rows(gc_cypher.STATED_BY, memories)]
+
+    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
+        return [(relation, memory) for relation, memory in self._rows(gc_cypher.LIVE_SOURCES, relations)]
+
+    def around(self, entities: Collection[int]) -> Around:
+        if not entities:
+            return Around()
+        keys = {"keys": sorted(entities)}
+        mentions, relations = self._asked.ask_all((gc_cypher.MENTIONED_BY, keys), (gc_cypher.EDGES_OF, keys))
+        return Around([(entity, memory) for entity, memory in mentions], [(key, s, o) for key, s, o in relations])
+
+    def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
+        return [(uid, bytes.fromhex(digest)) for uid, digest in self._rows(gc_cypher.HASHES, memories)]
+
+    def trash(self, moved: Selection, receipt: int) -> None:
+        # Relations first: their ends still have the label of the living.
+        steps = (
+            (gc_cypher.TRASH_RELATION, moved.relations),
+            (gc_cypher.TRASH_CHUNK, moved.chunks),
+            (gc_cypher.TRASH_MEMORY, moved.memories),
+            (gc_cypher.TRASH_ENTITY, moved.entities),
+        )
+        for step, keys in steps:
+            writable(self._asked).do(step, [{"key": key, "trash": receipt} for key in sorted(keys)])
+
+    def pin(self, kind: Kind, key: int, pinned: bool) -> None:
+        step = gc_cypher.of_label(gc_cypher.PIN, _LABELS[kind])
+        writable(self._asked).do(step, [{"key": key, "pinned": pinned}])
+
+    def _rows(self, query: str, keys: Collection[int]) -> list[Row]:
+        return self._asked.ask(query, keys=sorted(keys)) if keys else []
+
+    def _live_and_trashed(self, wanted: Keys, queries: Mapping[Any, str]) -> list[tuple[Kind, Row]]:
+        return self._ask_each(
+            [
+                (kind, (query, {"keys": sorted(keys)}))
+                for kind, keys in wanted.items()
+                if keys
+                for query in gc_cypher.live_and_trashed(queries[kind])
+            ]
+        )
+
+    def _ask_each(self, asked: Sequence[tuple[Kind, Query]]) -> list[tuple[Kind, Row]]:
+        """All in one go; every row with the kind that it is of."""
+        answers = self._asked.ask_all(*(query for _, query in asked)) if asked else []
+        return [(kind, row) for (kind, _), rows in zip(asked, answers, strict=True) for row in rows]
+
+
+class FalkorTombstones:
+    """Implements `memsweep.store.ports.tombstones.TombstoneRows`."""
+
+    def __init__(self, tx: Change) -> None:
+        self._tx = tx
+
+    def add(self, tombstones: Sequence[NewTombstone]) -> None:
+        rows = [
+            {"hash": each.hash.hex(), "at": to_micros(each.at), "memory": each.memory_id, "reason": each.reason}
+            for each in tombstones
+        ]
+        self._tx.do(gc_cypher.BURY, rows)
+
+    def drop(self, memory_id: str) -> bool:
+        found = bool(self._tx.ask(gc_cypher.TOMBSTONE_OF, id=findable(memory_id)))
+        if found:
+            self._tx.do(gc_cypher.DROP_TOMBSTONE, [memory_id])
+            self._tx.do(gc_cypher.DROP_SKIPS, [0])
+        return found
+
+
+def _described(kind: Kind, said: Sequence[Any]) -> Described:
+    if kind != "relation":
+        return Described(*said)
+    uid, name, created_at, subject, target, subject_name, target_name = said
+    return Described(uid, name, created_at, ends=(subject, target), end_names=(subject_name, target_name))

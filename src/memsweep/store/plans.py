@@ -1,0 +1,185 @@
+"""Saved plans, the same for every engine and for everything that plans: the collector, merges, context windows.
+
+A plan is saved whole, shown as its rows are now, and used once, while it is fresh and as it was saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from memsweep.errors import Conflict, NotFound, StoreCorrupt
+from memsweep.model.plan import (
+    Draft,
+    Kind,
+    Plan,
+    PlanItem,
+    PlanView,
+    Protected,
+    Totals,
+    counts_of,
+    digest_of,
+    why_unusable,
+)
+from memsweep.model.times import from_micros
+from memsweep.store.changes import Reads
+from memsweep.store.ports.items import Described, ItemReads
+from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
+
+MERGE = "merge"
+CONTEXT = "context:"
+"""How the strategy of a plan for a context window begins; its name follows."""
+_SHOWN_PROTECTED = 50
+_SHOWN: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
+_SUMMARY: Mapping[str, Any] = {
+    "totals": {},
+    "item_count": 0,
+    "protected": [],
+    "warnings": [],
+    "share": 0.0,
+    "workspace_memories": 0,
+}
+
+
+class Keeping(Protocol):
+    """What can keep a plan: a transaction of the collector, or an open context window."""
+
+    @property
+    def items(self) -> ItemReads: ...
+
+    @property
+    def plans(self) -> PlanRows: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Which plan is made, for what, when, and how long it may be used."""
+
+    plan_id: str
+    strategy: str
+    now: datetime
+    lifetime: timedelta = timedelta(0)
+
+
+def save(tx: Keeping, draft: Draft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
+    """Keep a plan, and let go of those that nobody used in time; its key, and the plan."""
+    shown = draft.protected[:_SHOWN_PROTECTED]
+    head = NewPlan(
+        id=planning.plan_id,
+        strategy=planning.strategy,
+        created_at=planning.now,
+        expires_at=planning.now + planning.lifetime,
+        digest=digest_of(draft.items),
+        summary=_summary(draft, totals, shown),
+    )
+    plan = _opened(tx.items, head)
+    tx.plans.drop_unused(planning.now)
+    return tx.plans.add(head, draft.items), plan
+
+
+def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPlan, Plan]:
+    """A plan as it was saved; a context window has plans of its own, which nobody else may use."""
+    found = rows.plans.get(plan_id)
+    if found is None:
+        raise NotFound(f"plan {plan_id!r:.60} does not exist in this workspace.", hint=_renewal(window))
+    strategy = found.head.strategy
+    owner = strategy.removeprefix(CONTEXT) if strategy.startswith(CONTEXT) else None
+    if owner != window:
+        raise Conflict(f"plan {found.head.id} is one of {strategy}, and cannot be used here.")
+    return found, _opened(rows.items, found.head)
+
+
+def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:
+    """A plan is used once, and while it is fresh."""
+    if why := why_unusable(plan, receipt_id, now):
+        raise Conflict(f"plan {plan.id} {why}", hint=_renewal(window))
+
+
+def refuse_altered(plan: Plan, items: Sequence[PlanItem], window: str | None = None) -> None:
+    """Items that are not those that were saved are not touched."""
+    if digest_of(items) != plan.digest:
+        raise StoreCorrupt(f"plan {plan.id} is not as it was saved; nothing was removed.", hint=_renewal(window))
+
+
+def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
+    """Items as their rows are now."""
+    wanted: dict[Kind, set[int]] = {}
+    for item in items:
+        wanted.setdefault(item.kind, set()).add(item.key)
+        if "kept" in item.evidence:
+            wanted.setdefault("memory", set()).add(item.evidence["kept"])
+    described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
+    return [_view(item, described) for item in items]
+
+
+def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described]) -> PlanView:
+    row = described.get((item.kind, item.key), Described())
+    evidence = dict(item.evidence)
+    if "kept" in evidence:  # keys are the engine's own; people get ids
+        evidence["kept"] = described.get(("memory", evidence["kept"]), Described()).id
+    is_relation = item.kind == "relation"
+    whole_name = f"{row.end_names[0]} {row.name} {row.end_names[1]}" if is_relation else row.name
+    return PlanView(
+        kind=item.kind,
+        id=row.id,
+        reason=item.reason,
+        evidence=evidence,
+        name=None if row.path else whole_name,
+        entity_type=(row.type or "") if item.kind == "entity" else None,
+        file_path=f"{str(row.root).rstrip('/')}/{row.path}" if row.path else None,
+        relative_path=row.path,
+        created_at=None if row.created_at is None else from_micros(row.created_at),
+        chunk_count=row.chunks,
+        text_length=row.length,
+        relation=row.name if is_relation else None,
+        ends=(row.ends or ("", "")) if is_relation else None,
+    )
+
+
+def _opened(rows: ItemReads, head: NewPlan) -> Plan:
+    said = {**_SUMMARY, **head.summary}
+    return Plan(
+        id=head.id,
+        strategy=head.strategy,
+        created_at=head.created_at,
+        expires_at=head.expires_at,
+        digest=head.digest,
+        totals=Totals(**said["totals"]),
+        item_count=said["item_count"],
+        protected=_shown(rows, [Protected(*item) for item in said["protected"]]),
+        warnings=tuple(said["warnings"]),
+        share=said["share"],
+        workspace_memories=said["workspace_memories"],
+    )
+
+
+def _shown(rows: ItemReads, protected: Sequence[Protected]) -> tuple[dict[str, Any], ...]:
+    if not protected:
+        return ()
+    return tuple(
+        {
+            "id": view.id,
+            "type": view.kind.capitalize(),
+            "name": view.relative_path or view.name,
+            "reason": view.reason,
+        }
+        for view in views(rows, [PlanItem(item.kind, item.key, 0, item.reason) for item in protected])
+    )
+
+
+def _summary(draft: Draft, totals: Totals, protected: Iterable[Protected]) -> dict[str, Any]:
+    """What the plan says of itself. Keys instead of names: a plan must not outlive the content it speaks of."""
+    return {
+        "totals": counts_of(totals),
+        "item_count": len(draft.items),
+        "protected": [(item.kind, item.key, item.reason) for item in protected],
+        "warnings": list(draft.warnings),
+        "share": draft.share,
+        "workspace_memories": draft.workspace_memories,
+    }
+
+
+def _renewal(window: str | None) -> str:
+    return f"Make a new one with {'dry_run=true' if window is None else 'context_gc_analyze'}."

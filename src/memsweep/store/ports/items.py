@@ -1,0 +1,79 @@
+"""The rows that plans speak of: memories, chunks, entities and relations by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from memsweep.model.plan import Kind, Selection, Survey
+
+Keys = Mapping[Kind, Collection[int]]
+
+
+class LiveRow(NamedTuple):
+    version: int
+    pinned: bool
+    belongs_to: tuple[int, ...] = ()
+    """The entities that a relation is between; the memory of a chunk, if there is one."""
+
+
+class Around(NamedTuple):
+    """What holds entities: the live memories that mention them, and the live relations at them with their ends."""
+
+    mentions: Sequence[tuple[int, int]] = ()
+    """Entity and memory."""
+    relations: Sequence[tuple[int, int, int]] = ()
+
+
+class Described(NamedTuple):
+    """A row as people know it, live or in the trash; what its kind does not have is empty."""
+
+    id: str = ""
+    name: str = ""
+    created_at: int | None = None
+    length: int = 0
+    root: str | None = None
+    path: str | None = None
+    chunks: int = 0
+    type: str | None = None
+    ends: tuple[str, str] | None = None
+    """Of a relation: the ids of the entities it is between."""
+    end_names: tuple[str, str] = ("", "")
+
+
+class ItemReads(Protocol):
+    def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+        """What the strategies must see, at one moment."""
+
+    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
+        """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
+
+    def describe(self, wanted: Keys) -> dict[tuple[Kind, int], Described]: ...
+
+
+class ItemRows(ItemReads, Protocol):
+    def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
+        """Those of these that are live; chunks have no version."""
+
+    def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
+        """Their ids, live or in the trash."""
+
+    def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
+        """How many are live."""
+
+    def chunks_of(self, memories: Collection[int]) -> list[int]: ...
+
+    def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
+        """Live relations that these memories state, and whether they were given explicitly, too."""
+
+    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
+        """These relations, each with every live memory that states it."""
+
+    def around(self, entities: Collection[int]) -> Around: ...
+
+    def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
+        """The ids and the hashes of the contents."""
+
+    def trash(self, moved: Selection, receipt: int) -> None: ...
+
+    def pin(self, kind: Kind, key: int, pinned: bool) -> None: ...

@@ -1,0 +1,108 @@
+"""The rows that plans speak of. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import apsw
+
+from memsweep.model.ids import findable
+from memsweep.model.plan import Kind, Selection, Survey
+from memsweep.model.times import to_micros
+from memsweep.store.file.connect import one, row
+from memsweep.store.ports.items import Around, Described, Keys, LiveRow
+from memsweep.store.ports.tombstones import NewTombstone
+from memsweep.store.sqlite import item_sql, surveying
+
+
+class SqliteItems:
+    """Implements `memsweep.store.ports.items.ItemRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+        return surveying.survey(self._db, needs, missing_files)
+
+    def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
+        found: tuple[Kind, int, str | None] | None = row(self._db, item_sql.FIND, {"id": findable(item_id)})
+        return found
+
+    def describe(self, wanted: Keys) -> dict[tuple[Kind, int], Described]:
+        found: dict[tuple[Kind, int], Described] = {}
+        for kind, keys in wanted.items():
+            if kind == "relation":
+                rows = self._rows(item_sql.DESCRIBE_RELATIONS, keys)
+                found |= {(kind, key): _described_relation(*said) for key, *said in rows}
+            else:
+                rows = self._rows(item_sql.DESCRIBE[kind], keys)
+                found |= {(kind, key): Described(*said) for key, *said in rows}
+        return found
+
+    def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
+        return {
+            (kind, key): LiveRow(version, bool(pinned), tuple(other for other in others if other is not None))
+            for kind, keys in wanted.items()
+            for key, version, pinned, *others in self._rows(item_sql.LIVE[kind], keys)
+        }
+
+    def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
+        return {(kind, key): uid for kind, keys in wanted.items() for key, uid in self._rows(item_sql.IDS[kind], keys)}
+
+    def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
+        return {kind: one(self._db, item_sql.COUNT[kind]) for kind in kinds}
+
+    def chunks_of(self, memories: Collection[int]) -> list[int]:
+        return [key for (key,) in self._rows(item_sql.CHUNKS_OF, memories)]
+
+    def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
+        return [(key, bool(explicit)) for key, explicit in self._rows(item_sql.STATED_BY, memories)]
+
+    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
+        return self._rows(item_sql.SOURCES, relations)
+
+    def around(self, entities: Collection[int]) -> Around:
+        return Around(self._rows(item_sql.MENTIONED_BY, entities), self._rows(item_sql.RELATIONS_AT, entities))
+
+    def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
+        return self._rows(item_sql.HASHES, memories)
+
+    def trash(self, moved: Selection, receipt: int) -> None:
+        chunks, entities = json.dumps(sorted(moved.chunks)), json.dumps(sorted(moved.entities))
+        self._db.execute(item_sql.UNINDEX_CHUNKS, {"keys": chunks})
+        self._db.execute(item_sql.TRASH_MENTIONS_OF_CHUNKS, {"keys": chunks, "receipt": receipt})
+        self._db.execute(item_sql.TRASH_MENTIONS_OF_ENTITIES, {"keys": entities, "receipt": receipt})
+        sets = {"memory": moved.memories, "chunk": moved.chunks, "entity": moved.entities, "relation": moved.relations}
+        for kind, keys in sets.items():
+            self._db.execute(item_sql.TRASH[kind], {"keys": json.dumps(sorted(keys)), "receipt": receipt})
+
+    def pin(self, kind: Kind, key: int, pinned: bool) -> None:
+        self._db.execute(item_sql.PIN[kind], (pinned, key))
+
+    def _rows(self, statement: str, keys: Collection[int]) -> list[Any]:
+        return self._db.execute(statement, {"keys": json.dumps(list(keys))}).fetchall() if keys else []
+
+
+class SqliteTombstones:
+    """Implements `memsweep.store.ports.tombstones.TombstoneRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def add(self, tombstones: Sequence[NewTombstone]) -> None:
+        rows = [(each.hash, to_micros(each.at), each.memory_id, each.reason) for each in tombstones]
+        self._db.executemany(item_sql.ADD_TOMBSTONE, rows)
+
+    def drop(self, memory_id: str) -> bool:
+        found = one(self._db, item_sql.DROP_TOMBSTONE, (findable(memory_id),)) is not None
+        if found:
+            self._db.execute(item_sql.DROP_SKIPS)
+        return found
+
+
+def _described_relation(
+    uid: str, name: str, created_at: int, subject: str, target: str, subject_name: str, target_name: str
+) -> Described:
+    return Described(uid, name, created_at, ends=(subject, target), end_names=(subject_name, target_name))
