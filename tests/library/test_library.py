@@ -14,13 +14,14 @@ import pytest
 import memsweep
 from memsweep import AsyncMemory, Memory, MemsweepError, open_memory, open_memory_async
 from memsweep.context.service import ContextWindow
-from memsweep.errors import BadInput
+from memsweep.errors import BadInput, StoreCorrupt
 from memsweep.operation import operation
 from memsweep.services.care import CareService
 from memsweep.services.code import CodeService
 from memsweep.services.graph import GraphService
 from memsweep.services.memory import BaseMemory
 from memsweep.services.sweep import SweepService
+from tests.support import looking
 from tests.support.commands import run
 
 
@@ -160,3 +161,18 @@ def test_many_threads_may_make_the_first_write_at_once(home: Path) -> None:
     assert len(set(added)) == 8
     assert memory.stats().total_memories == 8
     memory.close()
+
+
+def test_an_awaited_operation_says_what_is_damaged_too(home: Path) -> None:
+    async def use() -> None:
+        async with open_memory_async(home=home) as memory:
+            added = await memory.remember("a note that will be damaged")
+            await memory.context("w").add([{"segment_id": "s", "text": "a line", "type": "log"}])
+            with looking.open_file(looking.file_of(home)) as db:
+                db.execute("update memory set text = cast(x'ff' as text)")
+                db.execute("update segment set tags = 'no json'")
+            for damaged in (memory.get(added.memory_id), memory.context("w").segments()):
+                with pytest.raises(StoreCorrupt):
+                    await damaged
+
+    asyncio.run(use())
