@@ -23,7 +23,7 @@ from falkor_server import Server, server_in
 from memsweep.app import App, make_app
 from memsweep.clock import new_id
 from memsweep.embed.protocol import quantise
-from memsweep.model.memory import Draft, NewChunk, NewMemory
+from memsweep.model.memory import MemoryDraft, NewChunk, NewMemory
 from memsweep.model.text import content_hash
 from memsweep.settings import load_settings
 from memsweep.store.sqlite import writing
@@ -145,7 +145,7 @@ def news(app: App, wanted: Sequence[str]) -> Iterator[NewMemory]:
     now = datetime.now(UTC)
     for text, vector in zip(wanted, quantise(app.embedder.embed(list(wanted))), strict=True):
         chunk = NewChunk(new_id("chk"), text, 0, 1, 1, vector)
-        yield NewMemory(new_id("mem"), Draft(text), content_hash(text), (chunk,), (), (), now)
+        yield NewMemory(new_id("mem"), MemoryDraft(text), content_hash(text), (chunk,), (), (), now)
 
 
 def fill(home: Path, chunks: int) -> None:

@@ -136,7 +136,7 @@ class App:
         """
         from memsweep import __version__
         from memsweep.care.copy import copy, kept_folder
-        from memsweep.store.course import Course
+        from memsweep.store.copy_progress import CopyProgress
 
         name = self._name(workspace_id)
         origin, there = (
@@ -152,7 +152,7 @@ class App:
                     keeper,
                     there.engine.keeper,
                     name,
-                    Course(progress, bool(origin.settings.store) + 2 * bool(there.settings.store) or 1, folder),
+                    CopyProgress(progress, bool(origin.settings.store) + 2 * bool(there.settings.store) or 1, folder),
                     replace=replace,
                     receipt_id=new_id(_WORKSPACE_RECEIPT),
                     actor=self.actor,

@@ -25,7 +25,7 @@ from redis.connection import AbstractConnection
 
 from memsweep.gc import collect
 from memsweep.graph import facts
-from memsweep.graph.facts import Graphing
+from memsweep.graph.facts import GraphDependencies
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.twins import Side
 from tests.gc.dying import GONE, OPERATIONS, PLOT, Operation
@@ -34,8 +34,8 @@ from tests.gc.stores import NOW, planted
 MERGED = ["ring one", "ring two"]
 
 
-def _graphing(side: Any) -> Graphing:
-    return Graphing(side.engine.open("default").graph, "tester", lambda: NOW, side.new_id)
+def _graphing(side: Any) -> GraphDependencies:
+    return GraphDependencies(side.engine.open("default").graph, "tester", lambda: NOW, side.new_id)
 
 
 def _merged(place: Any) -> str:

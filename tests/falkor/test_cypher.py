@@ -12,7 +12,7 @@ import pytest
 
 from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher
 from memsweep.store.falkor.engine import FalkorEngine
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
 from tests.support import falkor
 from tests.support.engines import falkor_server
@@ -63,7 +63,7 @@ def value(name: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def graph() -> Iterator[Graph]:
+def graph() -> Iterator[GraphHandle]:
     engine = FalkorEngine(f"{falkor_server().url}/cypher")
     engine.create("one", "", datetime.now(UTC))
     yield engine.open("one").graph._graph
@@ -72,7 +72,7 @@ def graph() -> Iterator[Graph]:
 
 
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in queries()])
-def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: str, graph: Graph) -> None:
+def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: str, graph: GraphHandle) -> None:
     is_form = re.search(r"\{(label|memory|chunk|entity|relation|kind|begin|end|segment)\}|\{\{", text)
     query = text.format(**LABELS) if is_form else text
     query = cypher.spelled(query, [{"key": 1, "name": "x", "set": {"key": 1}}])
@@ -90,11 +90,11 @@ def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: 
     ["", "'", '"', "\\", '\\"', "\n\r\t", "$x `y` {z}", "é 漢 🎉 \ufffe", "CYPHER a=1", 2**62, -1, 0.1, 1e300, True,
      None, ["a", ["b", 1]], {"a b": [1, None]}, "\x01\x1b\x7f"],
 )  # fmt: skip
-def test_falkor_gives_back_every_value_as_it_was_sent(given: Any, graph: Graph) -> None:
+def test_falkor_gives_back_every_value_as_it_was_sent(given: Any, graph: GraphHandle) -> None:
     assert graph.ask("RETURN $given", given=given) == [[given]]
 
 
-def test_falkor_finds_a_name_by_all_of_it_whatever_letters_it_has(graph: Graph) -> None:
+def test_falkor_finds_a_name_by_all_of_it_whatever_letters_it_has(graph: GraphHandle) -> None:
     names = [f"a{chr(sign)}b" for sign in range(1, 0x100)] + ["a", "b", "\x01"]
     graph.link.change(graph.name, "UNWIND $names AS name CREATE (:Entity {name_key: name})", names=names)
     found = graph.ask("UNWIND $names AS name MATCH (e:Entity {name_key: name}) RETURN name, e.name_key", names=names)

@@ -11,7 +11,7 @@ import pytest
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
 from memsweep.store.falkor import cypher, structure
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from tests.support import falkor
 from tests.support.inside import store_of
 from tests.support.waiting import wait_for
@@ -22,11 +22,11 @@ pytestmark = [
 ]
 
 
-def graph_of(memory: Memory) -> Graph:
-    return cast(Graph, cast(Any, store_of(memory)).graph._graph)
+def graph_of(memory: Memory) -> GraphHandle:
+    return cast(GraphHandle, cast(Any, store_of(memory)).graph._graph)
 
 
-def spoken_of(graph: Graph, word: str) -> int:
+def spoken_of(graph: GraphHandle, word: str) -> int:
     """In how many chunks the full text has a word."""
     return sum(count for _, count in graph.ask(cypher.COUNT_EACH, words=[word]))
 

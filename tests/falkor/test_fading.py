@@ -11,7 +11,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.clock import now
 from memsweep.gc import collect
-from memsweep.gc.collect import Collecting
+from memsweep.gc.collect import CollectorDependencies
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from tests.support.engines import ENGINES, Home
@@ -27,7 +27,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path):
     home.close()
 
 
-def later(memory: Memory, days: float) -> Collecting:
+def later(memory: Memory, days: float) -> CollectorDependencies:
     return replace(collector_of(memory), clock=lambda: now() + timedelta(days=days))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from memsweep.errors import NotFound
 from memsweep.model.memory import Workspace
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from tests.support import falkor
 from tests.support.commands import run
 from tests.support.engines import Home
@@ -47,7 +47,7 @@ def test_a_purge_that_was_cut_short_is_finished_and_cannot_be_undone(tmp_path: P
     engine.create("one", "", now)
     engine.delete("one", now, "receipt")
     ((name, graph, _),) = engine.deleted()
-    engine._note(Workspace(name, "", now), Graph(engine.link, graph), now, receipt="receipt", freeing=True)
+    engine._note(Workspace(name, "", now), GraphHandle(engine.link, graph), now, receipt="receipt", freeing=True)
     engine.drop_graph(graph)  # and no further
     with pytest.raises(NotFound):
         engine.undelete("receipt")

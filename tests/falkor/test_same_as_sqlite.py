@@ -20,7 +20,7 @@ from memsweep.gc import purge as purging
 from memsweep.gc.strategies import NAMES
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
-from memsweep.graph.facts import Graphing
+from memsweep.graph.facts import GraphDependencies
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
 from tests.falkor.twins import Side, Twins, twins
@@ -172,8 +172,8 @@ class Acting:
     def _things(self, number: int) -> tuple[list[str], str]:
         return [f"Thing {each % 5}" for each in range(number, number + 1 + number % 2)], f"Thing {number // 5 % 5}"
 
-    def _graphing(self, side: Side) -> Graphing:
-        return Graphing(side.store.graph, "tester", lambda: self._now, side.new_id)
+    def _graphing(self, side: Side) -> GraphDependencies:
+        return GraphDependencies(side.store.graph, "tester", lambda: self._now, side.new_id)
 
     @property
     def _now(self) -> datetime:

@@ -15,16 +15,25 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memsweep.gc.strategies import NAMES as STRATEGIES
-from memsweep.graph import atlas, facts
-from memsweep.graph.atlas import Surveying
+from memsweep.graph import facts, whole_graph
 from memsweep.graph.building import Named
 from memsweep.graph.exchange import FORMS
-from memsweep.graph.facts import Graphing
-from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
+from memsweep.graph.facts import GraphDependencies
+from memsweep.graph.whole_graph import WholeGraphDependencies
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.ids import make_id
-from memsweep.model.memory import Draft, EmbeddingModel, Fact, NamedThing, NewChunk, NewFact, NewMemory, NewMention
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Fact,
+    MemoryDraft,
+    NamedThing,
+    NewChunk,
+    NewFact,
+    NewMemory,
+    NewMention,
+)
 from memsweep.model.text import content_hash
+from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
 from tests.falkor.test_same_as_sqlite import Acting
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
@@ -107,7 +116,7 @@ class Knowing(Acting):
         )
         found = [Named(dice.pick(NAMES[:6]), dice.pick([True, False]))]
         options = {"dry_run": dice.pick([False, True]), "related": dice.pick([False, True])}
-        self.twins.both(lambda side: rounded(atlas.build(self._surveying(side), text, found, options)))
+        self.twins.both(lambda side: rounded(whole_graph.build(self._surveying(side), text, found, options)))
 
     def load(self, number: int, strategy: str) -> None:
         """An import; some of its ids and names are known, some are in the trash, some are another's."""
@@ -131,7 +140,7 @@ class Knowing(Acting):
         ]  # fmt: skip
         dump = GraphDump(tuple(things), tuple(told))
         self.twins.both(
-            lambda side: side.store.atlas.load(dump, self.new_id(), "tester", NOW + timedelta(hours=self.hours))
+            lambda side: side.store.whole_graph.load(dump, self.new_id(), "tester", NOW + timedelta(hours=self.hours))
         )
 
     def add(self, number: int, strategy: str) -> None:
@@ -153,7 +162,7 @@ class Knowing(Acting):
             ]
             new = NewMemory(
                 new_id("mem"),
-                Draft(text),
+                MemoryDraft(text),
                 content_hash(text),
                 (NewChunk(new_id("chk"), text, 0, 1, 1, bytes([1, 2, 3, 4])),),
                 tuple(mentions),
@@ -166,16 +175,16 @@ class Knowing(Acting):
 
     def survey(self, number: int, strategy: str) -> None:
         """Everything that looks at the graph as a whole says the same of both."""
-        self.twins.both(lambda side: FORMS["json"].write(_exact(side.store.atlas.dump())))
-        self.twins.both(lambda side: rounded(atlas.graph_status(self._surveying(side))))
+        self.twins.both(lambda side: FORMS["json"].write(_exact(side.store.whole_graph.dump())))
+        self.twins.both(lambda side: rounded(whole_graph.graph_status(self._surveying(side))))
         self.twins.both(lambda side: rounded(_without_keys(self._surveying(side))))
-        self.twins.both(lambda side: side.store.atlas.known_names({"thing 0", "new 1", "cut\x01name", "nobody"}))
+        self.twins.both(lambda side: side.store.whole_graph.known_names({"thing 0", "new 1", "cut\x01name", "nobody"}))
 
-    def _graphing(self, side: Side) -> Graphing:
-        return Graphing(side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.new_id())
+    def _graphing(self, side: Side) -> GraphDependencies:
+        return GraphDependencies(side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.new_id())
 
-    def _surveying(self, side: Side) -> Surveying:
-        return Surveying(self._graphing(side), side.store.atlas)
+    def _surveying(self, side: Side) -> WholeGraphDependencies:
+        return WholeGraphDependencies(self._graphing(side), side.store.whole_graph)
 
 
 def rounded(value: Any) -> Any:
@@ -197,7 +206,7 @@ def _exact(dump: GraphDump) -> GraphDump:
     )
 
 
-def _without_keys(tools: Surveying) -> Any:
+def _without_keys(tools: WholeGraphDependencies) -> Any:
     """What a survey and a walk along every edge say, by the ids of entities."""
     survey, now = tools.survey()
     ids = {entity.key: entity.id for entity in survey.entities}

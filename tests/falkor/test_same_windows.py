@@ -18,7 +18,7 @@ from memsweep.model.operation import Operation
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings
-from memsweep.store.falkor import reading, rowing
+from memsweep.store.falkor import reading, row_codec
 from memsweep.store.file import portable
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.stores import NOW, Plot
@@ -157,7 +157,7 @@ def findable(pair: Twins) -> None:
     numbers = []
     for node in (*live, *trashed):
         number = int(node["message_ref"].split(":")[1]) if node["type"] == "message" else None
-        names = rowing.segment_names(node["project"], node["id"], node["place"], node["turn"], number)
+        names = row_codec.segment_names(node["project"], node["id"], node["place"], node["turn"], number)
         assert {name: node.get(name) for name in names} == names
         numbers += [] if number is None else [(node["project"], node["place"], number)]
     assert [number for *_, number in sorted(numbers)] == [number for _, _, number in sorted(numbers, key=_by_number)]
@@ -165,7 +165,7 @@ def findable(pair: Twins) -> None:
     for node in live:
         if "stash" not in node:
             assert node["turn"] >= projects[node["project"]][f"next_{node['generation']}"]
-    wanted = [(link["target"], link["source"]) for node in (*live, *trashed) for link in rowing.segment_links(node)]
+    wanted = [(link["target"], link["source"]) for node in (*live, *trashed) for link in row_codec.segment_links(node)]
     assert sorted(map(tuple, graph.ask("MATCH (l:SegmentLink) RETURN l.target, l.source"))) == sorted(wanted)
 
 
@@ -182,7 +182,7 @@ def _told(rows: Rows) -> dict[str, list[str]]:
              "plan": "plan", "key": "segment"}  # fmt: skip
     told = {}
     for table in ("project", "segment", "segment_link", "receipt", "plan", "plan_item", "audit"):
-        listed = [rowing.comparable(row) for row in rows.get(table, ()) if row.get("action") != "restore"]
+        listed = [row_codec.comparable(row) for row in rows.get(table, ()) if row.get("action") != "restore"]
         for row in listed:
             row.pop("id", None)
             row.pop("digest", None)

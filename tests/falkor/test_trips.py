@@ -12,7 +12,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from memsweep.store.falkor import care_cypher, cypher, vectors
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
 
@@ -42,7 +42,7 @@ def trips(act: Callable[[], object], times: int) -> float:
         return (client.info("stats")["total_reads_processed"] - before - 1) / times  # type: ignore[no-any-return]
 
 
-def graph_of(app: App) -> Graph:
+def graph_of(app: App) -> GraphHandle:
     return app.engine.open("default").graph._graph  # type: ignore[attr-defined,no-any-return]
 
 

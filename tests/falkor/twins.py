@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import Collecting
+from memsweep.gc.collect import CollectorDependencies
 from memsweep.model.ids import make_id
-from memsweep.store.falkor import reading, rowing
+from memsweep.store.falkor import reading, row_codec
 from memsweep.store.falkor.engine import FalkorEngine
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import portable
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.sqlite.engine import SqliteEngine
@@ -55,8 +55,8 @@ class Side:
     def new_id(self, prefix: str) -> str:
         return make_id(prefix, next(self.ticks).to_bytes(8, "big"))
 
-    def tools(self, now: datetime = NOW, **settings: Any) -> Collecting:
-        return Collecting(
+    def tools(self, now: datetime = NOW, **settings: Any) -> CollectorDependencies:
+        return CollectorDependencies(
             store=self.store.collector,
             workspace_id="default",
             actor="tester",
@@ -139,7 +139,7 @@ def graph_rows(engine: Engine) -> dict[str, list[str]]:
     return comparable(reading.dump(_graph(engine)))
 
 
-def _graph(engine: Engine) -> Graph:
+def _graph(engine: Engine) -> GraphHandle:
     assert isinstance(engine, FalkorEngine)
     return engine.open("default").graph._graph
 
@@ -153,7 +153,7 @@ def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
                   "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
                   "merge_move"):  # fmt: skip
         kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
-        told[table] = sorted(_told(table, rowing.comparable(row), receipt, plan) for row in kept)
+        told[table] = sorted(_told(table, row_codec.comparable(row), receipt, plan) for row in kept)
     return told
 
 

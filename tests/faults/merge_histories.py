@@ -20,9 +20,18 @@ from memsweep.gc import collect
 from memsweep.gc import purge as purging
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
-from memsweep.graph.facts import Graphing
+from memsweep.graph.facts import GraphDependencies
 from memsweep.model.graph import GraphBatch, RelationDraft
-from memsweep.model.memory import Draft, EmbeddingModel, Fact, NamedThing, NewChunk, NewFact, NewMemory, NewMention
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Fact,
+    MemoryDraft,
+    NamedThing,
+    NewChunk,
+    NewFact,
+    NewMemory,
+    NewMention,
+)
 from memsweep.model.operation import Operation
 from memsweep.model.text import content_hash
 from memsweep.store.falkor import reading
@@ -292,12 +301,12 @@ class History:
     def _clock(self) -> datetime:
         return NOW + timedelta(hours=self.hours)
 
-    def _tools(self) -> collect.Collecting:
+    def _tools(self) -> collect.CollectorDependencies:
         fading = Fading(max_age_days=0.0)
         return self.side.tools(self._clock, fading=fading)
 
-    def _graphing(self) -> Graphing:
-        return Graphing(self.side.store.graph, "tester", lambda: self._clock, self.side.new_id)
+    def _graphing(self) -> GraphDependencies:
+        return GraphDependencies(self.side.store.graph, "tester", lambda: self._clock, self.side.new_id)
 
     def _any(self, table: str, live: bool = True) -> str:
         found = sorted(key for key, row in self.now.tables[table].items() if (row["trash"] is None) == live)
@@ -393,7 +402,7 @@ class History:
         told = [NewFact(self.side.new_id("rel"), Fact(things[0], self.chance.choice(KINDS), things[1], 0.5))]
         new = NewMemory(
             self.side.new_id("mem"),
-            Draft(text),
+            MemoryDraft(text),
             content_hash(text),
             (NewChunk(self.side.new_id("chk"), text, 0, 1, 1, bytes(range(DIMENSION))),),
             tuple(NewMention(self.side.new_id("ent"), thing, (0,), True) for thing in dict.fromkeys(things)),

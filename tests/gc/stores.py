@@ -18,7 +18,7 @@ from typing import Any
 import apsw
 
 from memsweep.app import App, Memory, make_app
-from memsweep.gc.collect import Collecting
+from memsweep.gc.collect import CollectorDependencies
 from memsweep.model.ids import make_id
 from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
@@ -107,9 +107,9 @@ class Place:
     def file(self) -> Path:
         return looking.file_of(self.home, self.workspace)
 
-    def tools(self, now: datetime = NOW, **settings: Any) -> Collecting:
+    def tools(self, now: datetime = NOW, **settings: Any) -> CollectorDependencies:
         """The collector with a clock that stands still."""
-        return Collecting(
+        return CollectorDependencies(
             store=self.app.engine.open(self.workspace).collector,
             workspace_id=self.workspace,
             actor="tester",

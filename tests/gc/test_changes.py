@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.gc import collect
-from memsweep.model.memory import Draft
+from memsweep.model.memory import MemoryDraft
 from memsweep.model.text import content_hash
 from tests.gc.oracle import Rows, held_by, reached_now, relations_left, rows_of, spread
 from tests.gc.plots import plots
@@ -47,7 +47,7 @@ def _change(place: Place, what: str, first: int, second: int) -> None:
             place.memory.pin(entity["uid"])
         case "touch":
             thread = place.query("select uid from thread where id = ?", memory["thread"])
-            draft = Draft(memory["text"], thread_id=thread[0] if thread else None)
+            draft = MemoryDraft(memory["text"], thread_id=thread[0] if thread else None)
             place.app.engine.open("default").touch_twin(draft, content_hash(memory["text"]), NOW)
         case "freshen":
             _write(place, "update memory set stale = 0, version = version + 1 where id = ?", memory["id"])

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from memsweep.model.atlas import EntityRow, GraphDump, RelationRow, Survey
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.text import name_key
+from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, RelationRow
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -32,7 +32,7 @@ def survey(facts, *, types=None, alone=(), weight=1.0, ended=(), seen_days_ago=0
         Edge(f"rel_{number}", keys[subject], keys[target], relation, weight, seen, NOW - timedelta(days=90), until)
         for number, ((subject, relation, target), until) in enumerate(told)
     )
-    return Survey(entities, edges)
+    return GraphSurvey(entities, edges)
 
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(

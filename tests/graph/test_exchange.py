@@ -12,9 +12,9 @@ from hypothesis import given, settings
 
 from memsweep.app import make_app
 from memsweep.errors import AlreadyExists, BadInput, NotFound
-from memsweep.graph.atlas import inside
 from memsweep.graph.exchange import FORMS, format_of_file, format_of_text
-from memsweep.model.atlas import GraphDump
+from memsweep.graph.whole_graph import inside
+from memsweep.model.whole_graph import GraphDump
 from memsweep.settings import load_settings
 from tests.graph.surveys import dumps
 from tests.support.engines import Home, on_every_engine

@@ -9,7 +9,7 @@ import pytest
 from memsweep.clock import now
 from memsweep.errors import BadInput, NotFound, UnknownWorkspace
 from memsweep.graph import facts
-from memsweep.graph.facts import Graphing
+from memsweep.graph.facts import GraphDependencies
 from memsweep.model.decay import Rates
 from tests.support.engines import on_every_engine
 from tests.support.inside import facts_of
@@ -25,7 +25,7 @@ def memory(make):
 def at(memory, days):
     """The same memory, seen so many days later."""
     tools = facts_of(memory)
-    return Graphing(tools.store, "test", lambda: now() + timedelta(days=days), tools.new_id)
+    return GraphDependencies(tools.store, "test", lambda: now() + timedelta(days=days), tools.new_id)
 
 
 def test_a_fact_is_made_with_its_ends_and_found_again(memory):

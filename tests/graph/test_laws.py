@@ -17,9 +17,9 @@ from memsweep.app import make_app
 from memsweep.clock import new_id
 from memsweep.errors import MemsweepError
 from memsweep.graph import facts
-from memsweep.graph.atlas import Surveying
 from memsweep.graph.batch import many_relations
-from memsweep.graph.facts import Graphing
+from memsweep.graph.facts import GraphDependencies
+from memsweep.graph.whole_graph import WholeGraphDependencies
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.settings import load_settings
 from tests.support.engines import Home, on_every_engine
@@ -38,7 +38,7 @@ STEPS = st.lists(
 
 
 @contextmanager
-def graph(kind, folder) -> Iterator[Surveying]:
+def graph(kind, folder) -> Iterator[WholeGraphDependencies]:
     """An empty graph and a hand on its clock: `tools(moment)` is the graph at that moment."""
     home = Home(kind, folder)
     app = make_app(load_settings(home.variables))
@@ -46,7 +46,9 @@ def graph(kind, folder) -> Iterator[Surveying]:
         store = app.engine.open_or_create("w", START)
 
         def at(moment):
-            return Surveying(Graphing(store.graph, "test", lambda: moment, new_id), store.atlas)
+            return WholeGraphDependencies(
+                GraphDependencies(store.graph, "test", lambda: moment, new_id), store.whole_graph
+            )
 
         yield at
     finally:
@@ -83,14 +85,14 @@ def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
         batch = many_relations({"entities": [{"name": "A"}, {"name": "B"}], "relations": [_edge("A", "B", 0.7)]})
         facts.relate(at(START).graph, batch)
-        before = at(START).atlas.dump()
+        before = at(START).whole_graph.dump()
         nights = [START + timedelta(days=day) for day in days]
         once = [weight_at(at(night)) for night in nights]
         shuffled = list(range(len(nights)))
         chance.shuffle(shuffled)
         again = {number: weight_at(at(nights[number].astimezone(zone))) for number in shuffled}
         assert [again[number] for number in range(len(nights))] == once
-        assert at(START).atlas.dump() == before
+        assert at(START).whole_graph.dump() == before
         for night, (weight,) in zip(nights, once, strict=True):  # a clock that went back makes nothing stronger
             assert weight == pytest.approx(0.7 * Rates().edge ** max(0.0, (night - START) / timedelta(days=1)))
 
@@ -132,14 +134,14 @@ def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_fa
 def test_a_batch_that_fails_anywhere_leaves_nothing(tmp_path_factory, engine_kind, place, told):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
         facts.relate(at(START).graph, many_relations({"entities": [{"name": "Ada"}], "relations": []}))
-        before = at(START).atlas.dump()
+        before = at(START).whole_graph.dump()
         relations = [_edge(one, other, weight) for one, other, weight in told]
         relations.insert(min(place, len(relations)), _edge("Ada", "nobody", 1.0))
         entities = [{"name": name} for name in ("Ada", "Bob", "Carol")]
         later = at(START + timedelta(days=9)).graph
         with pytest.raises(MemsweepError, match="nobody"):
             facts.relate(later, many_relations({"entities": entities, "relations": relations}))
-        assert at(START).atlas.dump() == before
+        assert at(START).whole_graph.dump() == before
 
 
 def _edge(one, other, weight):

@@ -13,7 +13,7 @@ from memsweep.gc import collect
 from memsweep.gc import purge as purging
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts as graph
-from memsweep.graph.facts import Graphing
+from memsweep.graph.facts import GraphDependencies
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import NamedThing
 from memsweep.services.memory import Memory
@@ -290,14 +290,16 @@ class World:
         self.side, self._look, self.hours = side, look, 0
 
     @property
-    def tools(self) -> collect.Collecting:
+    def tools(self) -> collect.CollectorDependencies:
         self.hours += 1
         return self.side.tools(NOW + timedelta(hours=self.hours), fading=Fading(edge_threshold=0.1, max_age_days=0.0))
 
     @property
-    def graphing(self) -> Graphing:
+    def graphing(self) -> GraphDependencies:
         self.hours += 1
-        return Graphing(self.side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.side.new_id)
+        return GraphDependencies(
+            self.side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.side.new_id
+        )
 
     def merge(self, *names: str) -> str:
         return graph.merge(self.graphing, list(names[:-1]), names[-1], None).receipt_id

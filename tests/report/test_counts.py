@@ -61,7 +61,13 @@ _PLURAL = re.compile(
     r"^ (memories|entities|relations|chunks|segments|facts|mentions|pairs|communities|findings|hits|workspaces)\b"
 )
 # What agents know word for word from the first design of `prune_memory`, and numbers that are never one.
-_WORD_FOR_WORD = {"report/collector.py", "gc/planner.py", "graph/atlas.py", "store/sqlite/rescue.py", "context/plan.py"}
+_WORD_FOR_WORD = {
+    "report/collector.py",
+    "gc/planner.py",
+    "graph/whole_graph.py",
+    "store/sqlite/rescue.py",
+    "context/plan.py",
+}
 
 
 def test_no_message_puts_a_plural_after_any_number():

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from memsweep.app import App, Memory
-from memsweep.gc.collect import Collecting
-from memsweep.graph.atlas import Surveying, read_graph
-from memsweep.graph.facts import Graphing
-from memsweep.model.atlas import GraphDump
+from memsweep.gc.collect import CollectorDependencies
+from memsweep.graph.facts import GraphDependencies
+from memsweep.graph.whole_graph import WholeGraphDependencies, read_graph
+from memsweep.model.whole_graph import GraphDump
 from memsweep.services.collector import collector
 from memsweep.services.graph import graph_facts, whole_graph
 from memsweep.store.protocol import Store
@@ -20,15 +20,15 @@ def store_of(memory: Memory) -> Store:
     return memory._access.store
 
 
-def collector_of(memory: Memory, actor: str | None = None) -> Collecting:
+def collector_of(memory: Memory, actor: str | None = None) -> CollectorDependencies:
     return collector(memory._access, actor)
 
 
-def facts_of(memory: Memory) -> Graphing:
+def facts_of(memory: Memory) -> GraphDependencies:
     return graph_facts(memory._access)
 
 
-def whole_graph_of(memory: Memory) -> Surveying:
+def whole_graph_of(memory: Memory) -> WholeGraphDependencies:
     return whole_graph(memory._access)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from memsweep.model.care import Backup, Restored
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of
 from memsweep.store.protocol import HomeKeeper, Keeper
 
@@ -20,12 +20,12 @@ def backup(
     version: str,
     clock: Callable[[], datetime],
     force: bool = False,
-    course: Course | None = None,
+    progress: CopyProgress | None = None,
 ) -> Backup:
     """Written whole or not at all; a file that is there is kept unless `force`."""
     target = Path(path).absolute()
     with draft_of(target, replace=force) as draft:
-        seal = keeper.copy(draft, target, version, clock(), course)
+        seal = keeper.copy(draft, target, version, clock(), progress)
     return Backup(str(target), target.stat().st_size, seal)
 
 

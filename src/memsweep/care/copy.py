@@ -13,7 +13,7 @@ from pathlib import Path
 from memsweep.care.backup import backup
 from memsweep.errors import Conflict
 from memsweep.model.care import Restored
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import plain_refusals
 from memsweep.store.protocol import HomeKeeper, Keeper
 
@@ -22,7 +22,7 @@ def copy(
     origin: Keeper,
     there: HomeKeeper,
     workspace_id: str,
-    course: Course,
+    progress: CopyProgress,
     *,
     replace: bool,
     receipt_id: str,
@@ -30,14 +30,14 @@ def copy(
     version: str,
     clock: Callable[[], datetime],
 ) -> Restored:
-    """By way of a sealed file in the folder of the course: one moment of the source, which the target checks."""
-    assert course.folder is not None
-    file = course.folder / "copy"
-    backup(origin, file, version=version, clock=clock, force=True, course=course)
+    """By way of a sealed file in the folder of the progress: one moment of the source, which the target checks."""
+    assert progress.folder is not None
+    file = progress.folder / "copy"
+    backup(origin, file, version=version, clock=clock, force=True, progress=progress)
     made = there.install(
-        file, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=clock(), course=course
+        file, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=clock(), progress=progress
     )
-    course.end()
+    progress.end()
     return made
 
 

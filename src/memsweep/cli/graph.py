@@ -14,10 +14,10 @@ from memsweep.app import App
 from memsweep.cli import graph_words as words
 from memsweep.cli.door import InWorkspace, Json, show, standard_input, with_app
 from memsweep.errors import BadInput
-from memsweep.model.atlas import MAX_IMPORT_BYTES
 from memsweep.model.text import MAX_TEXT_BYTES
-from memsweep.report import atlas as atlas_report
+from memsweep.model.whole_graph import MAX_IMPORT_BYTES
 from memsweep.report import graph as report
+from memsweep.report import whole_graph as atlas_report
 
 if TYPE_CHECKING:
     from rich.console import Console

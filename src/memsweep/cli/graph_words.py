@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.cli.door import harmless, show_pair
 from memsweep.model.text import counted
-from memsweep.report import atlas as report
+from memsweep.report import whole_graph as report
 from memsweep.report.counts import named
 from memsweep.report.graph import RelateAnswer
 

@@ -86,7 +86,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DeltaDraft:
     """A delta with open questions: `to_hash` names the files whose content decides."""
 
     settled: Delta
@@ -122,7 +122,7 @@ def _doubtful(seen: Seen) -> bool:
     return "" in seen.unreadable_folders
 
 
-def compare(scope: Scope, seen: Seen, known: Iterable[Known]) -> Draft:
+def compare(scope: Scope, seen: Seen, known: Iterable[Known]) -> DeltaDraft:
     """Stage one: stamps only."""
     by_path = {each.path: each for each in sorted(known, key=lambda each: each.path)}
     sorting = _Sorting(scope, seen)
@@ -138,7 +138,7 @@ def compare(scope: Scope, seen: Seen, known: Iterable[Known]) -> Draft:
     sizes = {each.fingerprint.stamp.size for each in sorting.missing}
     candidates = [each.path for each in new if each.stamp.size in sizes]
     doubtful = [each.present.path for each in sorting.same_or_changed]
-    return Draft(
+    return DeltaDraft(
         settled=Delta(
             unchanged=tuple(sorting.unchanged),
             changed=tuple(sorting.changed),
@@ -198,7 +198,7 @@ def _covers(scope: Scope, present: Present, known: Known | None) -> bool:
     return scope.covers(present.path, language, present.stamp.size)
 
 
-def settle(draft: Draft, hashed: Mapping[str, Fingerprint | Unreadable]) -> Delta:
+def settle(draft: DeltaDraft, hashed: Mapping[str, Fingerprint | Unreadable]) -> Delta:
     """Stage two: every name in `draft.to_hash` must be in `hashed`."""
     touched: list[Same] = []
     changed = list(draft.settled.changed)

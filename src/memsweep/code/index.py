@@ -239,12 +239,12 @@ def _embedded(tools: Indexing, files: list[FileWrite], work: _Work) -> list[File
 
 def _without_buried(tools: Indexing, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
     """What may be learned again. The rest counts as unread, so that it is found when its tombstone is gone."""
-    buried = tools.store.buried([file.content_hash for file in batch])
+    tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
     for file in batch:
-        if file.content_hash in buried:
+        if file.content_hash in tombstoned:
             work.failures.append(f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again")
             work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
-    return [file for file in batch if file.content_hash not in buried]
+    return [file for file in batch if file.content_hash not in tombstoned]
 
 
 def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work) -> RunEnd:

@@ -14,7 +14,7 @@ from memsweep.context.segment import (
     segments_from_json,
     segments_to_json,
 )
-from memsweep.context.stash import Hit
+from memsweep.context.stash import StashHit
 from memsweep.context.step import Limits
 from memsweep.context.weights import Weights
 from memsweep.model.segment import ContextSegment, PruningCandidate
@@ -26,12 +26,12 @@ __all__ = [
     "ContextSegment",
     "Focus",
     "GCEngine",
-    "Hit",
     "Limits",
     "Pruned",
     "PruningCandidate",
     "PruningPlan",
     "Roots",
+    "StashHit",
     "Swept",
     "Weights",
     "compute_roots",

@@ -12,7 +12,7 @@ from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan
 from memsweep.context.policy import Policy
 from memsweep.context.roots import Focus
-from memsweep.context.stash import Hit
+from memsweep.context.stash import StashHit
 from memsweep.context.step import Limits
 from memsweep.context.steps import Judge, Leaving, Left, Strategy
 from memsweep.context.weights import Weights
@@ -134,10 +134,10 @@ class ContextHeap:
         self._lexicon.add(made)
         return Pruned(tuple(gone.segment_id for gone in left.stashed), (), refused, before, self.tokens)
 
-    def search(self, query: str, *, limit: int = 10) -> list[Hit]:
+    def search(self, query: str, *, limit: int = 10) -> list[StashHit]:
         """Search the stash."""
         found = recalling.search(self._window, query, depth=self._window.state.stashed)
-        return [Hit(segment, score) for segment, score in found[:limit]]
+        return [StashHit(segment, score) for segment, score in found[:limit]]
 
     def restore(self, segment_ids: Iterable[str]) -> list[ContextSegment]:
         """Bring stashed segments back to their places, exactly as they were."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from memsweep.model.plan import Draft, PlanItem, Totals
+from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.store import plans
 from memsweep.store.plans import CONTEXT, Planning
 from memsweep.store.protocol import OpenWindow
@@ -13,7 +13,7 @@ from memsweep.store.protocol import OpenWindow
 
 def save_plan(window: OpenWindow, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> None:
     planning = Planning(plan_id, f"{CONTEXT}{window.project_id}", now, lifetime)
-    plans.save(window, Draft(tuple(items), (), (), 0.0, 0), Totals(), planning)
+    plans.save(window, PlanDraft(tuple(items), (), (), 0.0, 0), Totals(), planning)
 
 
 def load_plan(window: OpenWindow, plan_id: str, now: datetime) -> tuple[int, dict[str, PlanItem]]:

@@ -23,7 +23,17 @@ from memsweep.context.transcripts import read_transcript
 from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
-from memsweep.model.window import Added, Analyzed, Change, Configured, Held, StashFound, Swept, WindowState, WorkingSet
+from memsweep.model.window import (
+    Added,
+    Analyzed,
+    Configured,
+    Held,
+    StashFound,
+    Swept,
+    WindowChange,
+    WindowState,
+    WorkingSet,
+)
 from memsweep.operation import Calls, Mode, operation
 from memsweep.settings import Settings
 from memsweep.store.protocol import OpenWindow, Segments
@@ -139,7 +149,7 @@ class ContextWindow(Generic[Mode]):
         if plan_id is not None or told != state.focus:
             self._save(acting, told, plan, plan_id, active)
         return Analyzed(
-            change=Change(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
+            change=WindowChange(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
             soft_tokens=policy.limits.soft_tokens,
             hard_tokens=policy.limits.hard_tokens,
             tokens_by_type=choosing.by_type(held.segment for held in active.values()),
@@ -229,7 +239,7 @@ class ContextWindow(Generic[Mode]):
         last_n: int | None = None,
         decision_minutes: int | None = None,
     ) -> Configured:
-        """Change limits of this window; what is left out stays. Answers the numbers in force."""
+        """WindowChange limits of this window; what is left out stays. Answers the numbers in force."""
         wanted = (soft_tokens, hard_tokens, changes_per_step, batch, last_n, decision_minutes)
         given = {name: value for name, value in zip(CONFIGURABLE, wanted, strict=True) if value is not None}
         acting = self._acting()
@@ -308,7 +318,7 @@ class ContextWindow(Generic[Mode]):
             budget = policy.limits.soft_tokens if budget is None else _require_count(budget, "budget")
             plan, active, tokens = steps.fit(window, self._judge(policy, acting), budget)
         kept = choosing.counted([held.segment for own, held in active.items() if own not in plan.segment_ids])
-        change = Change(tokens, tokens - plan.total_tokens_freed, window.state.counted_by)
+        change = WindowChange(tokens, tokens - plan.total_tokens_freed, window.state.counted_by)
         return WorkingSet(change, tuple(kept), len(plan.candidates), plan.shortfall)
 
     @operation
@@ -386,5 +396,5 @@ def _require_count(value: int, name: str, most: int = 2**53) -> int:
     return value
 
 
-def _change(state: WindowState, before: int) -> Change:
-    return Change(before, state.tokens, state.counted_by)
+def _change(state: WindowState, before: int) -> WindowChange:
+    return WindowChange(before, state.tokens, state.counted_by)

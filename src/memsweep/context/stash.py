@@ -23,7 +23,7 @@ WORTH = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class StashHit:
     """A stashed segment that matches, with its BM25 score and what its neighbours lend it."""
 
     segment: ContextSegment

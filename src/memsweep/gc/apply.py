@@ -11,7 +11,7 @@ from memsweep.gc.planner import capped_by_plan, check_cap
 from memsweep.gc.purge import Freeing, close
 from memsweep.gc.selection import Selected, planned_totals, select
 from memsweep.model.operation import Operation
-from memsweep.model.plan import Draft, Receipt, Totals
+from memsweep.model.plan import PlanDraft, Receipt, Totals
 from memsweep.model.selection import Selection
 from memsweep.store import plans
 from memsweep.store.changes import Changes, NewReceipt, ReceiptRow
@@ -62,7 +62,7 @@ class Moved(NamedTuple):
 
 def apply_at_once(
     tx: Changes,
-    draft: Draft,
+    draft: PlanDraft,
     removal: Removal,
     *,
     kept: Mapping[int, str] = MappingProxyType({}),

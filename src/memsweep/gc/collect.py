@@ -21,10 +21,10 @@ from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
-    Draft,
     Found,
     Kind,
     Plan,
+    PlanDraft,
     PlanItem,
     PlanView,
     Receipt,
@@ -50,7 +50,7 @@ _LONGEST_DAYS = 365_000
 
 
 @dataclass(frozen=True, slots=True)
-class Collecting:
+class CollectorDependencies:
     """What the collector needs of the world, and its settings."""
 
     store: Collector
@@ -89,7 +89,9 @@ class Safety:
     blocked_ids: tuple[str, ...]
 
 
-def plan(tools: Collecting, strategy: str, ttl_days: float | None = None, fading: Fading | None = None) -> Plan:
+def plan(
+    tools: CollectorDependencies, strategy: str, ttl_days: float | None = None, fading: Fading | None = None
+) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
     options = tools.options(ttl_days, fading)
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
@@ -102,19 +104,19 @@ def plan(tools: Collecting, strategy: str, ttl_days: float | None = None, fading
     return plan
 
 
-def load_plan(tools: Collecting, plan_id: str) -> Plan:
+def load_plan(tools: CollectorDependencies, plan_id: str) -> Plan:
     with tools.store.reading() as rows:
         return plans.load(rows, plan_id)[1]
 
 
-def plan_items(tools: Collecting, plan_id: str, offset: int, limit: int) -> list[PlanView]:
+def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: int) -> list[PlanView]:
     """What a saved plan would remove, and why."""
     with tools.store.reading() as rows:
         saved, _ = plans.load(rows, plan_id)
         return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
 
 
-def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
+def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
     """Remove what a saved plan names, and nothing else."""
     _require(confirm, _PREVIEW)
     strategy = load_plan(tools, plan_id).strategy
@@ -134,7 +136,7 @@ def apply(tools: Collecting, plan_id: str, *, confirm: bool, allow_large: bool =
 
 
 def plan_and_apply(
-    tools: Collecting,
+    tools: CollectorDependencies,
     strategy: str,
     *,
     confirm: bool,
@@ -148,7 +150,9 @@ def plan_and_apply(
     return _prune(tools, strategy, tools.options(ttl_days, fading), allow_large=allow_large)
 
 
-def prune_in_steps(tools: Collecting, strategy: str, step: int, ttl_days: float | None = None) -> Iterator[Receipt]:
+def prune_in_steps(
+    tools: CollectorDependencies, strategy: str, step: int, ttl_days: float | None = None
+) -> Iterator[Receipt]:
     """Plan and apply again and again, about `step` things at a time, until nothing is found or nothing moves."""
     while True:
         receipt = _prune(tools, strategy, tools.options(ttl_days), allow_large=True, at_most=step)
@@ -157,7 +161,7 @@ def prune_in_steps(tools: Collecting, strategy: str, step: int, ttl_days: float 
         yield receipt
 
 
-def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
+def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
     """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
     key = _key(tools, memory_id)
     _require(confirm)
@@ -173,7 +177,7 @@ def delete(tools: Collecting, memory_id: str, *, confirm: bool, forever: bool = 
     return receipt
 
 
-def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
+def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
     """Everything to the trash but pins and what they hold; the phrase is the confirmation, and there is no cap."""
     if confirm_phrase != CLEAR_PHRASE:
         raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
@@ -185,15 +189,15 @@ def clear(tools: Collecting, confirm_phrase: str) -> Receipt:
         return apply_at_once(tx, draft, removal, segments=tx.segments.unpinned())
 
 
-def undo(tools: Collecting, receipt_id: str) -> Undone:
+def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
     return undoing.undo(tools.store, receipt_id, tools.operation())
 
 
-def recover(tools: Collecting, memory_id: str) -> Undone:
+def recover(tools: CollectorDependencies, memory_id: str) -> Undone:
     return undoing.recover(tools.store, memory_id, tools.new_id("rcpt"), tools.operation())
 
 
-def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged:
+def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool) -> Purged:
     """Free what has been in the trash for so long. This cannot be undone."""
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
@@ -201,7 +205,7 @@ def purge(tools: Collecting, older_than_days: float, *, confirm: bool) -> Purged
     return purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
 
 
-def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Safety:
+def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Safety:
     """S2's check before a deletion by ids."""
     known = tools.store.memory_keys(memory_ids)
     blocked = tuple(uid for uid in memory_ids if uid not in known)
@@ -211,7 +215,7 @@ def validate_deletion_safety(tools: Collecting, memory_ids: Sequence[str]) -> Sa
     return Safety(not blocked, tuple(warnings), blocked)
 
 
-def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
+def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
     """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
     with tools.store.reading() as rows:
         found = rows.items.find(item_id)
@@ -229,7 +233,7 @@ def explain(tools: Collecting, item_id: str) -> tuple[Verdict, list[PlanView], l
         return verdict, plans.views(rows.items, way), history
 
 
-def pin(tools: Collecting, item_id: str, pinned: bool) -> Kind:
+def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
     """Pin or unpin a memory or an entity; which of them it was."""
     with tools.store.changing() as tx:
         found = tx.items.find(item_id)
@@ -241,7 +245,7 @@ def pin(tools: Collecting, item_id: str, pinned: bool) -> Kind:
         return kind
 
 
-def remove_tombstone(tools: Collecting, memory_id: str) -> bool:
+def remove_tombstone(tools: CollectorDependencies, memory_id: str) -> bool:
     """Let what was forgotten for good be learned again; whether there was something."""
     with tools.store.changing() as tx:
         found = tx.tombstones.drop(memory_id)
@@ -264,7 +268,7 @@ def _check_days(days: float, what: str) -> None:
         raise BadInput(f"{what} must be a number of days from 0 to {_LONGEST_DAYS:,}, not {days}.")
 
 
-def _key(tools: Collecting, memory_id: str) -> int:
+def _key(tools: CollectorDependencies, memory_id: str) -> int:
     found = tools.store.memory_keys([memory_id])
     if memory_id not in found:
         raise NotFound(
@@ -274,27 +278,27 @@ def _key(tools: Collecting, memory_id: str) -> int:
     return found[memory_id]
 
 
-def _survey(tools: Collecting, needs: Collection[str]) -> Survey:
+def _survey(tools: CollectorDependencies, needs: Collection[str]) -> Survey:
     missing = _missing(tools, needs)
     with tools.store.reading() as rows:
         return rows.items.survey(needs, missing)
 
 
-def _missing(tools: Collecting, needs: Collection[str]) -> Collection[int]:
+def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection[int]:
     return missing_files(tools.store.code_paths()) if "files" in needs else ()
 
 
-def _first_look(tools: Collecting, needs: Collection[str]) -> FirstLook:
+def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLook:
     return first_look(tools.store.code_paths()) if "files" in needs else FirstLook()
 
 
-def _removal(tools: Collecting, action: str, strategy: str, plan_id: str | None = None) -> Removal:
+def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: str | None = None) -> Removal:
     plan_id = plan_id or tools.new_id("plan")
     return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation())
 
 
 def _prune(
-    tools: Collecting, strategy: str, options: Options, *, allow_large: bool, at_most: int | None = None
+    tools: CollectorDependencies, strategy: str, options: Options, *, allow_large: bool, at_most: int | None = None
 ) -> Receipt:
     """Survey, decide and apply in one transaction: nothing can change in between."""
     needs = needs_of(strategy)
@@ -307,7 +311,7 @@ def _prune(
         return apply_at_once(tx, draft, removal, kept=kept, allow_large=allow_large)
 
 
-def _refuse_protected(draft: Draft, memory_id: str) -> None:
+def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:
     if not draft.items:
         reason = draft.protected[0].reason
         raise Conflict(

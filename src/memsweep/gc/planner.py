@@ -9,7 +9,7 @@ from memsweep.errors import Conflict
 from memsweep.gc.roots import liveness, protection
 from memsweep.gc.strategies import NAMES, STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import Draft, EntityRow, Found, Kind, MemoryRow, PlanItem, Protected, RelationRow, Survey
+from memsweep.model.plan import EntityRow, Found, Kind, MemoryRow, PlanDraft, PlanItem, Protected, RelationRow, Survey
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
@@ -36,7 +36,9 @@ def capped_by_plan(strategy: str) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys(kind for name in names for kind in STRATEGIES[name].capped)) or ("memory",)
 
 
-def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> Draft:
+def make_plan(
+    survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None
+) -> PlanDraft:
     """What a strategy names; with `at_most`, a step of it."""
     found: dict[tuple[str, int], Found] = {}
     for name in resolve(strategy):
@@ -45,13 +47,13 @@ def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str
     return plan_of(survey, found.values(), options, workspace_id, at_most)
 
 
-def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> Draft:
+def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> PlanDraft:
     """The same, but nothing is planned where the survey cannot be right."""
     check_roots(survey, strategy, options)
     return make_plan(survey, strategy, options, workspace_id, at_most)
 
 
-def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> Draft:
+def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> PlanDraft:
     """Everything that is not pinned and that nothing pinned holds; having been handed in holds nothing here."""
     unpinned = [row.key for row in survey.memories if not row.pinned]
     dead, spared = liveness(survey, options, unpinned, explicit=False)
@@ -63,7 +65,7 @@ def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> Draft:
 
 def plan_of(
     survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, at_most: int | None = None
-) -> Draft:
+) -> PlanDraft:
     """A plan for exactly these things and what depends on them."""
     rows = _Rows(
         {row.key: row for row in survey.memories},
@@ -79,7 +81,7 @@ def plan_of(
         chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, rows.of(item)) for item in chosen)
     removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
-    return Draft(
+    return PlanDraft(
         items=items,
         protected=tuple(protected),
         warnings=tuple(_warnings(rows, items, options, workspace_id)),

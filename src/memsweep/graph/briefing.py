@@ -9,14 +9,14 @@ from datetime import datetime
 
 from memsweep.graph.validate import contradictions, superseded
 from memsweep.graph.walk import holds
-from memsweep.model.atlas import Briefing, Survey
 from memsweep.model.graph import Edge
+from memsweep.model.whole_graph import Briefing, GraphSurvey
 
 STALE_WEIGHT = 0.5
 STALE_DAYS = 30
 
 
-def brief(survey: Survey, now: datetime, limit: int) -> Briefing:
+def brief(survey: GraphSurvey, now: datetime, limit: int) -> Briefing:
     """Each list has `limit` entries at most. Stale is what has faded below half and was not confirmed for a month."""
     entities = {entity.key: entity for entity in survey.entities}
     facts = [edge for edge in survey.edges if holds(edge, now) and edge.subject in entities and edge.object in entities]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from memsweep.graph.walk import holds
-from memsweep.model.atlas import Communities, Community, Survey
+from memsweep.model.whole_graph import Communities, Community, GraphSurvey
 
 Links = dict[int, dict[int, float]]
 """For each node its neighbours with the weight between; a node's own entry counts each inner edge twice."""
@@ -19,7 +19,7 @@ MAX_PASSES = 20
 _GAIN = 1e-9
 
 
-def communities(survey: Survey, now: datetime, *, smallest: int = 2) -> Communities:
+def communities(survey: GraphSurvey, now: datetime, *, smallest: int = 2) -> Communities:
     """Communities of at least so many entities, the largest first, by facts that hold now."""
     entities = {entity.key: entity for entity in survey.entities}
     edges = [

@@ -33,7 +33,7 @@ SORTS: dict[str, Callable[[Entity], tuple[float | str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Graphing:
+class GraphDependencies:
     """What the graph needs of the world."""
 
     store: Graph
@@ -53,13 +53,13 @@ class Neighbourhood:
     walk: Walk
 
 
-def relate(tools: Graphing, batch: GraphBatch) -> Related:
+def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
     """Create or strengthen, all of it or nothing."""
     return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id)
 
 
 def reinforce(
-    tools: Graphing,
+    tools: GraphDependencies,
     from_entity: str,
     to_entity: str,
     relation: str,
@@ -79,7 +79,12 @@ def reinforce(
 
 
 def entities(
-    tools: Graphing, search: str | None, entity_type: str | None, min_confidence: float, sort_by: str, limit: int
+    tools: GraphDependencies,
+    search: str | None,
+    entity_type: str | None,
+    min_confidence: float,
+    sort_by: str,
+    limit: int,
 ) -> tuple[list[Entity], int]:
     """Entities that match, in order, and how many there are."""
     if sort_by not in SORTS:
@@ -95,7 +100,7 @@ def entities(
 
 
 def related(
-    tools: Graphing,
+    tools: GraphDependencies,
     entity: str,
     *,
     depth: int,
@@ -123,7 +128,7 @@ def related(
     return Neighbourhood(reached[start], tuple(reached[key] for key in others), found)
 
 
-def decay(tools: Graphing, node_threshold: float, edge_threshold: float, store: bool) -> Decayed:
+def decay(tools: GraphDependencies, node_threshold: float, edge_threshold: float, store: bool) -> Decayed:
     """What every fact counts now. Storing it twice, or every night, gives the same as once: the base stays."""
     entities, relations = tools.store.decay(tools.rates, tools.clock(), store=store)
     lost = sorted((*entities, *relations), key=lambda fact: (fact.current - fact.base, fact.id))
@@ -136,19 +141,24 @@ def decay(tools: Graphing, node_threshold: float, edge_threshold: float, store: 
     )
 
 
-def plan_merge(tools: Graphing, ids: Sequence[str], into: str, lifetime: timedelta) -> Merged:
+def plan_merge(tools: GraphDependencies, ids: Sequence[str], into: str, lifetime: timedelta) -> Merged:
     """Look before several entities become one."""
     refuse_lone_surrogate([*ids, into], "an entity")
     return merging.plan_merge(tools.store, ids, into, tools.new_id("plan"), lifetime, tools.operation())
 
 
-def merge(tools: Graphing, ids: Sequence[str], into: str, plan_id: str | None) -> Merged:
+def merge(tools: GraphDependencies, ids: Sequence[str], into: str, plan_id: str | None) -> Merged:
     refuse_lone_surrogate([*ids, into, plan_id], "an entity")
     return merging.merge(tools.store, ids, into, plan_id, tools.new_id("rcpt"), tools.operation())
 
 
 def split(
-    tools: Graphing, entity: str, name: str, kind: str | None, relations: Sequence[str], memories: Sequence[str]
+    tools: GraphDependencies,
+    entity: str,
+    name: str,
+    kind: str | None,
+    relations: Sequence[str],
+    memories: Sequence[str],
 ) -> Split:
     refuse_lone_surrogate([entity, *relations, *memories], "an id")
     thing = NamedThing(label(name, "name"), label(kind, "type") if kind else "")

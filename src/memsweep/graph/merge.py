@@ -14,7 +14,7 @@ from memsweep.errors import BadInput, Conflict
 from memsweep.model.graph import Merged, unknown_entity
 from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name
 from memsweep.model.merging import highest, is_made_one
-from memsweep.model.plan import Draft, PlanItem, Totals
+from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.model.relation_set import RelationSet
 from memsweep.store import plans
 from memsweep.store.changes import NewReceipt
@@ -38,7 +38,7 @@ def plan_merge(
         items = [PlanItem("entity", key, entities[key].version, "merged", {"into": target}) for key in sources]
         moved = tx.mentions.count(sources), len(touching)
         totals = Totals(entities=len(items), relations=len(touching))
-        plans.save(tx, Draft(tuple(items), (), (), 0.0, 0), totals, Planning(plan_id, MERGE, doing.now, lifetime))
+        plans.save(tx, PlanDraft(tuple(items), (), (), 0.0, 0), totals, Planning(plan_id, MERGE, doing.now, lifetime))
         tx.audit(doing.event("plan", plan_id, reason=MERGE))
     kept, merged = entities[target], tuple(entities[key].name for key in sources)
     return Merged(kept.id, kept.name, merged, *moved, 0, plan_id=plan_id)

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from memsweep.graph.walk import holds
-from memsweep.model.atlas import GraphStatus, Survey
 from memsweep.model.graph import Edge
 from memsweep.model.reach import components
+from memsweep.model.whole_graph import GraphStatus, GraphSurvey
 
 BUCKETS = 10
 
 
-def status(survey: Survey, now: datetime) -> GraphStatus:
+def status(survey: GraphSurvey, now: datetime) -> GraphStatus:
     current = [edge for edge in survey.edges if holds(edge, now)]
     keys = [entity.key for entity in survey.entities]
     sizes = Counter(components(keys, ((edge.subject, edge.object) for edge in current)))

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 
 from memsweep.graph.walk import holds
-from memsweep.model.atlas import Doubt, DoubtKind, Survey
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.text import name_key
+from memsweep.model.whole_graph import Doubt, DoubtKind, GraphSurvey
 
 GENERIC = frozenset(
     """
@@ -63,7 +63,7 @@ _MOST_IN_BLOCK = 50
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
-def doubts(survey: Survey, now: datetime) -> list[Doubt]:
+def doubts(survey: GraphSurvey, now: datetime) -> list[Doubt]:
     """Everything that deserves a look: what cannot both be true first."""
     current = [edge for edge in survey.edges if holds(edge, now)]
     entities = {entity.key: entity for entity in survey.entities}

@@ -31,7 +31,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class MemoryDraft:
     """What a caller asks to be remembered, checked."""
 
     text: str
@@ -85,7 +85,7 @@ class NewMemory:
     """Everything one `add` writes, in one transaction."""
 
     id: str
-    draft: Draft
+    draft: MemoryDraft
     content_hash: bytes
     chunks: tuple[NewChunk, ...]
     mentions: tuple[NewMention, ...]

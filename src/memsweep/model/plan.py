@@ -127,7 +127,7 @@ def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlanDraft:
     """What a planner decided, before it is saved."""
 
     items: tuple[PlanItem, ...]

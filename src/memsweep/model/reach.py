@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-Edge = tuple[int, int]
+Pair = tuple[int, int]
 _SPARSE = 8  # a list with so many places for each node is cheaper than to number the nodes first
 
 
-def components(nodes: Sequence[int], edges: Iterable[Edge]) -> list[int]:
+def components(nodes: Sequence[int], edges: Iterable[Pair]) -> list[int]:
     """For each node (by position) the one that stands for its component."""
     top = max(nodes, default=0)
     if top < _SPARSE * len(nodes):
@@ -25,14 +25,14 @@ def components(nodes: Sequence[int], edges: Iterable[Edge]) -> list[int]:
     return [nodes[position] for position in _flat(parent, range(nowhere))]
 
 
-def unreachable(nodes: Sequence[int], edges: Iterable[Edge], roots: set[int]) -> set[int]:
+def unreachable(nodes: Sequence[int], edges: Iterable[Pair], roots: set[int]) -> set[int]:
     """The nodes in whose component there is no root."""
     standing_for = components(nodes, edges)
     alive = {part for node, part in zip(nodes, standing_for, strict=True) if node in roots}
     return {node for node, part in zip(nodes, standing_for, strict=True) if part not in alive}
 
 
-def spanning(nodes: Sequence[int], edges: Iterable[Edge]) -> list[Edge]:
+def spanning(nodes: Sequence[int], edges: Iterable[Pair]) -> list[Pair]:
     """Of many edges as few as connect the same nodes; and those that lead from a node to itself."""
     return _unite_all(_places(nodes, max(nodes, default=0) + 1), edges)
 
@@ -45,9 +45,9 @@ def _places(nodes: Iterable[int], size: int) -> list[int]:
     return parent
 
 
-def _unite_all(parent: list[int], edges: Iterable[Edge]) -> list[Edge]:
+def _unite_all(parent: list[int], edges: Iterable[Pair]) -> list[Pair]:
     """Union by number with path halving; the edges that united something, or led from a node to itself."""
-    used: list[Edge] = []
+    used: list[Pair] = []
     waiting = iter(edges)
     while True:
         try:
@@ -57,7 +57,7 @@ def _unite_all(parent: list[int], edges: Iterable[Edge]) -> list[Edge]:
             continue
 
 
-def _unite(parent: list[int], edges: Iterator[Edge], used: list[Edge]) -> None:
+def _unite(parent: list[int], edges: Iterator[Pair], used: list[Pair]) -> None:
     for edge in edges:
         a, b = edge
         above_a, above_b = parent[a], parent[b]

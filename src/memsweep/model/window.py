@@ -46,7 +46,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WindowChange:
     """What every operation on a window says: the tokens before and after, and how they were counted."""
 
     tokens_before: int
@@ -65,7 +65,7 @@ class Gone:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    change: Change
+    change: WindowChange
     segment_ids: tuple[str, ...]
     known: tuple[str, ...] = ()
     """Ids that were here already and were left as they are."""
@@ -76,7 +76,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Analyzed:
-    change: Change
+    change: WindowChange
     soft_tokens: int
     hard_tokens: int
     tokens_by_type: Mapping[SegmentType, int]
@@ -92,7 +92,7 @@ class Analyzed:
 class Swept:
     """What a prune, a restore, a pin or a compression did; `refused` goes by id, with the reason."""
 
-    change: Change
+    change: WindowChange
     stashed: tuple[Gone, ...] = ()
     deleted: tuple[Gone, ...] = ()
     restored: tuple[ContextSegment, ...] = ()
@@ -104,20 +104,20 @@ class Swept:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    change: Change
+    change: WindowChange
     config: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class StashFound:
-    change: Change
+    change: WindowChange
     hits: tuple[tuple[ContextSegment, float], ...]
     stashed: int
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingSet:
-    change: Change
+    change: WindowChange
     segments: tuple[ContextSegment, ...]
     left_out: int
     shortfall: int

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.model.memory import CODE_SOURCE, Draft, Fact, NamedThing
+from memsweep.model.memory import CODE_SOURCE, Fact, MemoryDraft, NamedThing
 from memsweep.model.text import check_text, refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
@@ -33,8 +33,8 @@ def make_draft(
     relations: object = None,
     expires_at: object = None,
     pinned: object = False,
-) -> Draft:
-    return Draft(
+) -> MemoryDraft:
+    return MemoryDraft(
         text=check_text(text, "text"),
         tags=_tags(tags),
         source=_source(source),

@@ -10,8 +10,8 @@ from memsweep.embed.protocol import Embedder, Tokeniser, quantise
 from memsweep.errors import ModelMismatch
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.memory import (
-    Draft,
     EmbeddingModel,
+    MemoryDraft,
     NamedThing,
     NewChunk,
     NewFact,
@@ -39,7 +39,7 @@ def remember(
     store: Store,
     embedder: Embedder,
     tokeniser: Tokeniser,
-    draft: Draft,
+    draft: MemoryDraft,
     *,
     now: datetime,
     new_id: NewId,
@@ -88,7 +88,7 @@ def _chunks(
     )
 
 
-def _mentions(draft: Draft, texts: Sequence[str], new_id: NewId) -> tuple[NewMention, ...]:
+def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[NewMention, ...]:
     """What the caller named, where the text speaks of it; by rule only where the caller named nothing."""
     named = dict.fromkeys(draft.entities or ())
     ends = dict.fromkeys(thing for fact in draft.facts for thing in (fact.subject, fact.object) if thing not in named)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from memsweep.model.window import (
         Added,
         Analyzed,
-        Change,
         Configured,
         Gone,
         StashFound,
         Swept,
+        WindowChange,
         WindowRow,
         WorkingSet,
     )
@@ -195,7 +195,7 @@ def working_set(result: WorkingSet) -> WorkingSetAnswer:
     }
 
 
-def _tokens(change: Change) -> TokensAnswer:
+def _tokens(change: WindowChange) -> TokensAnswer:
     return {
         "tokens_before": change.tokens_before,
         "tokens_after": change.tokens_after,

@@ -14,9 +14,9 @@ from memsweep.model.text import counted, listed
 from memsweep.report.counts import amount, moved_with_a_way_back
 
 if TYPE_CHECKING:
-    from memsweep.model.atlas import Doubt
     from memsweep.model.graph import Decayed, Merged, Split
     from memsweep.model.plan import Plan, PlanView, Receipt
+    from memsweep.model.whole_graph import Doubt
 
 SHOWN = 50
 

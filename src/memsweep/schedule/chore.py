@@ -16,7 +16,7 @@ from memsweep.model.text import counted
 
 if TYPE_CHECKING:
     from memsweep.errors import MemsweepError
-    from memsweep.gc.collect import Collecting
+    from memsweep.gc.collect import CollectorDependencies
     from memsweep.schedule.cron import Cron
 
 logger = logging.getLogger("memsweep.schedule")
@@ -57,7 +57,7 @@ class Outcome:
         }
 
 
-def run_chore(tools: Collecting, chore: Chore, memories_now: int, memories_then: int | None) -> Outcome:
+def run_chore(tools: CollectorDependencies, chore: Chore, memories_now: int, memories_then: int | None) -> Outcome:
     """Collect in steps; stop before more than half of what was there is gone, whoever took it."""
     reference = max(memories_now, memories_then or 0)
     if _shrank(memories_now, reference):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from memsweep.clock import new_id
 
 if TYPE_CHECKING:
-    from memsweep.gc.collect import Collecting
+    from memsweep.gc.collect import CollectorDependencies
     from memsweep.gc.strategies.rule import Fading
     from memsweep.services.access import Access
 
 
-def collector(access: Access[Any], actor: str | None = None) -> Collecting:
+def collector(access: Access[Any], actor: str | None = None) -> CollectorDependencies:
     """What the steps of `gc.collect` need; `actor` is whoever calls, unless given."""
-    from memsweep.gc.collect import Collecting
+    from memsweep.gc.collect import CollectorDependencies
 
     settings = access.settings.gc
-    return Collecting(
+    return CollectorDependencies(
         store=access.store.collector,
         workspace_id=access.workspace_id,
         actor=access.actor if actor is None else actor,

@@ -14,12 +14,12 @@ from memsweep.services.collector import collector, fading
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Fading
-    from memsweep.graph.atlas import Queried, Surveying
     from memsweep.graph.building import Built
-    from memsweep.graph.facts import Graphing, Neighbourhood
-    from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
+    from memsweep.graph.facts import GraphDependencies, Neighbourhood
+    from memsweep.graph.whole_graph import Queried, WholeGraphDependencies
     from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
     from memsweep.model.plan import Plan, Receipt
+    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
     from memsweep.services.access import Access
 
 
@@ -126,11 +126,11 @@ class GraphService(Generic[Mode]):
         limit: int = 50,
     ) -> Queried:
         """Follow facts outwards from entities: those that hold now, held at a date, or ever held (`include_ended`)."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
         from memsweep.model.times import parse_time
 
-        return atlas.query(
-            whole_graph(self._access),
+        return whole_graph.query(
+            whole_graph_of(self._access),
             [entities] if isinstance(entities, str) else list(entities),
             hops=hops,
             min_weight=min_weight,
@@ -143,48 +143,48 @@ class GraphService(Generic[Mode]):
     @operation
     def status(self) -> GraphStatus:
         """Counts by type, components, density, orphans, and how far facts have faded."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return atlas.graph_status(whole_graph(self._access))
+        return whole_graph.graph_status(whole_graph_of(self._access))
 
     @operation
     def validate(self) -> list[Doubt]:
         """Generic names, near duplicates, dangling facts, contradictions."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return atlas.graph_doubts(whole_graph(self._access))
+        return whole_graph.graph_doubts(whole_graph_of(self._access))
 
     @operation
     def communities(self, *, min_size: int = 2) -> Communities:
         """Groups of closely connected entities."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return atlas.graph_communities(whole_graph(self._access), min_size)
+        return whole_graph.graph_communities(whole_graph_of(self._access), min_size)
 
     @operation
     def briefing(self, *, limit: int = 5) -> Briefing:
         """What to know before you start work: recent facts, central entities, contradictions, stale facts."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return atlas.briefing(whole_graph(self._access), limit)
+        return whole_graph.briefing(whole_graph_of(self._access), limit)
 
     @operation
     def build(self, text: str, options: Mapping[str, Any] | None = None) -> Built:
         """Extract names and facts from a text by rules; a known fact becomes a little stronger."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
         from memsweep.graph.building import Named, checked_text, make_options
         from memsweep.remember.names import find_names
 
         names = [Named(found.name, found.evidence > 0) for found in find_names([checked_text(text)])]
         writes = not make_options(options).dry_run
-        return atlas.build(whole_graph(self._access, create=writes), text, names, options)
+        return whole_graph.build(whole_graph_of(self._access, create=writes), text, names, options)
 
     @operation
     def dump(self, format: str = "json") -> str:
         """The whole graph as text: json, graphml, cytoscape or cypher."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return atlas.dump_text(whole_graph(self._access), format)
+        return whole_graph.dump_text(whole_graph_of(self._access), format)
 
     @operation
     def load(self, text: str, format: str | None = None) -> Imported:
@@ -194,16 +194,16 @@ class GraphService(Generic[Mode]):
     @operation
     def export_file(self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False) -> Exported:
         """Write the whole graph to a file; the extension chooses the format, JSON by default."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return atlas.export(whole_graph(self._access), path, format, force=force)
+        return whole_graph.export(whole_graph_of(self._access), path, format, force=force)
 
     @operation
     def import_file(self, path: str | os.PathLike[str], format: str | None = None) -> Imported:
         """Add the graph in a file that `export_file` wrote, or another program's GraphML or Cytoscape JSON."""
-        from memsweep.graph import atlas
+        from memsweep.graph import whole_graph
 
-        return _load(self._access, atlas.read_export(path), format)
+        return _load(self._access, whole_graph.read_export(path), format)
 
     @operation
     def decay(self, *, dry_run: bool = True) -> Decayed:
@@ -277,27 +277,27 @@ class GraphService(Generic[Mode]):
         return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
 
 
-def graph_facts(access: Access[Any], *, create: bool = False) -> Graphing:
+def graph_facts(access: Access[Any], *, create: bool = False) -> GraphDependencies:
     """What the steps of `graph.facts` need."""
-    from memsweep.graph.facts import Graphing
+    from memsweep.graph.facts import GraphDependencies
 
     store = access.create_store() if create else access.store
-    return Graphing(store.graph, access.actor, access.clock, new_id, access.settings.graph.decay())
+    return GraphDependencies(store.graph, access.actor, access.clock, new_id, access.settings.graph.decay())
 
 
-def whole_graph(access: Access[Any], *, create: bool = False) -> Surveying:
+def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:
     """What the steps on the graph as a whole need."""
-    from memsweep.graph.atlas import Surveying
+    from memsweep.graph.whole_graph import WholeGraphDependencies
 
     facts = graph_facts(access, create=create)
-    return Surveying(facts, access.store.atlas)
+    return WholeGraphDependencies(facts, access.store.whole_graph)
 
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:
-    from memsweep.graph import atlas
+    from memsweep.graph import whole_graph
 
-    dump = atlas.read_graph(text, format)  # before a workspace is made for it
-    return atlas.load(whole_graph(access, create=True), dump)
+    dump = whole_graph.read_graph(text, format)  # before a workspace is made for it
+    return whole_graph.load(whole_graph_of(access, create=True), dump)
 
 
 def _may_create(batch: GraphBatch) -> bool:

@@ -7,16 +7,16 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
-from memsweep.model.atlas import GraphDump, Imported, Survey
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
+from memsweep.model.whole_graph import GraphDump, GraphSurvey, Imported
 from memsweep.store.changes import Changes
 
 
-class Atlas(Protocol):
+class WholeGraph(Protocol):
     """The whole graph of a workspace. Every method is one transaction."""
 
-    def survey(self, rates: Rates, now: datetime) -> Survey:
+    def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
         """Every live entity and relation, with what they count now, in the order of their making."""
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:

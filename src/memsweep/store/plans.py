@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.plan import (
-    Draft,
     Kind,
     Plan,
+    PlanDraft,
     PlanItem,
     PlanView,
     Protected,
@@ -63,7 +63,7 @@ class Planning:
     lifetime: timedelta = timedelta(0)
 
 
-def save(tx: Keeping, draft: Draft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
+def save(tx: Keeping, draft: PlanDraft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
     """Keep a plan, and let go of those that nobody used in time; its key, and the plan."""
     shown = draft.protected[:_SHOWN_PROTECTED]
     head = NewPlan(
@@ -169,7 +169,7 @@ def _shown(rows: ItemReads, protected: Sequence[Protected]) -> tuple[dict[str, A
     )
 
 
-def _summary(draft: Draft, totals: Totals, protected: Iterable[Protected]) -> dict[str, Any]:
+def _summary(draft: PlanDraft, totals: Totals, protected: Iterable[Protected]) -> dict[str, Any]:
     """What the plan says of itself. Keys instead of names: a plan must not outlive the content it speaks of."""
     return {
         "totals": counts_of(totals),

@@ -12,13 +12,13 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import Draft, EmbeddingModel, Memory, NewMemory, Remembered, Stats, Workspace
+from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, Workspace
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.changes import Changes, Reads
-from memsweep.store.course import Course
-from memsweep.store.graph_protocol import Atlas, Graph
+from memsweep.store.copy_progress import CopyProgress
+from memsweep.store.graph_protocol import Graph, WholeGraph
 from memsweep.store.ports.items import ItemRows
 from memsweep.store.ports.plans import PlanRows
 
@@ -41,7 +41,7 @@ class Store(Protocol):
     def graph(self) -> Graph: ...
 
     @property
-    def atlas(self) -> Atlas: ...
+    def whole_graph(self) -> WholeGraph: ...
 
     @property
     def keeper(self) -> Keeper: ...
@@ -49,7 +49,7 @@ class Store(Protocol):
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
 
-    def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
@@ -83,7 +83,7 @@ class Store(Protocol):
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
         """The hashes of the chunks that these files have now: what need not be embedded again."""
 
-    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Which of these contents were forgotten for good and may not be learned again."""
 
     def write_files(
@@ -245,7 +245,7 @@ class Keeper(Protocol):
     def compact(self) -> Compaction:
         """Give back the space that nothing uses any more, while others read."""
 
-    def copy(self, draft: Path, named: Path, version: str, now: datetime, course: Course | None = None) -> Seal:
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:
         """One consistent state into an empty file, sealed with a digest, while others write."""
 
 
@@ -265,7 +265,7 @@ class HomeKeeper(Protocol):
         receipt_id: str,
         actor: str,
         now: datetime,
-        course: Course | None = None,
+        progress: CopyProgress | None = None,
     ) -> Restored:
         """Make a workspace of a copy; what was there is put aside if `replace`, or the copy is refused."""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange import cypher, cytoscape, graphml, plain
-from memsweep.model.atlas import GraphDump
+from memsweep.model.whole_graph import GraphDump
 
 
 class Form(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
-from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
 
 _LABEL = r"`(?:[^`]++|``)*+`"
 _FLAT = r"\{(?:[^\"{}]++|\"(?:[^\"\\]++|\\.)*+\")*+\}"

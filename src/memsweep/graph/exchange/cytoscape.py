@@ -7,7 +7,7 @@ from typing import Any
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.plain import json_object, lines, records
 from memsweep.graph.exchange.records import dump_of, entity_record, relation_record
-from memsweep.model.atlas import GraphDump
+from memsweep.model.whole_graph import GraphDump
 
 
 def write(dump: GraphDump) -> str:

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
-from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import dump_of, entity_record, relation_record
-from memsweep.model.atlas import GraphDump
+from memsweep.model.whole_graph import GraphDump
 
 FORMAT = "memsweep-graph"
 VERSION = 1

@@ -14,10 +14,10 @@ from functools import lru_cache
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.model.atlas import EntityRow, GraphDump, RelationRow
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import check_text
 from memsweep.model.times import iso, parse_time
+from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
 
 Record = dict[str, Any]
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.graph.atlas import inside
 from memsweep.graph.exchange import FORMS
-from memsweep.report import atlas as report
+from memsweep.graph.whole_graph import inside
+from memsweep.report import whole_graph as report
 from memsweep.server.tools import ToolRow
 
 Format = Literal["json", "graphml", "cytoscape", "cypher"]

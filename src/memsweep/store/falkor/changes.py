@@ -10,14 +10,14 @@ from memsweep.store.falkor.merge_rows import FalkorAliases, FalkorMoves
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.receipts import FalkorReceipts
 from memsweep.store.falkor.segments import FalkorSegmentRows
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.trash_rows import FalkorTrash
 
 
 class FalkorReads:
     """Implements `memsweep.store.changes.Reads`."""
 
-    def __init__(self, asked: Graph | Change) -> None:
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
         self.items = FalkorItems(asked)
         self.plans = FalkorPlans(asked)
 
@@ -25,7 +25,7 @@ class FalkorReads:
 class FalkorChanges(FalkorReads):
     """Implements `memsweep.store.changes.Changes`, inside the caller's transaction."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         super().__init__(tx)
         self._tx = tx
         self.receipts = FalkorReceipts(tx)

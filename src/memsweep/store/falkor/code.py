@@ -14,14 +14,14 @@ from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher
 from memsweep.store.falkor.naming import Known, Names, Relations
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.falkor.writing import encoded
 
 NewId = Callable[[str], str]
 
 
-def known_files(graph: Graph, root: str) -> list[KnownFile]:
+def known_files(graph: GraphHandle, root: str) -> list[KnownFile]:
     files, skips = graph.ask_all((code_cypher.CODE_FILES, {"root": root}), (code_cypher.CODE_SKIPS, {"root": root}))
     return [
         KnownFile(uid, path, language, FileMark(stamp, digest, read_at), stale)
@@ -29,20 +29,20 @@ def known_files(graph: Graph, root: str) -> list[KnownFile]:
     ]
 
 
-def chunk_hashes(graph: Graph, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+def chunk_hashes(graph: GraphHandle, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
     found: dict[str, set[bytes]] = defaultdict(set)
     for uid, digest in graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
         found[uid].add(bytes.fromhex(digest))
     return found
 
 
-def totals(graph: Graph, root: str) -> CodeTotals:
+def totals(graph: GraphHandle, root: str) -> CodeTotals:
     rows, stale = graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
     lines, functions, classes = (int(sum(row[column] for row in rows)) for column in (2, 3, 4))
     return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, stale[0][0])
 
 
-def ensure_root(tx: Change, root: str) -> None:
+def ensure_root(tx: Transaction, root: str) -> None:
     if not tx.ask(code_cypher.ROOT, root=root):
         tx.do(code_cypher.ADD_ROOT, [{"key": tx.new_key(), "path": root, "total_files": 0}])
 
@@ -59,7 +59,7 @@ class _Chunk(NamedTuple):
     position: int
 
 
-def write_files(tx: Change, root: str, files: Sequence[FileWrite], now: int, new_id: NewId) -> list[int]:
+def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId) -> list[int]:
     """Files in their new form: chunks that did not change keep their nodes. The keys of chunks that went."""
     ids = [file.memory_id for file in files]
     live, trashed = tx.ask_all((code_cypher.MEMORIES_OF_IDS, {"ids": ids}), (code_cypher.TRASHED_OF_IDS, {"ids": ids}))
@@ -93,7 +93,7 @@ def write_files(tx: Change, root: str, files: Sequence[FileWrite], now: int, new
 class _Before:
     """What some files have now, by the key of their memory."""
 
-    def __init__(self, tx: Change, memories: list[int]) -> None:
+    def __init__(self, tx: Transaction, memories: list[int]) -> None:
         self.chunks: dict[int, list[_Chunk]] = defaultdict(list)
         self.mentions: dict[int, set[tuple[int, int]]] = defaultdict(set)
         self.stated: dict[int, set[int]] = defaultdict(set)
@@ -109,7 +109,7 @@ class _Before:
             self.stated[memory].add(relation)
 
 
-def _write_memory(tx: Change, root: str, file: FileWrite, known: int | None, now: int) -> int:
+def _write_memory(tx: Transaction, root: str, file: FileWrite, known: int | None, now: int) -> int:
     form = {
         "root": root,
         "path": file.path,
@@ -137,7 +137,7 @@ def _write_memory(tx: Change, root: str, file: FileWrite, known: int | None, now
 class _Chunks:
     """The chunks of some files, gathered: moved, new, copied, dropped."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
         self._moved: list[dict[str, Any]] = []
         self._new: list[dict[str, Any]] = []
@@ -206,7 +206,7 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
     }
 
 
-def _named(tx: Change, files: Sequence[FileWrite], now: int, new_id: NewId) -> Names:
+def _named(tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> Names:
     """Every name of the files, known or made; a name that is seen again is not a changed one."""
     things = [symbol.thing for file in files for symbol in file.symbols]
     things += [thing for file in files for link in file.links for thing in (link.subject, link.object)]
@@ -245,12 +245,12 @@ def _state(relations: Relations, names: Names, links: Sequence[CodeLink], now: i
     return stated
 
 
-def _write_mentions(tx: Change, have: set[tuple[int, int]], wanted: set[tuple[int, int]]) -> None:
+def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tuple[int, int]]) -> None:
     tx.do(code_cypher.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in sorted(have - wanted)])
     tx.do(cypher.ADD_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in sorted(wanted - have)])
 
 
-def _write_statements(tx: Change, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
+def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
     """What a file states now; what only it stated before, and states no more, is gone."""
     added, dropped = [], []
     for memory, stated in wanted.items():
@@ -266,7 +266,7 @@ def _write_statements(tx: Change, have: Mapping[int, set[int]], wanted: Mapping[
     tx.do(code_cypher.DROP_UNSOURCED, sorted({row["relation"] for row in dropped}))
 
 
-def end_run(tx: Change, run: RunEnd, now: datetime) -> None:
+def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
     at = to_micros(now)
     ensure_root(tx, run.root)

@@ -14,14 +14,14 @@ from memsweep.model.times import from_micros
 from memsweep.store.deadline import too_slow
 from memsweep.store.falkor import gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 
 
 class FalkorCollector:
     """Implements `memsweep.store.protocol.Collector`."""
 
-    def __init__(self, graph: Graph, vectors: VectorSet) -> None:
+    def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
         self._graph = graph
         self._vectors = vectors
 

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError
-from memsweep.store.course import Course
-from memsweep.store.falkor import care_cypher, cypher, forming, reading, rowing
+from memsweep.store.copy_progress import CopyProgress
+from memsweep.store.falkor import care_cypher, cypher, node_codec, reading, row_codec
 from memsweep.store.falkor.care_cypher import of
-from memsweep.store.falkor.rowing import Row
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.row_codec import Row
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.file import portable, rows_sql
@@ -43,18 +43,18 @@ def layout() -> str:
     return f"1.{_BATCH}"
 
 
-def load(graph: Graph, db: apsw.Connection, course: Course) -> bool:
+def load(graph: GraphHandle, db: apsw.Connection, progress: CopyProgress) -> bool:
     """Fill a graph from a file, or go on where an earlier attempt stopped; False if that had compared it too."""
     begun, batches = graph.meta()["revision"], 0
     vectors = VectorSet(graph)
-    course.enter(-2, portable.count(db))
+    progress.enter(-2, portable.count(db))
     for step, query, rows in _batches(db):
         if batches >= begun:
             _send(graph, batches, query, [step.form(row) for row in rows])
             if query == _ADD_EMBEDDING:
                 vectors.catch_up(0)
         batches += 1
-        course.did(len(rows) if query not in _DERIVED else 0)
+        progress.did(len(rows) if query not in _DERIVED else 0)
     if begun > batches:
         return False
     vectors.catch_up(0)
@@ -64,7 +64,7 @@ def load(graph: Graph, db: apsw.Connection, course: Course) -> bool:
     return True
 
 
-def _send(graph: Graph, number: int, step: str, rows: list[Row]) -> None:
+def _send(graph: GraphHandle, number: int, step: str, rows: list[Row]) -> None:
     query = cypher.all_at_once([cypher.spelled(step, rows)])
     sent = graph.link.change(graph.name, query, rows0=rows, revision=number, meta={})
     if not sent and graph.meta()["revision"] <= number:
@@ -94,19 +94,19 @@ def _steps(db: apsw.Connection) -> Iterator[Step]:
     yield nodes("Thread", rows_sql.THREADS, dict)
     for live, prefix in _EITHER:
         found = rows_sql.of_state(rows_sql.MEMORIES, live=live)
-        yield nodes(f"{prefix}Memory", found, lambda row: rowing.memory_node(row, _file(row), roots))
+        yield nodes(f"{prefix}Memory", found, lambda row: row_codec.memory_node(row, _file(row), roots))
         yield nodes(f"{prefix}Chunk", rows_sql.trashable("chunk", live=live), _chunk)
         yield nodes(f"{prefix}Entity", rows_sql.trashable("entity", live=live), _plain("entity"))
         found = rows_sql.of_state(rows_sql.SEGMENTS, live=live)
-        yield nodes(f"{prefix}Segment", found, lambda row: rowing.segment_node(row, row["message"]))
+        yield nodes(f"{prefix}Segment", found, lambda row: row_codec.segment_node(row, row["message"]))
     yield nodes("SegmentLink", rows_sql.select("segment_link"), _link)
     yield nodes("Project", rows_sql.PROJECTS, _project)
     yield nodes("MergeMove", rows_sql.MERGE_MOVES, _move)
-    yield nodes("Embedding", rows_sql.VECTORS, rowing.vector_node)
+    yield nodes("Embedding", rows_sql.VECTORS, row_codec.vector_node)
     yield nodes("CodeRoot", rows_sql.select("code_root"), _keyed)
     yield nodes("CodeScope", rows_sql.select("code_scope"), in_root_by_key)
     yield nodes("CodeSkip", rows_sql.select("code_skip"), in_root)
-    for label, table in forming.SIMPLE.items():
+    for label, table in node_codec.SIMPLE.items():
         if label not in _SPECIAL:
             yield nodes(label, rows_sql.select(table), _plain(table))
     yield nodes("Tombstone", rows_sql.select("tombstone"), lambda row: {**row, "hash": row["hash"].hex()})
@@ -145,7 +145,7 @@ class _Paths(dict[int, str]):
         return f"/lost folder {number}"
 
 
-def added(edge: forming.Edge) -> str:
+def added(edge: node_codec.NewEdge) -> str:
     """The step that makes such an edge."""
     return of(care_cypher.ADD_EDGE[edge.kind], begin=edge.labels[0], end=edge.labels[1])
 
@@ -156,15 +156,15 @@ def _label(end: str, row: Row) -> str:
 
 
 def _link(row: Row) -> Row:
-    return {"target": rowing.name_in(row["project"], row["target"]), "source": str(row["source"])}
+    return {"target": row_codec.name_in(row["project"], row["target"]), "source": str(row["source"])}
 
 
 def _project(row: Row) -> Row:
-    return rowing.to_node("project", row) | {"messages": row["messages"], "next_turn": 0}
+    return row_codec.to_node("project", row) | {"messages": row["messages"], "next_turn": 0}
 
 
 def _move(row: Row) -> Row:
-    return rowing.to_node("merge_move", row) | {"place": row["standing"]}
+    return row_codec.to_node("merge_move", row) | {"place": row["standing"]}
 
 
 def _file(row: Row) -> Row | None:
@@ -172,7 +172,7 @@ def _file(row: Row) -> Row | None:
 
 
 def _plain(table: str) -> Callable[[Row], Row]:
-    return lambda row: rowing.to_node(table, row)
+    return lambda row: row_codec.to_node(table, row)
 
 
 def _keyed(row: Row) -> Row:
@@ -180,20 +180,20 @@ def _keyed(row: Row) -> Row:
 
 
 def _chunk(row: Row) -> Row:
-    return rowing.chunk_node(row, terms_of(row["text"], row["words"]))
+    return row_codec.chunk_node(row, terms_of(row["text"], row["words"]))
 
 
 def _relation(row: Row) -> Row:
-    return {"subject": row["subject"], "object": row["object"], "set": rowing.to_node("relation", row)}
+    return {"subject": row["subject"], "object": row["object"], "set": row_codec.to_node("relation", row)}
 
 
-def verify(graph: Graph, db: apsw.Connection, named: str, course: Course) -> None:
+def verify(graph: GraphHandle, db: apsw.Connection, named: str, progress: CopyProgress) -> None:
     """What was written is read back and compared, table by table."""
-    course.enter(-1, portable.count(db))
+    progress.enter(-1, portable.count(db))
     there = _Sums()
     for page in reading.pages(graph):
         there.add(page)
-        course.did(sum(table not in portable.DERIVED for table, _ in page))
+        progress.did(sum(table not in portable.DERIVED for table, _ in page))
     here = _Sums()
     for table, rows in portable.tables(db):
         here.add((table, row) for row in rows)
@@ -212,7 +212,7 @@ class _Sums:
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         for table, row in rows:
-            said = repr(sorted(rowing.comparable(row).items())).encode()
+            said = repr(sorted(row_codec.comparable(row).items())).encode()
             number = int.from_bytes(hashlib.blake2b(said, digest_size=_STATED // 8).digest())
             count, total = self._sums[table]
             self._sums[table] = count + 1, (total + number) % (1 << _STATED)

@@ -33,7 +33,7 @@ from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
 from memsweep.store.stored import to_json
 
@@ -68,8 +68,8 @@ class FalkorEngine:
 
     def __init__(self, url: str) -> None:
         self.link = Link(url)
-        self._stores: dict[str, tuple[Graph, FalkorStore]] = {}
-        self._opened: dict[str, tuple[Graph, FalkorStore]] = {}
+        self._stores: dict[str, tuple[GraphHandle, FalkorStore]] = {}
+        self._opened: dict[str, tuple[GraphHandle, FalkorStore]] = {}
         self._lock = threading.Lock()
         self.keeper = FalkorHomeKeeper(self)
 
@@ -181,7 +181,7 @@ class FalkorEngine:
             self._opened[workspace_id] = found
             return found[1]
 
-    def _is_still(self, workspace_id: str, graph: Graph) -> bool:
+    def _is_still(self, workspace_id: str, graph: GraphHandle) -> bool:
         """Whether this is the graph of the workspace; on the way, what the workspace says of itself."""
         commands = [("HGET", self._entry_key(workspace_id), "graph"), graph.question(cypher.META)]
         try:
@@ -206,9 +206,9 @@ class FalkorEngine:
         self._opened.clear()
         self.link.close()
 
-    def new_graph(self, workspace: Workspace, now: datetime) -> Graph:
+    def new_graph(self, workspace: Workspace, now: datetime) -> GraphHandle:
         """A graph with its indexes that no entry leads to yet; until then it counts as deleted."""
-        graph = Graph(self.link, f"{self._entry_key(workspace.id)}:{secrets.token_hex(8)}")
+        graph = GraphHandle(self.link, f"{self._entry_key(workspace.id)}:{secrets.token_hex(8)}")
         self.link.write("SET", f"{graph.name}:making", "1", "PX", _MAKING_MILLISECONDS)
         self._note(workspace, graph, now, making=True)
         meta = {
@@ -225,7 +225,7 @@ class FalkorEngine:
         _wait_for_indexes(graph)
         return graph
 
-    def enter(self, workspace: Workspace, graph: Graph) -> bool:
+    def enter(self, workspace: Workspace, graph: GraphHandle) -> bool:
         """Give a graph the name of its workspace; False if another has it."""
         self.link.change(graph.name, cypher.SETTLE)
         key = self._entry_key(workspace.id)
@@ -235,7 +235,7 @@ class FalkorEngine:
             self.link.write("UNLINK", f"{graph.name}:making")
         return entered
 
-    def replace(self, workspace: Workspace, graph: Graph, now: datetime, receipt_id: str) -> bool | None:
+    def replace(self, workspace: Workspace, graph: GraphHandle, now: datetime, receipt_id: str) -> bool | None:
         """Enter a graph in the place of another, at once; whether there was one, None if that has changed meanwhile."""
         self.link.change(graph.name, cypher.SETTLE)
         entry = self._entry(workspace.id)
@@ -257,12 +257,12 @@ class FalkorEngine:
         for key in list(self.link.keys(f"{graph.removeprefix(self.link.prefix + ':')}:*")):
             self.link.write("UNLINK", key)
 
-    def note_unfinished(self, workspace: Workspace, graph: Graph, source: str, now: datetime) -> None:
+    def note_unfinished(self, workspace: Workspace, graph: GraphHandle, source: str, now: datetime) -> None:
         """Until it is entered, a copy counts as deleted: nobody sees it, and a purge frees what nobody went on with."""
         self._note(workspace, graph, now, copy_of=source)
         self.link.write("UNLINK", f"{graph.name}:making")
 
-    def _note(self, workspace: Workspace, graph: Graph, now: datetime, **more: Any) -> None:
+    def _note(self, workspace: Workspace, graph: GraphHandle, now: datetime, **more: Any) -> None:
         about = {
             "description": workspace.description,
             "created_at": to_micros(workspace.created_at),
@@ -289,8 +289,8 @@ class FalkorEngine:
         listed = _pairs(self.link.read("HGETALL", self._deleted_key(workspace_id)))
         return [(workspace_id, graph.decode(), json.loads(about)) for graph, about in listed]
 
-    def _checked(self, workspace_id: str, entry: dict[str, str]) -> Graph:
-        graph = Graph(self.link, entry["graph"])
+    def _checked(self, workspace_id: str, entry: dict[str, str]) -> GraphHandle:
+        graph = GraphHandle(self.link, entry["graph"])
         if not self.has_graph(graph.name):
             raise StoreCorrupt(
                 f"the graph of workspace {workspace_id!r} is missing: {graph.name}.",
@@ -318,7 +318,7 @@ class FalkorEngine:
         )
 
 
-def _wait_for_indexes(graph: Graph) -> None:
+def _wait_for_indexes(graph: GraphHandle) -> None:
     """An index is made in the background, and a full text that is not ready finds nothing."""
     deadline = time.monotonic() + _INDEX_SECONDS
     while graph.ask(cypher.UNREADY_INDEXES)[0][0]:

@@ -11,11 +11,11 @@ from memsweep.model.graph import Faded
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import graph_cypher
 from memsweep.store.falkor.surveying import at_one_moment
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import as_told
 
 
-def decay(graph: Graph, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
+def decay(graph: GraphHandle, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
     """Every entity and every relation of known weight; one transaction if it is stored."""
     if not store:
         entities, relations = at_one_moment(graph, lambda asked: _fading(asked, rates, now))
@@ -30,7 +30,7 @@ def decay(graph: Graph, rates: Rates, now: datetime, *, store: bool) -> tuple[li
 _Fading = list[tuple[int, Faded, float | None]]
 
 
-def _fading(asked: Graph | Change, rates: Rates, now: datetime) -> tuple[_Fading, _Fading]:
+def _fading(asked: GraphHandle | Transaction, rates: Rates, now: datetime) -> tuple[_Fading, _Fading]:
     """Every entity, and every relation of known weight, with what it counts now and what is stored of that."""
     entities, relations = asked.ask_all((graph_cypher.ENTITY_BASES, {}), (graph_cypher.RELATION_BASES, {}))
     return _faded(entities, rates.of, now), _faded(relations, lambda _: rates.edge, now)

@@ -30,7 +30,7 @@ from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
@@ -39,7 +39,7 @@ _DEFAULT_TYPE = NamedThing("").type
 class FalkorGraph:
     """Implements `memsweep.store.protocol.Graph`."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
 
     @contextmanager
@@ -114,7 +114,7 @@ class FalkorGraph:
 class _Writer:
     """One batch: what it makes, and what it finds there."""
 
-    def __init__(self, tx: Change, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> None:
+    def __init__(self, tx: Transaction, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> None:
         self._batch, self._rates, self._now, self._new_id = batch, rates, now, new_id
         self._tx, self._at = tx, to_micros(now)
         self._created: list[str] = []
@@ -200,7 +200,7 @@ def _weigh(relation: Known, weight: float, seen: int) -> None:
     relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=True)
 
 
-def _see_ends(tx: Change, ends: Collection[int], at: int) -> None:
+def _see_ends(tx: Transaction, ends: Collection[int], at: int) -> None:
     """A relation from an entity to itself sees it twice."""
     tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, "at": at} for key, times in Counter(ends).items()])
 

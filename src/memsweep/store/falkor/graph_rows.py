@@ -11,7 +11,7 @@ from memsweep.model.merging import Place
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor import graph_rows_cypher as own
 from memsweep.store.falkor.naming import key_of
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.graph import NewEntity
 
@@ -19,7 +19,7 @@ Step = tuple[str, dict[str, Any]]
 
 
 class _Rows:
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
     def _both(self, query: str, keys: Collection[int], **values: Any) -> list[Row]:

@@ -13,8 +13,8 @@ from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros
 from memsweep.model.window import Held
 from memsweep.store.falkor import context_cypher
-from memsweep.store.falkor.rowing import name_in
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.row_codec import name_in
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 _LEAST_WIDTH = 64
 _WIDER = 4
@@ -23,7 +23,7 @@ _WIDER = 4
 class Holding:
     """Live segments by key, as far as they were read or added."""
 
-    def __init__(self, asked: Graph | Change, project: int, *, is_new: bool) -> None:
+    def __init__(self, asked: GraphHandle | Transaction, project: int, *, is_new: bool) -> None:
         self._asked, self._project = asked, project
         self._is_whole = is_new
         self._gone: dict[int, str] = {}

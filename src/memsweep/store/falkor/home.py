@@ -15,10 +15,10 @@ from memsweep.errors import AlreadyExists, Conflict, StoreCorrupt
 from memsweep.model.care import Finding, Restored
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import copying, cypher
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import foreign, portable
 from memsweep.store.file.connect import connect, make_file, plain_errors
 from memsweep.store.file.health import finding
@@ -55,7 +55,7 @@ class FalkorHomeKeeper:
         if cure == "salvage":
             raise StoreCorrupt("a graph that cannot be read cannot be mended.", hint="Restore a backup with --replace.")
         for name, graph in self._lost() if cure == "adopt" else ():
-            store = Graph(self._engine.link, graph)
+            store = GraphHandle(self._engine.link, graph)
             meta = store.meta()
             workspace = Workspace(name, meta["description"], from_micros(meta["created_at"]))
             if self._engine.enter(workspace, store):
@@ -67,7 +67,7 @@ class FalkorHomeKeeper:
         """Graphs with something in them that no entry leads to. One without may just be being made."""
         known = {*self._engine.graphs().values(), *(graph for _, graph, _ in self._engine.deleted())}
         strangers = [(name, graph) for name, graph in self._engine.all_graphs() if graph not in known]
-        counted = ((name, graph, Graph(self._engine.link, graph)) for name, graph in strangers)
+        counted = ((name, graph, GraphHandle(self._engine.link, graph)) for name, graph in strangers)
         return [(name, graph) for name, graph, store in counted if store.ask(cypher.COUNT_MEMORIES)[0][0]]
 
     def install(
@@ -79,10 +79,10 @@ class FalkorHomeKeeper:
         receipt_id: str,
         actor: str,
         now: datetime,
-        course: Course | None = None,
+        progress: CopyProgress | None = None,
     ) -> Restored:
         """Make a workspace of a copy: it has no name until it is whole. What an interrupted one left is continued."""
-        course = course or Course(passes=2)
+        progress = progress or CopyProgress(passes=2)
         self._refuse_occupied(workspace_id, replace=replace)
         with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
             file = Path(folder) / "rows.db"
@@ -92,9 +92,9 @@ class FalkorHomeKeeper:
                 said = portable.workspace_of(db)
                 created_at = from_micros(said.get("created_at") or 0)
                 workspace = Workspace(workspace_id, said.get("description") or "", created_at)
-                graph = self._unfinished(workspace, f"{taken.rows}/{copying.layout()}", now, course)
-                if copying.load(graph, db, course):
-                    self._verify(graph, db, source, workspace_id, course)
+                graph = self._unfinished(workspace, f"{taken.rows}/{copying.layout()}", now, progress)
+                if copying.load(graph, db, progress):
+                    self._verify(graph, db, source, workspace_id, progress)
                     with graph.writing() as tx:
                         counts = {"memories": taken.seal.memories}
                         audit(tx, now, actor, "restore", str(source), counts, taken.seal.digest)
@@ -106,25 +106,27 @@ class FalkorHomeKeeper:
         except Conflict:
             self._engine.drop_unfinished(workspace_id, graph.name)
             raise
-        return Restored(workspace_id, taken.seal, receipt_id if old else None, tuple(course.notes))
+        return Restored(workspace_id, taken.seal, receipt_id if old else None, tuple(progress.notes))
 
-    def _verify(self, graph: Graph, db: apsw.Connection, source: Path, workspace_id: str, course: Course) -> None:
+    def _verify(
+        self, graph: GraphHandle, db: apsw.Connection, source: Path, workspace_id: str, progress: CopyProgress
+    ) -> None:
         try:
-            copying.verify(graph, db, str(source), course)
+            copying.verify(graph, db, str(source), progress)
         except StoreCorrupt:
             self._engine.drop_unfinished(workspace_id, graph.name)
             raise
 
-    def _unfinished(self, workspace: Workspace, source: str, now: datetime, course: Course) -> Graph:
+    def _unfinished(self, workspace: Workspace, source: str, now: datetime, progress: CopyProgress) -> GraphHandle:
         """The graph that an interrupted copy of the same rows has begun, or a new one."""
         for graph, copied in self._engine.unfinished(workspace.id):
             if copied == source and self._engine.has_graph(graph):
-                found = Graph(self._engine.link, graph)
+                found = GraphHandle(self._engine.link, graph)
                 if batches := found.meta()["revision"]:
-                    course.notes.append(f"{batches:,} batches had been written before.")
+                    progress.notes.append(f"{batches:,} batches had been written before.")
                 return found
             self._engine.drop_unfinished(workspace.id, graph)
-            course.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
+            progress.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
         made = self._engine.new_graph(workspace, now)
         self._engine.note_unfinished(workspace, made, source, now)
         return made
@@ -133,7 +135,7 @@ class FalkorHomeKeeper:
         graph = self._engine.graphs().get(workspace_id)
         if graph is None:
             return
-        occupied = not self._engine.has_graph(graph) or Graph(self._engine.link, graph).meta()["keys"] > 0
+        occupied = not self._engine.has_graph(graph) or GraphHandle(self._engine.link, graph).meta()["keys"] > 0
         if occupied and not replace:
             raise AlreadyExists(
                 f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",

@@ -10,7 +10,7 @@ from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, surveying
-from memsweep.store.falkor.transaction import Change, Graph, writable
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
@@ -44,11 +44,11 @@ _COUNTED: dict[Kind, str] = {
 class FalkorItems:
     """Implements `memsweep.store.ports.items.ItemRows`."""
 
-    def __init__(self, asked: Graph | Change) -> None:
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
         self._asked = asked
 
     def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-        if isinstance(self._asked, Graph):
+        if isinstance(self._asked, GraphHandle):
             return surveying.at_one_moment(self._asked, lambda asked: surveying.survey(asked, needs, missing_files))
         return surveying.survey(self._asked, needs, missing_files)
 
@@ -134,7 +134,7 @@ class FalkorItems:
 class FalkorTombstones:
     """Implements `memsweep.store.ports.tombstones.TombstoneRows`."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
     def add(self, tombstones: Sequence[NewTombstone]) -> None:

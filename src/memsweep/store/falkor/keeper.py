@@ -19,10 +19,10 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.model.times import to_micros
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import care_cypher, mending, saving, structure, values, writing
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.file import copying as sealing
 from memsweep.store.file import health
@@ -37,7 +37,7 @@ _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 class FalkorKeeper:
     """Implements `memsweep.store.protocol.Keeper`."""
 
-    def __init__(self, workspace_id: str, graph: Graph, vectors: VectorSet) -> None:
+    def __init__(self, workspace_id: str, graph: GraphHandle, vectors: VectorSet) -> None:
         self._workspace_id = workspace_id
         self._graph = graph
         self._vectors = vectors
@@ -107,18 +107,18 @@ class FalkorKeeper:
         self._graph.link.write("MEMORY", "PURGE")
         return Compaction(before, self._size_bytes(), True)
 
-    def copy(self, draft: Path, named: Path, version: str, now: datetime, course: Course | None = None) -> Seal:
-        course = course or Course()
-        with _folder(course) as folder, plain_errors(named):
-            rows = saving.save(self._graph, folder / "rows.db", course)
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:
+        progress = progress or CopyProgress()
+        with _folder(progress) as folder, plain_errors(named):
+            rows = saving.save(self._graph, folder / "rows.db", progress)
             with contextlib.closing(rows), snapshot(rows.db):
                 return sealing.copy(rows.db, draft, version, now)
 
     @contextmanager
     def _as_file(self) -> Iterator[apsw.Connection]:
         with (
-            _folder(Course()) as folder,
-            contextlib.closing(saving.save(self._graph, folder / "rows.db", Course())) as rows,
+            _folder(CopyProgress()) as folder,
+            contextlib.closing(saving.save(self._graph, folder / "rows.db", CopyProgress())) as rows,
         ):
             yield rows.unmark()
 
@@ -127,13 +127,13 @@ class FalkorKeeper:
 
 
 @contextmanager
-def _folder(course: Course) -> Iterator[Path]:
-    if course.folder is not None:
-        yield course.folder
+def _folder(progress: CopyProgress) -> Iterator[Path]:
+    if progress.folder is not None:
+        yield progress.folder
         return
     with tempfile.TemporaryDirectory(prefix="memsweep-") as name:
         yield Path(name)
 
 
-def _note(tx: Change, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
+def _note(tx: Transaction, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
     audit(tx, now, actor, "repair", cure, {finding.invariant: finding.count for finding in found}, "")

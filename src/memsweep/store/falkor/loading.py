@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, later_confirmed
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import atlas_cypher, cypher
+from memsweep.model.whole_graph import EntityRow, GraphDump, Imported, RelationRow, later_confirmed
+from memsweep.store.falkor import cypher, whole_graph_cypher
 from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.naming import Known
 from memsweep.store.falkor.surveying import pages
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import as_told
 
 NewId = Callable[[str], str]
@@ -27,7 +27,7 @@ Place = tuple[int, str, int, int | None]
 class Loader:
     """One import: which node each id of the file stands for."""
 
-    def __init__(self, tx: Change, dump: GraphDump, new_id: NewId) -> None:
+    def __init__(self, tx: Transaction, dump: GraphDump, new_id: NewId) -> None:
         self._tx, self._dump, self._new_id = tx, dump, new_id
         self._entities: dict[NameKeys, Known] = {}
         self._relations: dict[Place, Known] = {}
@@ -55,25 +55,25 @@ class Loader:
     def _look_up_entities(self) -> None:
         names = ("name_key", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen")
         wanted = {name_key(thing.name) for thing in self._dump.entities}
-        for key, *rest in pages(self._tx, atlas_cypher.LOAD_ENTITIES, names=sorted(wanted)):
+        for key, *rest in pages(self._tx, whole_graph_cypher.LOAD_ENTITIES, names=sorted(wanted)):
             props = dict(zip(names, rest, strict=True))
             self._entities[props["name_key"], props["type_key"]] = Known(key, props)
         unknown = (thing for thing in self._dump.entities if _names(thing) not in self._entities)
         ids = sorted({thing.id for thing in unknown if is_own_id(thing.id, "ent")})
-        for query in (atlas_cypher.ENTITY_IDS, atlas_cypher.GONE_ENTITY_IDS):
+        for query in (whole_graph_cypher.ENTITY_IDS, whole_graph_cypher.GONE_ENTITY_IDS):
             self._taken |= {uid for (uid,) in pages(self._tx, query, ids=ids)}
 
     def _look_up_relations(self) -> None:
         names = ("weight", "evidence", "handed_in", "created_at", "last_seen")
         subjects = (self._of_file[fact.source] for fact in self._dump.relations)
         keys = sorted({entity.key for entity in subjects if not entity.is_new})
-        for key, subject, kind, target, invalid, *rest in pages(self._tx, atlas_cypher.LOAD_RELATIONS, keys=keys):
+        for key, subject, kind, target, invalid, *rest in pages(self._tx, whole_graph_cypher.LOAD_RELATIONS, keys=keys):
             known = Known(key, dict(zip(names, rest, strict=True)))
             self._relations.setdefault((subject, kind, target, invalid), known)
         unknown = (fact for fact in self._dump.relations if self._place(fact) not in self._relations)
         ids = sorted({fact.id for fact in unknown if is_own_id(fact.id, "rel")})
-        self._taken |= {uid for (uid,) in pages(self._tx, atlas_cypher.RELATION_IDS, ids=ids)}
-        self._taken |= {uid for (uid,) in self._tx.ask(atlas_cypher.TRASHED_RELATION_IDS)} if ids else set()
+        self._taken |= {uid for (uid,) in pages(self._tx, whole_graph_cypher.RELATION_IDS, ids=ids)}
+        self._taken |= {uid for (uid,) in self._tx.ask(whole_graph_cypher.TRASHED_RELATION_IDS)} if ids else set()
 
     def _entity(self, thing: EntityRow) -> None:
         place = _names(thing)
@@ -141,9 +141,9 @@ class Loader:
         if not told:
             return []
         places = {(name_key(name), name_key(kind)) for _, name, kind in told}
-        named = pages(self._tx, atlas_cypher.LOAD_ENTITIES, names=sorted({name for name, _ in places}))
+        named = pages(self._tx, whole_graph_cypher.LOAD_ENTITIES, names=sorted({name for name, _ in places}))
         taken = {*self._entities, *((row[1], row[2]) for row in named)}
-        taken |= {(name, kind) for _, name, kind, _ in self._tx.ask(atlas_cypher.ALIASES)}
+        taken |= {(name, kind) for _, name, kind, _ in self._tx.ask(whole_graph_cypher.ALIASES)}
         rows = []
         for thing, name, kind in told:
             place = name_key(name), name_key(kind)
@@ -164,7 +164,7 @@ class Loader:
             [{"subject": subject, "object": target, "set": each.props} for (subject, _, target, _), each in added],
         )
         self._tx.do(cypher.CHANGE_RELATION, _changes(relations))
-        self._tx.do(atlas_cypher.ADD_ALIAS, aliases)
+        self._tx.do(whole_graph_cypher.ADD_ALIAS, aliases)
 
     def _place(self, fact: RelationRow) -> Place:
         ends = self._of_file[fact.source].key, self._of_file[fact.target].key

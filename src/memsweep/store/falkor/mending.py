@@ -13,10 +13,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memsweep.store.falkor import care_cypher, copying, forming, reading
+from memsweep.store.falkor import care_cypher, copying, node_codec, reading
 from memsweep.store.falkor.care_cypher import of
-from memsweep.store.falkor.rowing import Row
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.row_codec import Row
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.file import mending as cures
 from memsweep.store.file import portable
@@ -38,7 +38,7 @@ Identity = tuple[Any, ...]
 Named = dict[tuple[str, Identity], tuple[str, Row]]
 
 
-def mend(tx: Change, cure: str, actor: str, now: datetime) -> None:
+def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> None:
     roots = reading.Roots()
     before = reading.dump(tx, roots)
     paths = {number: path for path, number in roots.items()}
@@ -52,17 +52,19 @@ def mend(tx: Change, cure: str, actor: str, now: datetime) -> None:
     write_difference(tx, before, after, paths)
 
 
-def write_difference(tx: Change, before: forming.Table, after: forming.Table, roots: Mapping[int, str]) -> None:
+def write_difference(
+    tx: Transaction, before: node_codec.Table, after: node_codec.Table, roots: Mapping[int, str]
+) -> None:
     """Nodes get their labels first, then edges go and come; what leaves has lost its edges by then."""
-    was, will_be = (_named(forming.nodes(rows, _with_all(rows, roots))) for rows in (before, after))
+    was, will_be = (_named(node_codec.nodes(rows, _with_all(rows, roots))) for rows in (before, after))
     _change_nodes(tx, was, will_be)
     _do(tx, ((of(care_cypher.ADD_NODE, label=will_be[key][0]), will_be[key][1]) for key in will_be.keys() - was.keys()))
-    _change_edges(tx, list(forming.edges(before)), list(forming.edges(after)), was, will_be)
+    _change_edges(tx, list(node_codec.edges(before)), list(node_codec.edges(after)), was, will_be)
     gone = [key for key in was if key not in will_be]
     _do(tx, ((care_cypher.drop_node(was[key][0], _names(key[0])), {"at": _at(*key)}) for key in gone))
 
 
-def _with_all(rows: forming.Table, roots: Mapping[int, str]) -> dict[int, str]:
+def _with_all(rows: node_codec.Table, roots: Mapping[int, str]) -> dict[int, str]:
     """The folder that is known by a path is mended under that path."""
     return {row["id"]: row["path"] for row in rows["code_root"]} | dict(roots)
 
@@ -86,7 +88,7 @@ def _at(family: str, identity: Identity) -> Row:
     return dict(zip(_names(family), values, strict=True))
 
 
-def _change_nodes(tx: Change, was: Named, will_be: Named) -> None:
+def _change_nodes(tx: Transaction, was: Named, will_be: Named) -> None:
     steps = []
     for key in was.keys() & will_be.keys():
         (label, node), (becomes, wanted) = was[key], will_be[key]
@@ -97,12 +99,16 @@ def _change_nodes(tx: Change, was: Named, will_be: Named) -> None:
 
 
 def _change_edges(
-    tx: Change, before: Iterable[forming.Edge], after: Iterable[forming.Edge], was: Named, will_be: Named
+    tx: Transaction,
+    before: Iterable[node_codec.NewEdge],
+    after: Iterable[node_codec.NewEdge],
+    was: Named,
+    will_be: Named,
 ) -> None:
     """An edge whose ends only changed their labels stays."""
     had, wanted = _by_content(before), _by_content(after)
 
-    def label_now(edge: forming.Edge) -> str:
+    def label_now(edge: node_codec.NewEdge) -> str:
         """Of the node that an edge leads to, while edges are dropped."""
         family = edge.labels[1].removeprefix("Trashed")
         names = {"HAS_CHUNK": "key", "MENTIONS": "entity"}
@@ -114,11 +120,11 @@ def _change_edges(
     _do(tx, ((copying.added(wanted[key]), wanted[key].row) for key in wanted.keys() - had.keys()))
 
 
-def _by_content(edges: Iterable[forming.Edge]) -> dict[tuple[str, str], forming.Edge]:
+def _by_content(edges: Iterable[node_codec.NewEdge]) -> dict[tuple[str, str], node_codec.NewEdge]:
     return {(edge.kind, repr(edge.row)): edge for edge in edges}
 
 
-def _do(tx: Change, steps: Iterable[tuple[str, Row]]) -> None:
+def _do(tx: Transaction, steps: Iterable[tuple[str, Row]]) -> None:
     groups: dict[str, list[Row]] = defaultdict(list)
     for step, row in steps:
         groups[step].append(row)
@@ -126,7 +132,7 @@ def _do(tx: Change, steps: Iterable[tuple[str, Row]]) -> None:
         tx.do(step, rows)
 
 
-def differing_words(asked: Graph | Change) -> Iterator[tuple[int, str, str]]:
+def differing_words(asked: GraphHandle | Transaction) -> Iterator[tuple[int, str, str]]:
     """Live chunks whose words in the full text are not those of their text: key, id, and what they should be."""
     for key, uid, text, words, terms in asked.ask(care_cypher.TERMS):
         wanted = terms_of(text, words)
@@ -134,5 +140,5 @@ def differing_words(asked: Graph | Change) -> Iterator[tuple[int, str, str]]:
             yield key, uid, wanted
 
 
-def mend_words(tx: Change) -> None:
+def mend_words(tx: Transaction) -> None:
     tx.do(care_cypher.SET_TERMS, [{"key": key, "terms": terms} for key, _, terms in differing_words(tx)])

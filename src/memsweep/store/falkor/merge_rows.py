@@ -8,14 +8,14 @@ from typing import Any
 
 from memsweep.model.graph_rows import Alias, Move, Name
 from memsweep.store.falkor import merging_cypher
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 
 
 class FalkorMoves:
     """Implements `memsweep.store.ports.merges.MoveRows`."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
     def targets(self) -> dict[int, int]:
@@ -63,7 +63,7 @@ def _values(move: Move) -> dict[str, Any]:
 class FalkorAliases:
     """Implements `memsweep.store.ports.merges.AliasRows`."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
     def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:

@@ -14,7 +14,7 @@ from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import name_key
 from memsweep.store.falkor import cypher, graph_cypher
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Known:
 class Names:
     """The live entities of some names."""
 
-    def __init__(self, tx: Change, names: Iterable[str]) -> None:
+    def __init__(self, tx: Transaction, names: Iterable[str]) -> None:
         self._tx = tx
         self._known: dict[tuple[str, str], Known] = {}
         self._by_name: dict[str, list[Known]] = {}
@@ -122,7 +122,7 @@ def _known(row: list[Any]) -> Known:
     return Known(row[0], dict(zip(names, row, strict=True)))
 
 
-def find_key(asked: Graph | Change, name: str) -> int:
+def find_key(asked: GraphHandle | Transaction, name: str) -> int:
     """The key of an entity by its id or its name."""
     found = key_of(asked, name)
     if found is None:
@@ -130,7 +130,7 @@ def find_key(asked: Graph | Change, name: str) -> int:
     return found
 
 
-def key_of(asked: Graph | Change, name: str) -> int | None:
+def key_of(asked: GraphHandle | Transaction, name: str) -> int | None:
     rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name))
     ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
     return int(ranked[0][0]) if ranked else None
@@ -143,7 +143,7 @@ class Relations:
     """The current relations between some entities, by their ends and kind; of any kind `among` some others."""
 
     def __init__(
-        self, tx: Change, wanted: Iterable[Ends], *, to_anything: bool = False, among: Iterable[int] = ()
+        self, tx: Transaction, wanted: Iterable[Ends], *, to_anything: bool = False, among: Iterable[int] = ()
     ) -> None:
         self._tx = tx
         self._known: dict[Ends, Known] = {}

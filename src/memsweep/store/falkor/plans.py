@@ -11,7 +11,7 @@ from memsweep.model.ids import findable
 from memsweep.model.plan import PlanItem, evidence_text
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import gc_cypher
-from memsweep.store.falkor.transaction import Change, Graph, writable
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.ports.plans import NewPlan, SavedPlan
 from memsweep.store.stored import to_json
 
@@ -21,7 +21,7 @@ _ALL = 1 << 40
 class FalkorPlans:
     """Implements `memsweep.store.ports.plans.PlanRows`."""
 
-    def __init__(self, asked: Graph | Change) -> None:
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
         self._asked = asked
 
     def get(self, plan_id: str) -> SavedPlan | None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.matching import length_of, score, weight_of, word_of
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import MAX_WORDS, any_of, terms_of_word, words_of
 
@@ -23,7 +23,7 @@ _POSTINGS_SHARE = 0.5
 class Ranking:
     """The words of one workspace, with how many chunks have each of them."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
         self._frequency: dict[str, int] = {}
         self._counted_at = 0

@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memsweep.store.falkor import care_cypher, gc_cypher, rowing
-from memsweep.store.falkor.forming import SIMPLE
-from memsweep.store.falkor.rowing import Row, Rows
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor import care_cypher, gc_cypher, row_codec
+from memsweep.store.falkor.node_codec import SIMPLE
+from memsweep.store.falkor.row_codec import Row, Rows
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 _PAGE = 1000
 TableRow = tuple[str, Row]
@@ -44,7 +44,7 @@ class Page(NamedTuple):
     revision: int
 
 
-def extent(asked: Graph | Change) -> Extent:
+def extent(asked: GraphHandle | Transaction) -> Extent:
     queries = [care_cypher.COUNT_NODES, care_cypher.COUNT_STAGED, care_cypher.COUNT_LINKS]
     queries += [care_cypher.of(care_cypher.COUNT_EDGES, kind=kind) for kind in _EDGES]
     ((nodes, highest),), ((staged,),), ((links,),), *edges = asked.ask_all(*((query, {}) for query in queries))
@@ -55,7 +55,7 @@ def extent(asked: Graph | Change) -> Extent:
 class Reader:
     """Pages of one graph."""
 
-    def __init__(self, asked: Graph | Change, roots: Roots | None = None) -> None:
+    def __init__(self, asked: GraphHandle | Transaction, roots: Roots | None = None) -> None:
         self._asked = asked
         self._roots = Roots() if roots is None else roots
         self._roots |= {root["path"]: root["key"] for (root,) in asked.ask(care_cypher.CODE_ROOTS)}
@@ -81,11 +81,11 @@ class Reader:
         rows = [_EDGES[kind](row) for kind, edges in zip(_EDGES, found, strict=True) for row in edges]
         if beyond == 2 * places:  # they are undone in the order in which they stand
             moves = self._asked.ask(care_cypher.MERGE_MOVES)
-            rows += [("merge_move", rowing.to_row("merge_move", node)) for (node,) in moves]
+            rows += [("merge_move", row_codec.to_row("merge_move", node)) for (node,) in moves]
         return Page(rows, beyond, revision[0][0])
 
 
-def pages(asked: Graph | Change, roots: Roots | None = None) -> Iterator[list[TableRow]]:
+def pages(asked: GraphHandle | Transaction, roots: Roots | None = None) -> Iterator[list[TableRow]]:
     """All of them; the caller sees to it that nobody writes. `roots` get their numbers."""
     reader, whole, place = Reader(asked, roots), extent(asked), 0
     while place < whole.end:
@@ -94,7 +94,7 @@ def pages(asked: Graph | Change, roots: Roots | None = None) -> Iterator[list[Ta
         place = page.next_place
 
 
-def dump(asked: Graph | Change, roots: Roots | None = None) -> Rows:
+def dump(asked: GraphHandle | Transaction, roots: Roots | None = None) -> Rows:
     """Everything in the graph, by table."""
     rows: Rows = defaultdict(list)
     for page in pages(asked, roots):
@@ -110,14 +110,14 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
         case "Workspace":
             return [("meta", row) for row in _meta_rows(node)]
         case "Memory":
-            memory, tags, file = rowing.memory_rows(node, roots)
+            memory, tags, file = row_codec.memory_rows(node, roots)
             return [("memory", memory), *(("memory_tag", tag) for tag in tags), *(("code_file", row) for row in file)]
         case "Chunk":
-            return [("chunk", rowing.chunk_row(node))]
+            return [("chunk", row_codec.chunk_row(node))]
         case "Embedding":
-            return [("vector", rowing.vector_row(node))]
+            return [("vector", row_codec.vector_row(node))]
         case "Segment":
-            segment, links = rowing.segment_rows(node)
+            segment, links = row_codec.segment_rows(node)
             return [("segment", segment), *(("segment_link", link) for link in links)]
         case "Thread":
             return [("thread", {"id": node["key"], "uid": node["id"]})]
@@ -132,21 +132,21 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
         case "NameSeen":
             return [("name_seen", {**node, "chunks": json.dumps(node["chunks"])})]
         case "Entity":
-            return [("entity", rowing.to_row("entity", node))]
+            return [("entity", row_codec.to_row("entity", node))]
         case "MergeMove":
             return []  # come last
         case name if name in SIMPLE:
-            return [(SIMPLE[name], rowing.to_row(SIMPLE[name], node))]
+            return [(SIMPLE[name], row_codec.to_row(SIMPLE[name], node))]
     return []  # vectors of a model that is not in use yet, and what finds a segment
 
 
 def _meta_rows(meta: Mapping[str, Any]) -> list[Row]:
-    return [{"key": key, "value": meta[name]} for key, name in rowing.META.items() if meta.get(name) is not None]
+    return [{"key": key, "value": meta[name]} for key, name in row_codec.META.items() if meta.get(name) is not None]
 
 
 def _relation(found: list[Any]) -> TableRow:
     props, subject, target = found
-    return "relation", rowing.to_row("relation", props) | {"subject": subject, "object": target}
+    return "relation", row_codec.to_row("relation", props) | {"subject": subject, "object": target}
 
 
 def _mention(found: list[Any]) -> TableRow:

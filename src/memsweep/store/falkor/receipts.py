@@ -11,14 +11,14 @@ from memsweep.model.plan import counts_of
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.falkor import receipt_cypher
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.stored import to_json
 
 
 class FalkorReceipts:
     """Implements `memsweep.store.changes.ReceiptRows`."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
     def get(self, receipt_id: str) -> ReceiptRow | None:

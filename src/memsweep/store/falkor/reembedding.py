@@ -6,23 +6,23 @@ from collections.abc import Iterable
 
 from memsweep.model.memory import EmbeddingModel
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.writing import encoded, set_model
 from memsweep.store.protocol import Embed
 
 _LABELS = ("Chunk", "TrashedChunk")
 
 
-def unstaged(tx: Change, limit: int) -> list[tuple[int, str]]:
+def unstaged(tx: Transaction, limit: int) -> list[tuple[int, str]]:
     rows = tx.ask_all(*((cypher.unstaged(label), {"limit": limit}) for label in _LABELS))
     return sorted((key, text) for found in rows for key, text in found)[:limit]
 
 
-def stage(tx: Change, vectors: Iterable[tuple[int, bytes]]) -> None:
+def stage(tx: Transaction, vectors: Iterable[tuple[int, bytes]]) -> None:
     tx.do(cypher.STAGE, [{"key": key, "data": encoded(data)} for key, data in vectors])
 
 
-def switch(tx: Change, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+def switch(tx: Transaction, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
     """Take the staged vectors once every chunk has one; how many have none if they are too many to add them now."""
     missing = sum(found[0][0] for found in tx.ask_all(*((cypher.count_unstaged(label), {}) for label in _LABELS)))
     if missing > at_most:
@@ -45,6 +45,6 @@ def label_of(model: EmbeddingModel) -> str:
     return f"{model.name} {model.dimension}"
 
 
-def start(tx: Change, model: EmbeddingModel) -> None:
+def start(tx: Transaction, model: EmbeddingModel) -> None:
     tx.do(cypher.DROP_STAGED, [0])
     tx.set_meta(staged_model=label_of(model))

@@ -5,36 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 
 from memsweep.errors import StoreCorrupt
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.reading import Extent, Reader, extent
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.file import portable
 
 _ATTEMPTS = 5
 
 
-def save(graph: Graph, path: Path, course: Course) -> portable.Draft:
+def save(graph: GraphHandle, path: Path, progress: CopyProgress) -> portable.PortableFile:
     """A file with all that is in the graph. If somebody always writes meanwhile, they have to wait at last."""
-    draft = portable.Draft(path)
+    draft = portable.PortableFile(path)
     try:
         said = draft.marks()
         if said and said != {**said, **_moment(graph, graph.name)}:
-            course.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
+            progress.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
         elif said.get("done"):
-            course.notes.append(f"{said['done']:,} rows had been read before.")
+            progress.notes.append(f"{said['done']:,} rows had been read before.")
         for _ in range(_ATTEMPTS):
-            if _fill(graph, graph, draft, course):
+            if _fill(graph, graph, draft, progress):
                 return draft
         with graph.writing() as tx:
-            _fill(graph, tx, draft, course)
+            _fill(graph, tx, draft, progress)
         return draft
     except BaseException:
         draft.close()
         raise
 
 
-def _fill(graph: Graph, asked: Graph | Change, draft: portable.Draft, course: Course) -> bool:
+def _fill(
+    graph: GraphHandle, asked: GraphHandle | Transaction, draft: portable.PortableFile, progress: CopyProgress
+) -> bool:
     """Read from where the draft ends; False if somebody wrote meanwhile."""
     moment = _moment(asked, graph.name)
     marks = draft.marks()
@@ -44,7 +46,7 @@ def _fill(graph: Graph, asked: Graph | Change, draft: portable.Draft, course: Co
         marks = draft.marks()
     whole, reader = extent(asked), Reader(asked)
     place, done = marks["place"], marks["done"]
-    course.enter(1, whole.rows, done)
+    progress.enter(1, whole.rows, done)
     while place < whole.end:
         page = reader.page(whole, place)
         if page.revision != moment["revision"]:
@@ -53,19 +55,19 @@ def _fill(graph: Graph, asked: Graph | Change, draft: portable.Draft, course: Co
         counted = sum(table not in portable.DERIVED for table, _ in page.rows)
         done += counted
         draft.append(page.rows, place=place, done=done)
-        course.did(counted)
+        progress.did(counted)
     _require(draft, whole, graph.name)
     draft.finish()
     return True
 
 
-def _moment(asked: Graph | Change, name: str) -> dict[str, str | int]:
+def _moment(asked: GraphHandle | Transaction, name: str) -> dict[str, str | int]:
     """Which graph, and what state of it."""
     ((revision,),) = asked.ask(gc_cypher.REVISION)
     return {"graph": name, "revision": revision}
 
 
-def _require(draft: portable.Draft, whole: Extent, name: str) -> None:
+def _require(draft: portable.PortableFile, whole: Extent, name: str) -> None:
     if (found := portable.count(draft.db)) != whole.rows:
         raise StoreCorrupt(
             f"{found:,} rows of {name} were read instead of {whole.rows:,}.", hint="Run `memsweep doctor`."

@@ -10,7 +10,7 @@ from memsweep.model.search import Candidate, Filters, Passage, Place, place_at, 
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.ranking import Ranking
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
@@ -21,7 +21,7 @@ Places = dict[int, Place]
 
 
 def candidates(
-    graph: Graph, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, filters: Filters, depth: int
+    graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, filters: Filters, depth: int
 ) -> list[Candidate]:
     """Three times there and back: what both ways must know, what they find, the vectors of what only words found."""
     where = _where(graph, filters)
@@ -45,24 +45,24 @@ def candidates(
     return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), at.get(key)) for key in found]
 
 
-def newest(graph: Graph, filters: Filters, limit: int) -> list[Candidate]:
+def newest(graph: GraphHandle, filters: Filters, limit: int) -> list[Candidate]:
     where, values = _where(graph, filters)
     return [Candidate(key, 0.0, 0.0, None) for (key,) in graph.ask(cypher.newest(where), limit=limit, **values)]
 
 
-def at_places(graph: Graph, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
+def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
     where, values = _where(graph, filters)
     wanted = [list(stream_and_position(place)) for place in places]
     rows = graph.ask(cypher.at_places(where), places=wanted, **values)
     return {place_at(stream, position): key for key, stream, position in rows}
 
 
-def passages(graph: Graph, keys: Sequence[int]) -> dict[int, Passage]:
+def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
     found = {row[0]: _read_passage(row) for row in graph.ask(cypher.PASSAGES, keys=list(keys))}
     return {key: passage for key, passage in found.items() if passage is not None}
 
 
-def unreadable(graph: Graph, keys: Sequence[int]) -> int:
+def unreadable(graph: GraphHandle, keys: Sequence[int]) -> int:
     return sum(_read_passage(row) is None for row in graph.ask(cypher.PASSAGES, keys=list(keys)))
 
 
@@ -75,7 +75,7 @@ def _read_passage(row: Row) -> Passage | None:
 
 
 def _first_look(
-    graph: Graph, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
+    graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
 ) -> tuple[dict[str, int], list[int], bool]:
     """The words to ask for, the keys of what is nearest, and whether those were all."""
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
@@ -89,7 +89,7 @@ def _first_look(
     return words, *_look_again(graph, vectors, vector, reach)
 
 
-def _look_again(graph: Graph, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:
+def _look_again(graph: GraphHandle, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     (lacking,) = graph.ask_all(look.lacking)
     return vectors.nearest(look, lacking, graph.link.read_all(look.commands), vector, reach)
@@ -108,7 +108,7 @@ def _judging(keys: Sequence[int], where: Where) -> list[Query]:
 
 
 def _by_words(
-    graph: Graph,
+    graph: GraphHandle,
     ranking: Ranking,
     words: dict[str, int],
     where: Where,
@@ -137,7 +137,7 @@ def _places(rows: Iterable[Row]) -> Places:
     return {key: place_at(stream, position) for key, stream, position, *_ in rows if stream is not None}
 
 
-def _where(graph: Graph, filters: Filters) -> Where:
+def _where(graph: GraphHandle, filters: Filters) -> Where:
     if filters.path is None:
         return cypher.condition(filters, None)
     wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")

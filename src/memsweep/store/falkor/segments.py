@@ -23,8 +23,8 @@ from memsweep.store.falkor.holding import Holding
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.plans import FalkorPlans
-from memsweep.store.falkor.rowing import name_in, segment_links, segment_names
-from memsweep.store.falkor.transaction import Change, Graph, writable
+from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
 from memsweep.store.stored import to_json
 
@@ -32,7 +32,7 @@ from memsweep.store.stored import to_json
 class FalkorSegments:
     """Implements `memsweep.store.protocol.Segments`."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
 
     def windows(self) -> list[WindowRow]:
@@ -53,7 +53,7 @@ class FalkorSegments:
 class FalkorWindow:
     """Implements `memsweep.store.protocol.OpenWindow`."""
 
-    def __init__(self, asked: Graph | Change, project_id: str, create_at: datetime | None = None) -> None:
+    def __init__(self, asked: GraphHandle | Transaction, project_id: str, create_at: datetime | None = None) -> None:
         self._asked = asked
         self.items, self.plans = FalkorItems(asked), FalkorPlans(asked)
         self.project_id = project_id
@@ -75,7 +75,7 @@ class FalkorWindow:
         self._receipts: dict[int, dict[str, Any]] = {}
 
     def _make(self, at: datetime | None) -> list[Any]:
-        if at is None or not isinstance(self._asked, Change):
+        if at is None or not isinstance(self._asked, Transaction):
             known = ", ".join(repr(name) for (name,) in self._asked.ask(context_cypher.PROJECTS)) or "none yet"
             raise NotFound(
                 f"context window {self.project_id!r} does not exist; known: {known}.",
@@ -85,7 +85,7 @@ class FalkorWindow:
         return [self._new["key"], 0, 0, 0, 0, 0, "", "{}", "{}", 0, 0, 0, 0, 0]
 
     @property
-    def _tx(self) -> Change:
+    def _tx(self) -> Transaction:
         return writable(self._asked)
 
     def save(self) -> None:
@@ -264,7 +264,7 @@ _COUNTED = {"gc_survival_count", "generation", "pinned"}
 class FalkorSegmentRows:
     """Implements `memsweep.store.ports.windows.SegmentRows`."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
     def unpinned(self) -> list[tuple[int, int]]:

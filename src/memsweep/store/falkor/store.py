@@ -8,18 +8,18 @@ from datetime import datetime
 
 from memsweep.errors import ModelMismatch
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
-from memsweep.store.falkor.atlas import FalkorAtlas
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.segments import FalkorSegments
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.falkor.whole_graph import FalkorWholeGraph
 from memsweep.store.protocol import Embed
 from memsweep.store.stored import expect, mapping
 
@@ -27,7 +27,7 @@ from memsweep.store.stored import expect, mapping
 class FalkorStore:
     """Implements `memsweep.store.protocol.Store`."""
 
-    def __init__(self, workspace_id: str, graph: Graph) -> None:
+    def __init__(self, workspace_id: str, graph: GraphHandle) -> None:
         self.workspace_id = workspace_id
         self._graph = graph
         self._vectors = VectorSet(graph)
@@ -35,14 +35,14 @@ class FalkorStore:
         self.collector = FalkorCollector(graph, self._vectors)
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
-        self.atlas = FalkorAtlas(graph)
+        self.whole_graph = FalkorWholeGraph(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""
         return writing.model_of(self._graph.seen)
 
-    def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
             return None
         with self._graph.writing() as tx:
@@ -135,7 +135,7 @@ class FalkorStore:
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
         return code.chunk_hashes(self._graph, memory_ids)
 
-    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
         rows = self._graph.ask(gc_cypher.BURIED, hashes=[digest.hex() for digest in hashes])
         return {bytes.fromhex(digest) for (digest,) in rows}
 
@@ -190,7 +190,7 @@ class FalkorStore:
                 reembedding.start(tx, model)
 
     @contextmanager
-    def _writing_vectors(self) -> Iterator[Change]:
+    def _writing_vectors(self) -> Iterator[Transaction]:
         """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
             yield tx

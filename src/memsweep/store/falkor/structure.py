@@ -7,19 +7,19 @@ import re
 from memsweep.errors import StoreError
 from memsweep.store.falkor import care_cypher
 from memsweep.store.falkor.schema import MIGRATIONS
-from memsweep.store.falkor.transaction import Graph
+from memsweep.store.falkor.transaction import GraphHandle
 
 _INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\([^:]*+:(?P<label>\w++).*\)) ON \((?P<names>.*)\)")
 _PROPERTY = re.compile(r"\w\.(\w+)")
 _FULL_TEXT = re.compile(r"createNodeIndex\({label: '(?P<label>\w+)'.*{field: '(?P<name>\w+)'")
 
 
-def missing(graph: Graph) -> list[str]:
+def missing(graph: GraphHandle) -> list[str]:
     """Properties that should have an index and have none, with their labels."""
     return sorted(f"{label}.{name}" for label, name in _wanted().keys() - _there(graph))
 
 
-def make(graph: Graph) -> None:
+def make(graph: GraphHandle) -> None:
     """Make the indexes that are missing; the server fills them in the background."""
     wanted = _wanted()
     for label, name in sorted(wanted.keys() - _there(graph)):
@@ -32,7 +32,7 @@ def make(graph: Graph) -> None:
             graph.link.change(graph.name, care_cypher.FULL_TEXT_AGAIN, label=label, field=name)
 
 
-def _there(graph: Graph) -> set[tuple[str, str]]:
+def _there(graph: GraphHandle) -> set[tuple[str, str]]:
     return {(label, name) for label, types in graph.ask(care_cypher.INDEXES) for name in types}
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
 from memsweep.store.falkor import gc_cypher
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 
 _ATTEMPTS = 5
@@ -17,7 +17,7 @@ _AT_ONCE = 4
 Result = TypeVar("Result")
 
 
-def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Result:
+def at_one_moment(graph: GraphHandle, read: Callable[[GraphHandle | Transaction], Result]) -> Result:
     """Several reads between which nobody wrote; if somebody always does, they have to wait."""
     for _ in range(_ATTEMPTS):
         before = graph.ask(gc_cypher.REVISION)
@@ -28,7 +28,7 @@ def at_one_moment(graph: Graph, read: Callable[[Graph | Change], Result]) -> Res
         return read(tx)
 
 
-def pages(asked: Graph | Change, query: str, **wanted: Sequence[Any]) -> Iterator[Row]:
+def pages(asked: GraphHandle | Transaction, query: str, **wanted: Sequence[Any]) -> Iterator[Row]:
     """The rows for a long list, some of it at a time; the server is at the next pages while one is read."""
     ((name, values),) = wanted.items()
     questions = [(query, {name: values[start : start + _PAGE]}) for start in range(0, len(values), _PAGE)]
@@ -37,7 +37,7 @@ def pages(asked: Graph | Change, query: str, **wanted: Sequence[Any]) -> Iterato
             yield from answer
 
 
-def survey(asked: Graph | Change, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
     knowledge = not {"graph", "relations"}.isdisjoint(needs)
     entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)] if knowledge else []
     edges, stated = _edges(asked, needs, entities) if "graph" in needs else ([], [])
@@ -57,7 +57,7 @@ def survey(asked: Graph | Change, needs: Collection[str], missing_files: Collect
     )
 
 
-def _memories(asked: Graph | Change) -> list[MemoryRow]:
+def _memories(asked: GraphHandle | Transaction) -> list[MemoryRow]:
     rows, scopes = asked.ask_all((gc_cypher.MEMORIES, {}), (gc_cypher.SCOPES, {}))
     verified: dict[int | None, int] = dict(map(tuple, scopes))
     return [_memory(row, verified) for row in rows]
@@ -71,14 +71,14 @@ def _memory(row: Row, verified: dict[int | None, int]) -> MemoryRow:
     return MemoryRow(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
 
 
-def _relations(asked: Graph | Change) -> list[RelationRow]:
+def _relations(asked: GraphHandle | Transaction) -> list[RelationRow]:
     rows, statements = asked.ask_all((gc_cypher.RELATION_ROWS, {}), (gc_cypher.STATEMENTS, {}))
     stated = {relation for _, relation in statements}
     return [RelationRow._make((*row, row[0] in stated)) for row in rows]
 
 
 def _edges(
-    asked: Graph | Change, needs: Collection[str], entities: Sequence[EntityRow]
+    asked: GraphHandle | Transaction, needs: Collection[str], entities: Sequence[EntityRow]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
     """Relations that stand by themselves, and those that stand as long as a memory states them.
 

@@ -33,7 +33,7 @@ _LEAVE = """
     if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"""
 
 
-class Graph:
+class GraphHandle:
     """The graph of one workspace."""
 
     def __init__(self, link: Link, name: str) -> None:
@@ -96,7 +96,7 @@ class Graph:
         *,
         ahead: Sequence[Query] = (),
         reads: Sequence[Command] = (),
-    ) -> Iterator[Change]:
+    ) -> Iterator[Transaction]:
         """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place.
 
         What will be asked and read anyway can be asked `ahead`, in one go with taking the place.
@@ -114,7 +114,7 @@ class Graph:
             if not change.left:
                 self.link.send_all([change.leave_command()])
 
-    def _begin(self, ahead: Sequence[Query], reads: Sequence[Command]) -> Change:
+    def _begin(self, ahead: Sequence[Query], reads: Sequence[Command]) -> Transaction:
         token = secrets.token_hex(8)
         take = ("EVAL", _TAKE, 1, f"{self.name}:writer", token, _LEASE_MILLISECONDS)
         asked = [self._as_one([(cypher.META, {}), *ahead]), *reads]
@@ -130,7 +130,7 @@ class Graph:
             raise
         ((self.seen,),), *rows = rows_of_each(replies[0])
         told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
-        return Change(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
+        return Transaction(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
 
     def _wait_for_place(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -145,12 +145,12 @@ class Graph:
                 )
 
 
-class Change:
+class Transaction:
     """What one transaction reads and will change. Reads do not see what was only gathered yet."""
 
     def __init__(
         self,
-        graph: Graph,
+        graph: GraphHandle,
         token: str,
         meta: Mapping[str, Any],
         told: Mapping[str, list[Row]],
@@ -231,8 +231,8 @@ class Change:
             self._renewed = time.monotonic()
 
 
-def writable(asked: Graph | Change) -> Change:
-    assert isinstance(asked, Change), "this was opened to be read"
+def writable(asked: GraphHandle | Transaction) -> Transaction:
+    assert isinstance(asked, Transaction), "this was opened to be read"
     return asked
 
 

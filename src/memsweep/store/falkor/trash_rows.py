@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Mapping
 from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
 from memsweep.store.falkor import code_cypher, cypher, trash_cypher
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
 
 
 class FalkorTrash:
     """Implements `memsweep.store.ports.trash.TrashRows`."""
 
-    def __init__(self, tx: Change) -> None:
+    def __init__(self, tx: Transaction) -> None:
         self._tx = tx
         self.freed_chunks: set[int] = set()
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from memsweep.errors import StoreCorrupt
 from memsweep.store.falkor import care_cypher, reading
-from memsweep.store.falkor.rowing import FLAGS, Row
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.row_codec import FLAGS, Row
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.file.columns import mended, misfits, shown
 
 _NAMED = 3
@@ -48,7 +48,7 @@ class Damaged(NamedTuple):
         return f"{self.name} ({', '.join(f'{self.table}.{column}' for column in self.columns)})"
 
 
-def find(asked: Graph | Change) -> Iterator[Damaged]:
+def find(asked: GraphHandle | Transaction) -> Iterator[Damaged]:
     """Every damaged row of a graph."""
     names: dict[Any, str] = {}
     owners: dict[Any, Any] = {}
@@ -72,7 +72,7 @@ def _wrong(table: str, row: Row) -> list[str]:
     return [column for column in misfits(table, row) if column != "root"]
 
 
-def explain(graph: Graph) -> StoreCorrupt | None:
+def explain(graph: GraphHandle) -> StoreCorrupt | None:
     """What is damaged in a graph, if that may be why reading it failed."""
     places = [damaged.place for damaged in find(graph)]
     if not places:
@@ -84,7 +84,7 @@ def explain(graph: Graph) -> StoreCorrupt | None:
     )
 
 
-def mend(tx: Change, now: int) -> list[str]:
+def mend(tx: Transaction, now: int) -> list[str]:
     """Set what is right, or the best that can be made of it, in every damaged node or edge; what could not be saved."""
     said = []
     for damaged in find(tx):
@@ -99,7 +99,7 @@ def mend(tx: Change, now: int) -> list[str]:
     return said
 
 
-def _write(tx: Change, table: str, key: int, values: Row | None) -> None:
+def _write(tx: Transaction, table: str, key: int, values: Row | None) -> None:
     if table == "relation":
         for kind in _EDGES:
             if values is None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.link import Command
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Query, Row
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Look(NamedTuple):
 class VectorSet:
     """The nearest chunks of one workspace by angle."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
         self._seen = 0, 0, 0  # its generation, how far it had come, and its size, when last looked at
 
@@ -73,7 +73,7 @@ class VectorSet:
             found = self._graph.link.read(*_similar(self._names(look.generation)[0], query, count, size))
         return [*map(int, found), *tail], size <= count
 
-    def follow(self, tx: Change) -> None:
+    def follow(self, tx: Transaction) -> None:
         """What the writers before left behind goes into the set in one go with this one's query."""
         look = self.look(tx.meta["generation"])
         (lacking,) = tx.ask_all(look.lacking)

@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.errors import Conflict, ModelMismatch
-from memsweep.model.memory import CODE_SOURCE, Draft, EmbeddingModel, NewFact, NewMemory, NewMention, Remembered
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, MemoryDraft, NewFact, NewMemory, NewMention, Remembered
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, graph_cypher
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
-from memsweep.store.falkor.transaction import Change
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.stored import to_json
@@ -29,7 +29,7 @@ def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
     return None if stored is None else EmbeddingModel(**json.loads(stored))
 
 
-def claim_model(tx: Change, model: EmbeddingModel) -> None:
+def claim_model(tx: Transaction, model: EmbeddingModel) -> None:
     """The first vector decides the model; another one later is refused."""
     known = model_of(tx.meta)
     if known is None:
@@ -42,7 +42,7 @@ def claim_model(tx: Change, model: EmbeddingModel) -> None:
         )
 
 
-def set_model(tx: Change, model: EmbeddingModel) -> None:
+def set_model(tx: Transaction, model: EmbeddingModel) -> None:
     tx.set_meta(model=to_json({"name": model.name, "dimension": model.dimension}))
 
 
@@ -62,7 +62,7 @@ def about(new: NewMemory) -> list[Query]:
     ]
 
 
-def _about_twin(draft: Draft, digest: bytes) -> list[Query]:
+def _about_twin(draft: MemoryDraft, digest: bytes) -> list[Query]:
     same: Query = (cypher.MEMORIES_BY_HASH, {"hash": digest.hex(), "code_source": CODE_SOURCE})
     return [same] if draft.thread_id is None else [same, (cypher.THREAD, {"id": draft.thread_id})]
 
@@ -74,7 +74,7 @@ def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple
     return [*(mention.thing.name for mention in mentions), *ends], by_rule
 
 
-def touch_twin(tx: Change, draft: Draft, digest: bytes, now: datetime) -> str | None:
+def touch_twin(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     found, *thread = tx.ask_all(*_about_twin(draft, digest))
     if thread and not thread[0]:
@@ -97,7 +97,7 @@ def touch_twin(tx: Change, draft: Draft, digest: bytes, now: datetime) -> str | 
     return str(twin["id"])
 
 
-def add(tx: Change, new: NewMemory, model: EmbeddingModel) -> Remembered:
+def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     twin = touch_twin(tx, new.draft, new.content_hash, new.now)
     if twin is not None:
         return _add_to_twin(tx, twin, new)
@@ -112,7 +112,7 @@ def add(tx: Change, new: NewMemory, model: EmbeddingModel) -> Remembered:
     return Remembered(new.id, len(chunks), _add_names(tx, new, new.mentions, memory, chunks, texts))
 
 
-def _add_to_twin(tx: Change, twin: str, new: NewMemory) -> Remembered:
+def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
     """What the caller named and told beside a text that is known already."""
     rows = tx.ask(cypher.CHUNKS_OF_ID, id=twin)
     memory, chunks = rows[0][0], [key for _, key in rows]
@@ -122,7 +122,7 @@ def _add_to_twin(tx: Change, twin: str, new: NewMemory) -> Remembered:
     return Remembered(twin, 0, _add_names(tx, new, told, memory, chunks, {}), duplicate_of=twin)
 
 
-def _add_memory(tx: Change, new: NewMemory) -> tuple[int, list[int]]:
+def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
     draft, now, key = new.draft, to_micros(new.now), tx.new_key()
     thread, first = _thread(tx, draft.thread_id, len(new.chunks))
     memory = {
@@ -170,7 +170,7 @@ def _add_memory(tx: Change, new: NewMemory) -> tuple[int, list[int]]:
     return key, [row["key"] for row in rows]
 
 
-def _thread(tx: Change, thread_id: str | None, places: int) -> tuple[int | None, int]:
+def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | None, int]:
     """The key of a thread, made if it is new, and the place that comes next in it."""
     if thread_id is None:
         return None, 0
@@ -184,7 +184,7 @@ def _thread(tx: Change, thread_id: str | None, places: int) -> tuple[int | None,
 
 
 def _add_names(
-    tx: Change,
+    tx: Transaction,
     new: NewMemory,
     mentions: Sequence[NewMention],
     memory: int,
@@ -249,7 +249,7 @@ def _mentioned(
 class _Seen:
     """Names found by rule: counted until the workspace has seen enough of them."""
 
-    def __init__(self, tx: Change, names: Iterable[str]) -> None:
+    def __init__(self, tx: Transaction, names: Iterable[str]) -> None:
         self._tx = tx
         self._rows: dict[str, dict[str, Any]] = {}
         self._dropped: list[str] = []

@@ -20,7 +20,7 @@ DERIVED = frozenset({"meta", "memory_tag", "code_file", "segment_link"})
 """Tables whose rows come with those of another one, so nobody counts them."""
 
 
-class Draft:
+class PortableFile:
     """A workspace file that is filled page by page, each with a mark how far it is; it can be continued."""
 
     def __init__(self, path: Path) -> None:
@@ -80,7 +80,7 @@ def _make_marks(db: apsw.Connection) -> None:
 @contextlib.contextmanager
 def file_of(path: Path, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iterator[apsw.Connection]:
     """A new workspace file with these rows, open."""
-    with contextlib.closing(Draft(path)) as draft:
+    with contextlib.closing(PortableFile(path)) as draft:
         draft.append((table, row) for table in rows_sql.TABLES for row in rows.get(table, ()))
         draft.finish()
         yield draft.unmark()

@@ -92,7 +92,7 @@ class SqliteCollector:
             return [_tombstone(found) for found in rows]
 
 
-def buried(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
+def tombstoned(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
     """Which of these contents have a tombstone."""
     rows: list[Any] = db.execute(trash_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
     return {digest for (digest,) in rows}

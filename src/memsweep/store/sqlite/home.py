@@ -15,7 +15,7 @@ import apsw
 
 from memsweep.model.care import Finding, Restored
 from memsweep.model.times import to_micros
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, mark, mending, meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
@@ -133,7 +133,7 @@ class SqliteHomeKeeper:
         receipt_id: str,
         actor: str,
         now: datetime,
-        course: Course | None = None,
+        progress: CopyProgress | None = None,
     ) -> Restored:
         restored = install(
             self._registry(),
@@ -146,7 +146,7 @@ class SqliteHomeKeeper:
             actor=actor,
             now=now,
         )
-        return dataclasses.replace(restored, notes=tuple(course.notes) if course else ())
+        return dataclasses.replace(restored, notes=tuple(progress.notes) if progress else ())
 
     def _entries(self) -> tuple[list[_Entry], set[str]]:
         """What the registry says, and the files that somebody is at work on, at one moment."""

@@ -14,7 +14,7 @@ from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import EmbeddingModel
 from memsweep.model.times import to_micros
-from memsweep.store.course import Course
+from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, copying, health, mark, mending, values
 from memsweep.store.file.connect import Pool, connect, plain_errors
 from memsweep.store.file.meta import read_model
@@ -108,7 +108,7 @@ class SqliteKeeper:
                     self._vectors.similarities(db, bytes([1]) * model.dimension)  # a search writes the file anew
         return Compaction(before, self._size_bytes(), finished)
 
-    def copy(self, draft: Path, named: Path, version: str, now: datetime, course: Course | None = None) -> Seal:
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:
         try:
             with self._pool.reading() as db, plain_errors(named):
                 return copying.copy(db, draft, version, now)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memsweep.errors import Conflict
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import Draft, EmbeddingModel, Memory, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
@@ -16,12 +16,12 @@ from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
-from memsweep.store.sqlite.atlas import SqliteAtlas
-from memsweep.store.sqlite.collector import SqliteCollector, buried
+from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
 from memsweep.store.sqlite.graph import SqliteGraph
 from memsweep.store.sqlite.keeper import SqliteKeeper
 from memsweep.store.sqlite.segments import SqliteSegments
 from memsweep.store.sqlite.vectors import VectorIndex
+from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
@@ -39,13 +39,13 @@ class SqliteStore:
         self.keeper = SqliteKeeper(path, self._pool, self._vectors)
         self.segments = SqliteSegments(self._pool)
         self.graph = SqliteGraph(self._pool)
-        self.atlas = SqliteAtlas(self._pool)
+        self.whole_graph = SqliteWholeGraph(self._pool)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:
             return meta.read_model(db)
 
-    def touch_twin(self, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         with self._pool.connection() as db:
             if not writing.knows_hash(db, content_hash):
                 return None
@@ -150,9 +150,9 @@ class SqliteStore:
         with self._pool.reading() as db:
             return code.chunk_hashes(db, memory_ids)
 
-    def buried(self, hashes: Sequence[bytes]) -> set[bytes]:
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
         with self._pool.reading() as db:
-            return buried(db, hashes)
+            return tombstoned(db, hashes)
 
     def write_files(
         self,

@@ -12,8 +12,8 @@ import apsw
 from memsweep.errors import ModelMismatch
 from memsweep.model.memory import (
     CODE_SOURCE,
-    Draft,
     EmbeddingModel,
+    MemoryDraft,
     NamedThing,
     NewMemory,
     NewMention,
@@ -56,7 +56,7 @@ def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
     return db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is not None
 
 
-def touch_twin(db: apsw.Connection, draft: Draft, content_hash: bytes, now: datetime) -> str | None:
+def touch_twin(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     if not knows_hash(db, content_hash):
         return None

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memsweep.store.falkor import rowing
-from memsweep.store.falkor.rowing import Row
+from memsweep.store.falkor import row_codec
+from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.words import terms_of
 
 Table = Mapping[str, Sequence[Row]]
@@ -19,7 +19,7 @@ SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditE
           "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
 
 
-class Edge(NamedTuple):
+class NewEdge(NamedTuple):
     """An edge of a kind between nodes of these labels; `row` names them, and says what it has."""
 
     kind: str
@@ -33,13 +33,13 @@ def nodes(rows: Table, roots: Mapping[int, str]) -> dict[str, list[Row]]:
     last = _last_places(rows["chunk"])
     made["Thread"] = [{"key": t["id"], "id": t["uid"], "last": last[t["id"]]} for t in rows["thread"]]
     files = {file["memory"]: file for file in rows["code_file"]}
-    _either(made, "Memory", [rowing.memory_node(row, files.get(row["id"]), roots) for row in rows["memory"]])
-    _either(made, "Chunk", [rowing.chunk_node(row, terms_of(row["text"], row["words"])) for row in rows["chunk"]])
-    made["Embedding"] = [rowing.vector_node(row) for row in sorted(rows["vector"], key=lambda row: row["chunk"])]
-    _either(made, "Entity", [rowing.to_node("entity", row) for row in rows["entity"]])
+    _either(made, "Memory", [row_codec.memory_node(row, files.get(row["id"]), roots) for row in rows["memory"]])
+    _either(made, "Chunk", [row_codec.chunk_node(row, terms_of(row["text"], row["words"])) for row in rows["chunk"]])
+    made["Embedding"] = [row_codec.vector_node(row) for row in sorted(rows["vector"], key=lambda row: row["chunk"])]
+    _either(made, "Entity", [row_codec.to_node("entity", row) for row in rows["entity"]])
     _code(made, rows, roots)
     for label, table in SIMPLE.items():
-        made[label] = [rowing.to_node(table, row) for row in rows[table]]
+        made[label] = [row_codec.to_node(table, row) for row in rows[table]]
     for place, move in enumerate(made["MergeMove"]):  # they are undone in the order in which they stand
         move["place"] = place
     made["Tombstone"] = [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]]
@@ -54,10 +54,10 @@ def _windows(made: dict[str, list[Row]], rows: Table) -> None:
     segments = []
     for row in sorted(rows["segment"], key=lambda row: (row["project"], row["place"])):
         is_message = row["type"] == "message"
-        segments.append(rowing.segment_node(row, messages[row["project"]] if is_message else None))
+        segments.append(row_codec.segment_node(row, messages[row["project"]] if is_message else None))
         messages[row["project"]] += is_message
     _either(made, "Segment", segments)
-    made["SegmentLink"] = [link for segment in segments for link in rowing.segment_links(segment)]
+    made["SegmentLink"] = [link for segment in segments for link in row_codec.segment_links(segment)]
     for project in made["Project"]:
         project |= {"messages": messages[project["key"]], "next_young": 0, "next_old": 0}
 
@@ -85,23 +85,23 @@ def _either(made: dict[str, list[Row]], label: str, listed: Sequence[Row]) -> No
     made[f"Trashed{label}"] = [node for node in listed if "trash" in node]
 
 
-def edges(rows: Table) -> Iterator[Edge]:
+def edges(rows: Table) -> Iterator[NewEdge]:
     label = {
         (table, row["id"]): name if row["trash"] is None else f"Trashed{name}"
         for table, name in (("memory", "Memory"), ("chunk", "Chunk"), ("entity", "Entity"))
         for row in rows[table]
     }
 
-    def joined(kind: str, begin: tuple[str, int], end: tuple[str, int], row: Row) -> Iterator[Edge]:
+    def joined(kind: str, begin: tuple[str, int], end: tuple[str, int], row: Row) -> Iterator[NewEdge]:
         if begin in label and end in label:
-            yield Edge(kind, (label[begin], label[end]), row)
+            yield NewEdge(kind, (label[begin], label[end]), row)
 
     for row in rows["chunk"]:
         owned = {"memory": row["memory"], "key": row["id"], "position": row["position"]}
         yield from joined("HAS_CHUNK", ("memory", row["memory"]), ("chunk", row["id"]), owned)
     for row in rows["relation"]:
         kind = "RELATED_TO" if row["trash"] is None else "WAS_RELATED_TO"
-        said = {"subject": row["subject"], "object": row["object"], "set": rowing.to_node("relation", row)}
+        said = {"subject": row["subject"], "object": row["object"], "set": row_codec.to_node("relation", row)}
         yield from joined(kind, ("entity", row["subject"]), ("entity", row["object"]), said)
     for row in rows["mention"]:
         said = {"chunk": row["chunk"], "entity": row["entity"]}

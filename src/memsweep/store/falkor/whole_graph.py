@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection
 from datetime import datetime
 from functools import lru_cache
 
-from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import atlas_cypher
+from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow
+from memsweep.store.falkor import whole_graph_cypher
 from memsweep.store.falkor.loading import Loader
 from memsweep.store.falkor.surveying import at_one_moment, pages
-from memsweep.store.falkor.transaction import Change, Graph
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.paused import gc_paused
 from memsweep.store.stored import to_json
@@ -22,35 +22,39 @@ from memsweep.store.stored import to_json
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
-class FalkorAtlas:
-    """Implements `memsweep.store.graph_protocol.Atlas`."""
+class FalkorWholeGraph:
+    """Implements `memsweep.store.graph_protocol.WholeGraph`."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
 
-    def survey(self, rates: Rates, now: datetime) -> Survey:
-        def read(asked: Graph | Change) -> tuple[list[Row], list[Row]]:
+    def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
+        def read(asked: GraphHandle | Transaction) -> tuple[list[Row], list[Row]]:
             keys = _entity_keys(asked)
-            edges = list(pages(asked, atlas_cypher.SURVEY_EDGES, keys=keys))
-            return list(pages(asked, atlas_cypher.SURVEY_ENTITIES, keys=keys)), edges
+            edges = list(pages(asked, whole_graph_cypher.SURVEY_EDGES, keys=keys))
+            return list(pages(asked, whole_graph_cypher.SURVEY_ENTITIES, keys=keys)), edges
 
         with gc_paused():
             entities, edges = at_one_moment(self._graph, read)
             edges.sort(key=lambda row: row[0])
-            return Survey(
+            return GraphSurvey(
                 tuple(entity_now(row, rates, now) for row in entities),
                 tuple(edges_now((row[1:] for row in edges), rates, now)),
             )
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
-        found = pages(self._graph, atlas_cypher.KNOWN_NAMES, names=sorted(names))
+        found = pages(self._graph, whole_graph_cypher.KNOWN_NAMES, names=sorted(names))
         return {key: name for _, _, key, name in sorted(found)}
 
     def dump(self) -> GraphDump:
-        def read(asked: Graph | Change) -> tuple[list[Row], list[Row], list[Row]]:
+        def read(asked: GraphHandle | Transaction) -> tuple[list[Row], list[Row], list[Row]]:
             keys = _entity_keys(asked)
-            relations = list(pages(asked, atlas_cypher.DUMP_RELATIONS, keys=keys))
-            return list(pages(asked, atlas_cypher.DUMP_ENTITIES, keys=keys)), relations, asked.ask(atlas_cypher.ALIASES)
+            relations = list(pages(asked, whole_graph_cypher.DUMP_RELATIONS, keys=keys))
+            return (
+                list(pages(asked, whole_graph_cypher.DUMP_ENTITIES, keys=keys)),
+                relations,
+                asked.ask(whole_graph_cypher.ALIASES),
+            )
 
         with gc_paused():
             return _dump(*at_one_moment(self._graph, read))
@@ -60,8 +64,8 @@ class FalkorAtlas:
             return Loader(tx, dump, new_id).load(actor, now)
 
 
-def _entity_keys(asked: Graph | Change) -> list[int]:
-    return [key for (key,) in asked.ask(atlas_cypher.ENTITY_KEYS)]
+def _entity_keys(asked: GraphHandle | Transaction) -> list[int]:
+    return [key for (key,) in asked.ask(whole_graph_cypher.ENTITY_KEYS)]
 
 
 def _dump(entities: list[Row], relations: list[Row], aliases: list[Row]) -> GraphDump:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass
-class Course:
+class CopyProgress:
     """Rows done of rows in all. A copy goes over its rows in one or several passes: read, write, compare."""
 
     tell: Callable[[int, int], None] = lambda done, total: None

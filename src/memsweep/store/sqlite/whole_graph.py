@@ -10,41 +10,41 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.atlas import EntityRow, GraphDump, Imported, RelationRow, Survey, later_confirmed
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
+from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow, later_confirmed
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.sqlite import atlas_sql
+from memsweep.store.sqlite import whole_graph_sql
 from memsweep.store.stored import to_json
 
 NewId = Callable[[str], str]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
-class SqliteAtlas:
-    """Implements `memsweep.store.graph_protocol.Atlas`."""
+class SqliteWholeGraph:
+    """Implements `memsweep.store.graph_protocol.WholeGraph`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def survey(self, rates: Rates, now: datetime) -> Survey:
+    def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
         with self._pool.reading() as db:
-            entities = tuple(entity_now(item, rates, now) for item in db.execute(atlas_sql.SURVEY_ENTITIES))
-            return Survey(entities, tuple(edges_now(db.execute(atlas_sql.SURVEY_EDGES), rates, now)))
+            entities = tuple(entity_now(item, rates, now) for item in db.execute(whole_graph_sql.SURVEY_ENTITIES))
+            return GraphSurvey(entities, tuple(edges_now(db.execute(whole_graph_sql.SURVEY_EDGES), rates, now)))
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
         with self._pool.reading() as db:
-            return dict(db.execute(atlas_sql.KNOWN_NAMES, (json.dumps(sorted(names)),)))
+            return dict(db.execute(whole_graph_sql.KNOWN_NAMES, (json.dumps(sorted(names)),)))
 
     def dump(self) -> GraphDump:
         with self._pool.reading() as db:
             return GraphDump(
-                tuple(_entity_row(item) for item in db.execute(atlas_sql.DUMP_ENTITIES)),
-                tuple(_relation_row(item) for item in db.execute(atlas_sql.DUMP_RELATIONS)),
+                tuple(_entity_row(item) for item in db.execute(whole_graph_sql.DUMP_ENTITIES)),
+                tuple(_relation_row(item) for item in db.execute(whole_graph_sql.DUMP_RELATIONS)),
             )
 
     def load(self, dump: GraphDump, new_id: NewId, actor: str, now: datetime) -> Imported:
@@ -76,12 +76,12 @@ class _Loader:
 
     def entity(self, thing: EntityRow) -> None:
         keys = name_key(thing.name), name_key(thing.type)
-        known = row(self._db, atlas_sql.LOAD_FIND_ENTITY, keys)
+        known = row(self._db, whole_graph_sql.LOAD_FIND_ENTITY, keys)
         created, seen = to_micros(thing.created_at), to_micros(thing.last_seen)
         if known is None:
-            uid = self._free_id("ent", thing.id, atlas_sql.ENTITY_ID_TAKEN)
+            uid = self._free_id("ent", thing.id, whole_graph_sql.ENTITY_ID_TAKEN)
             values = (uid, thing.name, keys[0], thing.type, keys[1], thing.confidence, thing.handed_in, thing.pinned)
-            self._keys[thing.id] = one(self._db, atlas_sql.LOAD_ENTITY, (*values, created, seen))
+            self._keys[thing.id] = one(self._db, whole_graph_sql.LOAD_ENTITY, (*values, created, seen))
             self.entities_created += 1
             return
         key, confidence, handed_in, pinned, known_from, known_seen = known
@@ -93,25 +93,25 @@ class _Loader:
             max(seen, known_seen),
         )
         if after != (confidence, handed_in, pinned, known_from, known_seen):
-            self._db.execute(atlas_sql.LOAD_CHANGE_ENTITY, (*after, key))
+            self._db.execute(whole_graph_sql.LOAD_CHANGE_ENTITY, (*after, key))
         self._keys[thing.id] = key
 
     def aliases(self, thing: EntityRow) -> None:
         """After all entities: a name that one of them has is no other name of another."""
         for name, kind in json.loads(thing.aliases or "[]"):
             keys = {"key": name_key(name), "type_key": name_key(kind)}
-            self._db.execute(atlas_sql.LOAD_ALIAS, {**keys, "name": name, "entity": self._keys[thing.id]})
+            self._db.execute(whole_graph_sql.LOAD_ALIAS, {**keys, "name": name, "entity": self._keys[thing.id]})
 
     def relation(self, fact: RelationRow) -> None:
         valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))
         created, seen = to_micros(fact.created_at), to_micros(fact.last_seen)
         ends = self._keys[fact.source], self._keys[fact.target]
         kind = name_key(fact.relation)
-        known = row(self._db, atlas_sql.LOAD_FIND_RELATION, (ends[0], kind, ends[1], invalid))
+        known = row(self._db, whole_graph_sql.LOAD_FIND_RELATION, (ends[0], kind, ends[1], invalid))
         if known is None:
-            uid = self._free_id("rel", fact.id, atlas_sql.RELATION_ID_TAKEN)
+            uid = self._free_id("rel", fact.id, whole_graph_sql.RELATION_ID_TAKEN)
             values = (uid, *ends, fact.relation, kind, fact.weight, fact.evidence, fact.handed_in)
-            self._db.execute(atlas_sql.LOAD_RELATION, (*values, created, seen, valid, invalid))
+            self._db.execute(whole_graph_sql.LOAD_RELATION, (*values, created, seen, valid, invalid))
             self.relations_created += 1
             return
         key, weight, evidence, handed_in, known_from, known_seen = known
@@ -123,7 +123,7 @@ class _Loader:
             max(seen, known_seen),
         )
         if after != (weight, evidence, handed_in, known_from, known_seen):
-            self._db.execute(atlas_sql.LOAD_CHANGE_RELATION, (*after, key))
+            self._db.execute(whole_graph_sql.LOAD_CHANGE_RELATION, (*after, key))
 
     def _free_id(self, prefix: str, wanted: str, taken: str) -> str:
         """The id of the file where it is one of ours and free, trash included; else a new one."""

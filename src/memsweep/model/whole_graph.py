@@ -14,7 +14,7 @@ DoubtKind = Literal["generic_name", "near_duplicate", "dangling_fact", "contradi
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class GraphSurvey:
     """Every live entity and relation at one moment, ended facts included."""
 
     entities: tuple[Entity, ...]

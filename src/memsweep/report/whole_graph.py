@@ -11,8 +11,8 @@ from memsweep.model.text import counted
 from memsweep.report.graph import shown_edge, shown_entity
 
 if TYPE_CHECKING:
-    from memsweep.model.atlas import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
     from memsweep.model.graph import Edge, Entity, GraphBatch, Related
+    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
 
 _MOST_KINDS = 50
 

@@ -15,11 +15,12 @@ from memsweep.graph.briefing import brief
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
 from memsweep.graph.communities import communities
 from memsweep.graph.exchange import form, format_of_file, format_of_text
-from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, Graphing, relate, within
+from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, relate, within
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, holding_at, walk
-from memsweep.model.atlas import (
+from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.whole_graph import (
     MAX_IMPORT_BYTES,
     Briefing,
     Communities,
@@ -27,28 +28,27 @@ from memsweep.model.atlas import (
     Exported,
     GraphDump,
     GraphStatus,
+    GraphSurvey,
     Imported,
-    Survey,
 )
-from memsweep.model.text import refuse_lone_surrogate
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Entity
-    from memsweep.store.graph_protocol import Atlas
+    from memsweep.store.graph_protocol import WholeGraph
 
 
 @dataclass(frozen=True, slots=True)
-class Surveying:
+class WholeGraphDependencies:
     """What operations on the whole graph need of the world."""
 
-    graph: Graphing
-    atlas: Atlas
+    graph: GraphDependencies
+    whole_graph: WholeGraph
 
-    def survey(self) -> tuple[Survey, datetime]:
+    def survey(self) -> tuple[GraphSurvey, datetime]:
         now = self.graph.clock()
-        return self.atlas.survey(self.graph.rates, now), now
+        return self.whole_graph.survey(self.graph.rates, now), now
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Queried:
 
 
 def query(
-    tools: Surveying,
+    tools: WholeGraphDependencies,
     names: Sequence[str],
     *,
     hops: int,
@@ -93,52 +93,52 @@ def query(
     return Queried(tuple(reached[key] for key in starts), tuple(reached[key] for key in others), found)
 
 
-def graph_status(tools: Surveying) -> GraphStatus:
+def graph_status(tools: WholeGraphDependencies) -> GraphStatus:
     return status(*tools.survey())
 
 
-def graph_doubts(tools: Surveying) -> list[Doubt]:
+def graph_doubts(tools: WholeGraphDependencies) -> list[Doubt]:
     return doubts(*tools.survey())
 
 
-def graph_communities(tools: Surveying, smallest: int) -> Communities:
+def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communities:
     survey, now = tools.survey()
     return communities(survey, now, smallest=within(smallest, MAX_LIMIT, "min_size"))
 
 
-def briefing(tools: Surveying, limit: int) -> Briefing:
+def briefing(tools: WholeGraphDependencies, limit: int) -> Briefing:
     survey, now = tools.survey()
     return brief(survey, now, within(limit, 50, "limit"))
 
 
-def build(tools: Surveying, text: str, found: Iterable[Named], options: object) -> Built:
+def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:
     """What a text says becomes facts, all of it or nothing."""
     checked, chosen = checked_text(text), make_options(options)
-    known = tools.atlas.known_names(possible_names(checked))
+    known = tools.whole_graph.known_names(possible_names(checked))
     batch = read_facts(checked, found, known, chosen)
     empty = not batch.entities and not batch.relations
     return Built(batch, None if chosen.dry_run or empty else relate(tools.graph, batch))
 
 
-def dump_text(tools: Surveying, format: str) -> str:
-    return form(format).write(tools.atlas.dump())
+def dump_text(tools: WholeGraphDependencies, format: str) -> str:
+    return form(format).write(tools.whole_graph.dump())
 
 
 def read_graph(text: str, format: str | None) -> GraphDump:
     return form(format or format_of_text(text)).read(text)
 
 
-def load(tools: Surveying, dump: GraphDump) -> Imported:
-    return tools.atlas.load(dump, tools.graph.new_id, tools.graph.actor, tools.graph.clock())
+def load(tools: WholeGraphDependencies, dump: GraphDump) -> Imported:
+    return tools.whole_graph.load(dump, tools.graph.new_id, tools.graph.actor, tools.graph.clock())
 
 
-def export(tools: Surveying, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:
+def export(tools: WholeGraphDependencies, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:
     """Into a file that comes into being whole; one that is there is kept unless `force`."""
     target = Path(path).absolute()
     chosen = format or format_of_file(target.name)
     write = form(chosen).write
     with draft_of(target, replace=force) as draft:
-        dump = tools.atlas.dump()
+        dump = tools.whole_graph.dump()
         with plain_refusals(target):
             draft.write_text(write(dump), "utf-8", newline="\n")
     return Exported(str(target), chosen, len(dump.entities), len(dump.relations), target.stat().st_size)
