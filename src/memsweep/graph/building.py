@@ -1,4 +1,4 @@
-"""Read facts out of a text by rule: written as `A -[RELATION]-> B`, or told in a sentence between two names. Pure.
+"""Read facts out of a text by rule: written as `A -[RELATION]-> B`, or stated in a sentence between two names. Pure.
 
 A name is one that the graph knows already, or one that the text writes like a name. The words between two names
 of a sentence become the relation, if they are few and begin with what can be a verb; a negated sentence says
@@ -117,11 +117,11 @@ def possible_names(text: str) -> set[str]:
 def read_facts(text: str, found: Iterable[Named], known: Mapping[str, str], options: BuildOptions) -> GraphBatch:
     """Entities and relations of a text. `known`: names of the graph, by the form under which they are compared."""
     lines = [(line, notation(line)) for line in text.splitlines()]
-    told = {name_key(end.name) for _, fact in lines if fact for end in (fact.subject, fact.object)}
-    reader = _Reader(list(found), known, told, options)
+    written = {name_key(end.name) for _, fact in lines if fact for end in (fact.subject, fact.object)}
+    reader = _Reader(list(found), known, written, options)
     for line, fact in lines:
         if fact is not None:
-            reader.told(fact)
+            reader.written(fact)
         else:
             for sentence in sentences(line):
                 reader.sentence(sentence)
@@ -154,16 +154,18 @@ def _typed(text: str) -> NamedThing:
 class _Reader:
     """Collects what the sentences say."""
 
-    def __init__(self, found: Sequence[Named], known: Mapping[str, str], told: Set[str], options: BuildOptions) -> None:
+    def __init__(
+        self, found: Sequence[Named], known: Mapping[str, str], written: Set[str], options: BuildOptions
+    ) -> None:
         self._known, self._options = known, options
-        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | told
+        self._sure = {name_key(each.name) for each in found if each.sure} | known.keys() | written
         real = {each.name for each in found if each.sure or name_key(each.name).split()[0] not in _OPENING}
-        self._finder = NameFinder(real, {*known, *told})
+        self._finder = NameFinder(real, {*known, *written})
         self._things: dict[str, NamedThing] = {}
         self._facts: dict[tuple[str, str, str], RelationDraft] = {}
 
-    def told(self, fact: Fact) -> None:
-        """A line in notation: told, not only mentioned."""
+    def written(self, fact: Fact) -> None:
+        """A line in notation: written down, not only mentioned."""
         ends = [self._thing(end.name, end.type) for end in (fact.subject, fact.object)]
         self._relate(ends[0], fact.relation, ends[1], 1.0, mention=False)
 

@@ -98,9 +98,9 @@ def contradictions(edges: Sequence[Edge], entities: dict[int, Entity], single: s
 
     for (subject, _), facts in objects.items():
         if len({fact.object for fact in facts}) > 1:
-            told = sorted(facts, key=lambda fact: (-fact.weight, fact.id))
-            listed = ", ".join(repr(entities[fact.object].name) for fact in told)
-            yield doubt(told, f"{entities[subject].name!r} has several current {told[0].relation}: {listed}.")
+            ordered = sorted(facts, key=lambda fact: (-fact.weight, fact.id))
+            listed = ", ".join(repr(entities[fact.object].name) for fact in ordered)
+            yield doubt(ordered, f"{entities[subject].name!r} has several current {ordered[0].relation}: {listed}.")
     for (subject, target), facts_between in between.items():
         names = f"{entities[subject].name!r} and {entities[target].name!r}"
         for one, other in OPPOSITES:
@@ -134,7 +134,7 @@ def _generic_names(entities: Iterable[Entity]) -> Iterator[Doubt]:
 
 def _near_duplicates(entities: Sequence[Entity]) -> Iterator[Doubt]:
     """Pairs in blocks of names that share something; each pair once, the best reason first."""
-    told: set[tuple[int, int]] = set()
+    reported: set[tuple[int, int]] = set()
     for block, judge in ((_letters, _same_letters), (_words, _same_words), (_begin, _alike), (_end, _alike)):
         blocks: dict[str, list[Entity]] = defaultdict(list)
         for entity in entities:
@@ -143,8 +143,8 @@ def _near_duplicates(entities: Sequence[Entity]) -> Iterator[Doubt]:
         for group in blocks.values():
             for one, other in _pairs(group):
                 pair = (one.key, other.key)
-                if pair not in told and (found := judge(one, other)):
-                    told.add(pair)
+                if pair not in reported and (found := judge(one, other)):
+                    reported.add(pair)
                     score, why = found
                     kind: DoubtKind = "near_duplicate"
                     yield Doubt(kind, (one.id, other.id), (one.name, other.name), why, score)

@@ -59,7 +59,7 @@ class Link:
         return rows_of(self.read(*question(graph, query, values)))
 
     def ask_all(self, graph: str, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
-        """Several reads in one go; they do not see one moment unless the caller holds the writer's place."""
+        """Several reads in one go; they do not see one moment unless the caller holds the writer lease."""
         return [rows_of(reply) for reply in self.read_all([question(graph, *each) for each in queries])]
 
     def read_all(self, commands: Sequence[Command]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Facts that come with a text: told beside it, or stated in it again. Inside the caller's transaction."""
+"""Facts that come with a text: given beside it, or stated in it again. Inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ def fact_places(names: Names, facts: Sequence[NewFact]) -> list[Ends]:
 
 def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> dict[int, Ends]:
     """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
-    told = {}
+    explicit = {}
     for fact, place in zip(new.facts, places, strict=True):
         known = relations.find(place)
         if known is None:
             weight = 1.0 if fact.fact.weight is None else fact.fact.weight
             made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight, handed_in=True)
-            told[made.key] = place
+            explicit[made.key] = place
         else:
             _see_again(known, fact.fact.weight, new, handed_in=True)
-            told[known.key] = place
-    return told
+            explicit[known.key] = place
+    return explicit
 
 
 def mention_again(
     relations: Relations,
-    told: Container[int],
+    explicit: Container[int],
     spoken_of: Mapping[int, Known],
     mentions: Iterable[tuple[int, int]],
     texts: Mapping[int, str],
     new: NewMemory,
 ) -> None:
-    """Known relations that these chunks state grow by a mention, each once; those told beside the text have grown."""
+    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown already."""
     names: dict[int, dict[int, str]] = defaultdict(dict)
     for chunk, entity in mentions:
         names[chunk][entity] = spoken_of[entity].props["name"]
     for (subject, kind, target), known in relations.known():
-        if known.key in told:
+        if known.key in explicit:
             continue
         pieces = ((text, names[chunk]) for chunk, text in texts.items())
         said = (

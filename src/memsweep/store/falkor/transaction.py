@@ -1,9 +1,15 @@
-"""One transaction on a graph that knows none: read under the writer's place, then change all of it in one query.
+"""A transaction on FalkorDB, which has none of several queries: optimistic, with one query that does all of it.
 
-A writer takes the place (a key with a short lease, so that a process that dies frees it) and reads the
-revision. What it wants to change is gathered and sent as a single query, which the server does whole or
-not at all, and which finds nothing to do unless the revision is still the one that was read. So the
-lease is only there for politeness: two writers who both believe to have the place cannot both win.
+FalkorDB runs one query whole or not at all, but MULTI does not roll back and scripts may not query a graph. So a
+writer reads the workspace's revision and whatever it must know, decides in Python, and sends every change as a
+single query of `CALL {...}` steps. That query finds nothing to do unless the revision is still the one that was
+read, and raises it by one: of two writers who read the same revision, one succeeds and the other is refused.
+
+That alone is correct. The *writer lease* (a key with an expiry, renewed while the writer works) only makes it
+polite: others wait for it instead of failing at the end. A process that dies loses its lease by the server's clock,
+and nothing has to be cleaned up, because nothing was written before that one query.
+
+Two consequences for callers: a transaction never sees its own writes, and all of them must fit into one query.
 """
 
 from __future__ import annotations
@@ -26,7 +32,7 @@ _PATIENCE_SECONDS = 30.0
 _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03)
 _NODE_BYTES = 256
 _SETTLE_EVERY = 5_000
-# A place need not outlast the server, so neither its log nor a replica hears of it, and nothing waits for a disk.
+# A lease need not outlast the server, so neither its log nor a replica hears of it, and nothing waits for a disk.
 _TAKE = "redis.set_repl(redis.REPL_NONE) return redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])"
 _LEAVE = """
     redis.set_repl(redis.REPL_NONE)
@@ -97,9 +103,9 @@ class GraphHandle:
         ahead: Sequence[Query] = (),
         reads: Sequence[Command] = (),
     ) -> Iterator[Transaction]:
-        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still in place.
+        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still under the lease.
 
-        What will be asked and read anyway can be asked `ahead`, in one go with taking the place.
+        What will be asked and read anyway can be asked `ahead`, in one go with taking the lease.
         """
         change = self._begin(ahead, reads)
         try:
@@ -121,7 +127,7 @@ class GraphHandle:
         try:
             taken, *replies = self.link.send_all([take, *asked])
             if not taken:
-                self._wait_for_place(take)
+                self._wait_for_lease(take)
                 replies = self.link.read_all(asked)
         except StoreAway:
             raise
@@ -132,7 +138,7 @@ class GraphHandle:
         told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
         return Transaction(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
 
-    def _wait_for_place(self, take: Command) -> None:
+    def _wait_for_lease(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
         for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
             time.sleep(pause)
@@ -205,7 +211,7 @@ class Transaction:
         self._set |= values
 
     def commit(self, *, leave: bool) -> None:
-        """All of it in one query, and the writer's place is free again unless something follows."""
+        """All of it in one query, and the writer lease is free again unless something follows."""
         if not self._steps and not self._set and self._keys == self.meta["keys"]:
             return
         values: dict[str, Any] = {f"rows{n}": rows for n, (_, rows) in enumerate(self._steps)}
@@ -237,5 +243,5 @@ def writable(asked: GraphHandle | Transaction) -> Transaction:
 
 
 def leave_command(graph: str, token: str) -> Command:
-    """Free the place, if it is still this writer's."""
+    """Give the lease back, if it is still this writer's."""
     return "EVAL", _LEAVE, 1, f"{graph}:writer", token

@@ -81,7 +81,7 @@ class VectorSet:
         tx.beside(self._adding(look.generation, rows[:_BATCH]))
 
     def catch_up(self, generation: int) -> None:
-        """Add what was written since the last time; the caller holds the writer's place, or repairs."""
+        """Add what was written since the last time; the caller holds the writer lease, or repairs."""
         while True:
             look = self.look(generation)
             (lacking,) = self._graph.ask_all(look.lacking)

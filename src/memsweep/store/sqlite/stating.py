@@ -1,4 +1,4 @@
-"""Facts that come with a text: told beside it, or stated in it again. Inside the caller's transaction."""
+"""Facts that come with a text: given beside it, or stated in it again. Inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def state_fact(db: apsw.Connection, new: NewFact, edge_rate: float, now: datetim
 
 
 def mention_again(
-    db: apsw.Connection, chunks: Sequence[int], told: Collection[int], edge_rate: float, now: datetime
+    db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], edge_rate: float, now: datetime
 ) -> None:
-    """Known relations that these chunks state grow by a mention, each once; those told beside the text have grown."""
-    rows = [item for item in db.execute(sql.MENTIONED_RELATIONS, (json.dumps(chunks),)) if item[0] not in told]
+    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown already."""
+    rows = [item for item in db.execute(sql.MENTIONED_RELATIONS, (json.dumps(chunks),)) if item[0] not in explicit]
     done: set[int] = set()
     for key, text, *fact, base, seen in rows:
         if key not in done and any(True for _ in stated(text, [tuple(fact)])):
