@@ -47,7 +47,7 @@ def mention_again(
     texts: Mapping[int, str],
     new: NewMemory,
 ) -> None:
-    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown already."""
+    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
     names: dict[int, dict[int, str]] = defaultdict(dict)
     for chunk, entity in mentions:
         names[chunk][entity] = spoken_of[entity].props["name"]

@@ -103,7 +103,7 @@ class GraphHandle:
         ahead: Sequence[Query] = (),
         reads: Sequence[Command] = (),
     ) -> Iterator[Transaction]:
-        """Gather changes; leaving without an error makes them, all at once. Then comes `afterwards`, still under the lease.
+        """Gather changes; leaving without an error makes them, all at once. `afterwards` runs under the same lease.
 
         What will be asked and read anyway can be asked `ahead`, in one go with taking the lease.
         """

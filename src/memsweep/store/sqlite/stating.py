@@ -43,7 +43,7 @@ def state_fact(db: apsw.Connection, new: NewFact, edge_rate: float, now: datetim
 def mention_again(
     db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], edge_rate: float, now: datetime
 ) -> None:
-    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown already."""
+    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
     rows = [item for item in db.execute(sql.MENTIONED_RELATIONS, (json.dumps(chunks),)) if item[0] not in explicit]
     done: set[int] = set()
     for key, text, *fact, base, seen in rows:
