@@ -203,7 +203,7 @@ def test_the_command_line_indexes_with_filters_and_says_what_it_did(home: Path, 
     (repo / "app.py").unlink()
     out = memsweep("index", ".", "-w", "mine", home=home, cwd=repo).out
     assert out.startswith(f"Repository indexed successfully.\nPath: {repo}\nFiles indexed: 4\n")
-    assert out.endswith("Stale memories detected: 1 (run prune_memory to clean up)\n")
+    assert out.endswith("Stale memories detected: 1 (run `memsweep prune` to clean up)\n")
     shutil.rmtree(repo)
     refused = memsweep("index", str(repo), "--json", "-w", "mine", home=home)
     assert (refused.status, json.loads(refused.err)["error"]["code"]) == (2, "bad_input")

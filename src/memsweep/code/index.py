@@ -42,7 +42,7 @@ _RULES = f"rules{RULES_VERSION}:"
 
 
 @dataclass(frozen=True, slots=True)
-class Indexing:
+class IndexDependencies:
     """What a run needs of the world."""
 
     store: Store
@@ -85,7 +85,7 @@ class _Work:
         return [job.memory_id for job in self.jobs if job.memory_id and not job.stale and job.path in skipped]
 
 
-def index_codebase(tools: Indexing, scope: Scope, *, allow_empty: bool, progress: Progress) -> IndexResult:
+def index_codebase(tools: IndexDependencies, scope: Scope, *, allow_empty: bool, progress: Progress) -> IndexResult:
     """Bring the index of one scope up to date."""
     for left in reversed(range(_ATTEMPTS)):
         try:
@@ -98,7 +98,7 @@ def index_codebase(tools: Indexing, scope: Scope, *, allow_empty: bool, progress
     raise AssertionError("unreachable")
 
 
-def _run(tools: Indexing, scope: Scope, allow_empty: bool, progress: Progress) -> IndexResult:
+def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Progress) -> IndexResult:
     started = time.perf_counter()
     seen = walk(scope, tools.exclusions)
     # Where a path is known more than once, the last one counts: fresh before stale, without text before both.
@@ -123,17 +123,17 @@ def _jobs(delta: Delta, files: Iterable[KnownFile]) -> list[_Job]:
     return jobs + [_Job(each.path) for each in delta.added]
 
 
-def _write_changes(tools: Indexing, scope: Scope, work: _Work, progress: Progress) -> None:
+def _write_changes(tools: IndexDependencies, scope: Scope, work: _Work, progress: Progress) -> None:
     if work.jobs:
         progress(0, len(work.jobs))
     for batch in _batches(_composed(tools, scope, work)):
-        files = _embedded(tools, _without_buried(tools, batch, work), work)
+        files = _embedded(tools, _without_tombstoned(tools, batch, work), work)
         tools.store.write_files(scope.root, files, tools.embedder.model, tools.clock(), tools.new_id)
         work.written += [file.memory_id for file in files]
         progress(work.done, len(work.jobs))
 
 
-def _composed(tools: Indexing, scope: Scope, work: _Work) -> Iterator[FileWrite]:
+def _composed(tools: IndexDependencies, scope: Scope, work: _Work) -> Iterator[FileWrite]:
     """Files read and parsed, a few ahead of what is being written; chunks without vectors yet."""
 
     def readable() -> Iterator[tuple[tuple[_Job, Decoded, FileMark, str], str, str]]:
@@ -171,7 +171,9 @@ def _fingerprint(root: str, path: str) -> Fingerprint | Unreadable:
     return replace(content.fingerprint, digest=f"secret:{content.fingerprint.digest}")
 
 
-def _file(tools: Indexing, job: _Job, decoded: Decoded, mark: FileMark, language: str, parsed: Parsed) -> FileWrite:
+def _file(
+    tools: IndexDependencies, job: _Job, decoded: Decoded, mark: FileMark, language: str, parsed: Parsed
+) -> FileWrite:
     found = pieces(decoded.text, parsed, tools.chunk_tokens)
     chunks = tuple(
         FileChunk(
@@ -219,7 +221,7 @@ def _batches(files: Iterator[FileWrite]) -> Iterator[list[FileWrite]]:
         yield batch
 
 
-def _embedded(tools: Indexing, files: list[FileWrite], work: _Work) -> list[FileWrite]:
+def _embedded(tools: IndexDependencies, files: list[FileWrite], work: _Work) -> list[FileWrite]:
     """Vectors for the chunks that the store does not have, each text once."""
     have = tools.store.chunk_hashes([file.memory_id for file in files])
     missing = {
@@ -237,7 +239,7 @@ def _embedded(tools: Indexing, files: list[FileWrite], work: _Work) -> list[File
     return [complete(file) for file in files]
 
 
-def _without_buried(tools: Indexing, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
+def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
     """What may be learned again. The rest counts as unread, so that it is found when its tombstone is gone."""
     tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
     for file in batch:
@@ -284,7 +286,7 @@ def scope_label(scope: Scope) -> str:
     return json.dumps(filters, sort_keys=True)
 
 
-def _result(tools: Indexing, scope: Scope, delta: Delta, work: _Work, started: float) -> IndexResult:
+def _result(tools: IndexDependencies, scope: Scope, delta: Delta, work: _Work, started: float) -> IndexResult:
     totals = tools.store.code_totals(scope.root)
     unchanged = len(delta.unchanged) + len(delta.touched) + len(delta.returned)
     written = set(work.written)

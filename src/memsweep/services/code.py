@@ -35,7 +35,7 @@ class CodeService(Generic[Mode]):
         progress: Progress = lambda done, total: None,
     ) -> IndexResult:
         """Bring the index of a folder up to date; only what changed is read and embedded."""
-        from memsweep.code.index import Indexing, index_codebase
+        from memsweep.code.index import IndexDependencies, index_codebase
         from memsweep.code.lock import one_at_a_time
         from memsweep.code.request import make_scope, require_folder
 
@@ -50,7 +50,7 @@ class CodeService(Generic[Mode]):
         if not allow_empty and not access.exists():  # no workspace is made for what cannot be indexed
             require_folder(scope.root)
         with one_at_a_time(app.settings.home / "locks", access.workspace_id, scope.root):
-            tools = Indexing(
+            tools = IndexDependencies(
                 store=access.create_store(),
                 embedder=app.embedder,
                 sandbox=app.sandbox,
