@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memsweep.model.memory import NamedThing
+from memsweep.model.times import from_micros
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +150,13 @@ class CodePlace:
     symbol: str
     kind: str
     verified_at: datetime | None
+
+
+def code_place(
+    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
+) -> CodePlace | None:
+    """From what an engine keeps of a chunk; None if it is no code."""
+    if path is None:
+        return None
+    verified = None if verified_at is None else from_micros(verified_at)
+    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)

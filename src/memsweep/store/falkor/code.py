@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memsweep.errors import Conflict
 from memsweep.model.code import CodeLink, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.text import name_key
@@ -17,6 +16,7 @@ from memsweep.store.falkor.naming import Known, Names, Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.falkor.writing import encoded
+from memsweep.store.refusals import file_removed_meanwhile
 
 NewId = Callable[[str], str]
 
@@ -67,7 +67,7 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
     gone = {uid for (uid,) in trashed}
     for file in files:
         if file.memory_id in gone:
-            raise _overtaken(file.path)
+            raise file_removed_meanwhile(file.path)
     before = _Before(tx, list(keys.values()))
     named = _named(tx, files, now, new_id)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
@@ -187,7 +187,7 @@ class _Chunks:
         elif chunk.hash.hex() in twin_of:
             self._copies.append({"key": key, "twin": twin_of[chunk.hash.hex()]})
         else:
-            raise _overtaken("a file")
+            raise file_removed_meanwhile("a file")
         return key
 
 
@@ -276,7 +276,7 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     )
     scope_of: dict[str, int | None] = dict(map(tuple, files))
     if any(uid not in scope_of for uid in run.verified):
-        raise _overtaken(run.root)
+        raise file_removed_meanwhile(run.root)
     scope, verified_at = (scopes[0][0], scopes[0][2]) if scopes else (tx.new_key(), None)
     if not scopes:
         tx.do(code_cypher.ADD_SCOPE, [{"key": scope, "root": run.root, "filters": run.scope, "runs": 0}])
@@ -297,7 +297,3 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
 
 def _mark(mark: FileMark) -> dict[str, Any]:
     return {"stamp": mark.stamp, "digest": mark.digest, "read_at_ns": mark.read_at_ns}
-
-
-def _overtaken(what: str) -> Conflict:
-    return Conflict(f"{what} was removed from the index while it was refreshed.", hint="Run the index again.")

@@ -18,7 +18,6 @@ from typing import Any
 
 from memsweep.errors import (
     AlreadyExists,
-    NotFound,
     StoreAway,
     StoreBusy,
     StoreCorrupt,
@@ -35,6 +34,7 @@ from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
+from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
 from memsweep.store.stored import to_json
 
 _INDEX_SECONDS = 30.0
@@ -96,13 +96,13 @@ class FalkorEngine:
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         if self._entry(workspace_id):
-            raise _taken(workspace_id)
+            raise workspace_exists(workspace_id)
         self.finish_abandoned(workspace_id)
         workspace = Workspace(workspace_id, description, now)
         graph = self.new_graph(workspace, now)
         if not self.enter(workspace, graph):
             self.drop_unfinished(workspace_id, graph.name)
-            raise _taken(workspace_id)
+            raise workspace_exists(workspace_id)
         return workspace
 
     def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
@@ -121,13 +121,10 @@ class FalkorEngine:
                 keys = (self._entry_key(name), self._deleted_key(name))
                 shown = self.link.write("EVAL", _UNHIDE, 2, *keys, *values)
                 if shown == 0:
-                    raise AlreadyExists(
-                        f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
-                        hint="Delete the new one first.",
-                    )
+                    raise workspace_made_again(name)
                 if shown == 1:
                     return Workspace(name, about["description"], from_micros(about["created_at"]))
-        raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+        raise unknown_receipt(receipt_id)
 
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""
@@ -311,11 +308,7 @@ class FalkorEngine:
         return f"{self._entry_key(workspace_id)}:deleted"
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        known = ", ".join(repr(workspace.id) for workspace in self.workspaces()) or "none yet"
-        return UnknownWorkspace(
-            f"workspace {workspace_id!r} does not exist; known workspaces: {known}.",
-            hint="Adding a memory to it creates it.",
-        )
+        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()))
 
 
 def _wait_for_indexes(graph: GraphHandle) -> None:
@@ -347,7 +340,3 @@ def _hidden(entry: dict[str, str], now: datetime, receipt_id: str) -> str:
             "receipt": receipt_id,
         }
     )
-
-
-def _taken(workspace_id: str) -> AlreadyExists:
-    return AlreadyExists(f"workspace {workspace_id!r} exists already.", hint="Choose another id, or use it as it is.")

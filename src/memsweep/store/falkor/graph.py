@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from memsweep.errors import NotFound
 from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
 from memsweep.model.graph import (
     Edge,
@@ -31,6 +30,7 @@ from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.refusals import unknown_relation, unknown_source
 
 NewId = Callable[[str], str]
 _DEFAULT_TYPE = NamedThing("").type
@@ -68,7 +68,7 @@ class FalkorGraph:
             relations = Relations(tx, [ends])
             found = relations.find(ends)
             if found is None:
-                raise NotFound(f"there is no current relation {relation!r:.60} from {subject!r:.60} to {target!r:.60}.")
+                raise unknown_relation(subject, relation, target)
             weight, seen = found.props["weight"], found.props["last_seen"]
             base, last = 1.0 if weight is None else weight, from_micros(seen)
             days = age_days(last, now)
@@ -158,7 +158,7 @@ class _Writer:
     def _ends(self, draft: RelationDraft) -> tuple[Known, Known]:
         ends = self._end(draft.subject), self._end(draft.object)
         if draft.source and draft.source not in self._sources:
-            raise NotFound(f"memory {draft.source!r:.60}, the source of a fact, does not exist in this workspace.")
+            raise unknown_source(draft.source)
         return ends
 
     def _end(self, end: NamedThing | str) -> Known:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memsweep.errors import AlreadyExists, Conflict, StoreCorrupt
+from memsweep.errors import Conflict, StoreCorrupt
 from memsweep.model.care import Finding, Restored
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros
@@ -23,6 +23,7 @@ from memsweep.store.file import foreign, portable
 from memsweep.store.file.connect import connect, make_file, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.refusals import workspace_changed, workspace_occupied
 
 _MORE_LOOKS = 2
 
@@ -102,7 +103,7 @@ class FalkorHomeKeeper:
             self._refuse_occupied(workspace_id, replace=replace)
             old = self._engine.replace(workspace, graph, now, receipt_id)
             if old is None:
-                raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
+                raise workspace_changed(workspace_id)
         except Conflict:
             self._engine.drop_unfinished(workspace_id, graph.name)
             raise
@@ -137,7 +138,4 @@ class FalkorHomeKeeper:
             return
         occupied = not self._engine.has_graph(graph) or GraphHandle(self._engine.link, graph).meta()["keys"] > 0
         if occupied and not replace:
-            raise AlreadyExists(
-                f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",
-                hint="Restore into another workspace, or put this one aside with --replace.",
-            )
+            raise workspace_occupied(workspace_id)

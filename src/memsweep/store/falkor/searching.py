@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.code import CodePlace
+from memsweep.model.code import code_place
 from memsweep.model.search import Candidate, Filters, Passage, Place, place_at, stream_and_position
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher
@@ -175,14 +175,5 @@ def _passage(
         thread_id=thread,
         stale=stale,
         pinned=pinned,
-        code=_code_place(*code),
+        code=code_place(*code),
     )
-
-
-def _code_place(
-    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
-) -> CodePlace | None:
-    if path is None:
-        return None
-    verified = None if verified_at is None else from_micros(verified_at)
-    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)

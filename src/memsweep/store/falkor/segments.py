@@ -13,7 +13,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memsweep.errors import NotFound
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -26,6 +25,8 @@ from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
+from memsweep.store.refusals import unknown_window
+from memsweep.store.segment_values import values_of
 from memsweep.store.stored import to_json
 
 
@@ -76,11 +77,7 @@ class FalkorWindow:
 
     def _make(self, at: datetime | None) -> list[Any]:
         if at is None or not isinstance(self._asked, Transaction):
-            known = ", ".join(repr(name) for (name,) in self._asked.ask(context_cypher.PROJECTS)) or "none yet"
-            raise NotFound(
-                f"context window {self.project_id!r} does not exist; known: {known}.",
-                hint="Adding a segment to it makes it.",
-            )
+            raise unknown_window(self.project_id, (name for (name,) in self._asked.ask(context_cypher.PROJECTS)))
         self._new = {"key": self._tx.new_key(), "id": self.project_id, "created_at": to_micros(at)}
         return [self._new["key"], 0, 0, 0, 0, 0, "", "{}", "{}", 0, 0, 0, 0, 0]
 
@@ -307,24 +304,5 @@ def _strategy(project_id: str) -> str:
 
 
 def _values(segment: ContextSegment) -> dict[str, Any]:
-    first, last = segment.line_range or (None, None)
-    return {
-        "id": segment.segment_id,
-        "type": segment.type,
-        "created_at": to_micros(segment.created_at),
-        "last_touched_at": to_micros(segment.last_touched_at),
-        "pinned": segment.pinned,
-        "generation": segment.generation,
-        "gc_survival_count": segment.gc_survival_count,
-        "refcount": segment.refcount,
-        "file_path": segment.file_path,
-        "first_line": first,
-        "last_line": last,
-        "tags": list(segment.tags),
-        "topic_id": segment.topic_id,
-        "tokens": segment.tokens,
-        "role": segment.role,
-        "task_id": segment.task_id,
-        "refs": list(segment.references),
-        "text": segment.text,
-    }
+    lists = {"tags": list(segment.tags), "refs": list(segment.references)}
+    return {"id": segment.segment_id, **values_of(segment), **lists}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from memsweep.errors import ModelMismatch
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
@@ -21,6 +20,7 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
 from memsweep.store.protocol import Embed
+from memsweep.store.refusals import other_query_model
 from memsweep.store.stored import expect, mapping
 
 
@@ -107,11 +107,7 @@ class FalkorStore:
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         known = self.model()
         if known is not None and known.dimension != len(vector):
-            raise ModelMismatch(
-                f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
-                " not by the query's model.",
-                hint="Ask again.",
-            )
+            raise other_query_model(known)
         return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memsweep.errors import Conflict, ModelMismatch
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, MemoryDraft, NewFact, NewMemory, NewMention, Remembered
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
@@ -19,6 +18,7 @@ from memsweep.store.falkor.stating import fact_places, mention_again, state_fact
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
+from memsweep.store.refusals import other_model, tombstoned_text
 from memsweep.store.stored import to_json
 
 _TWIN = ("key", "id", "tags", "metadata", "thread", "text", "last_seen_at", "created_at", "expires_at", "pinned")
@@ -35,11 +35,7 @@ def claim_model(tx: Transaction, model: EmbeddingModel) -> None:
     if known is None:
         set_model(tx, model)
     elif known != model:
-        raise ModelMismatch(
-            f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
-            f" not by {model.name} ({model.dimension}).",
-            hint="Embed it anew with: memsweep workspace reembed",
-        )
+        raise other_model(known, model)
 
 
 def set_model(tx: Transaction, model: EmbeddingModel) -> None:
@@ -102,10 +98,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     if twin is not None:
         return _add_to_twin(tx, twin, new)
     if tx.ask(gc_cypher.BURIED, hashes=[new.content_hash.hex()]):
-        raise Conflict(
-            "this text was deleted for good and may not be learned again.",
-            hint="`memsweep tombstone remove` allows it.",
-        )
+        raise tombstoned_text()
     claim_model(tx, model)
     memory, chunks = _add_memory(tx, new)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import apsw
 
-from memsweep.errors import Conflict
 from memsweep.model.code import (
     CodeLink,
     CodeTotals,
@@ -25,6 +24,7 @@ from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
+from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import sql
 
 NewId = Callable[[str], str]
@@ -76,7 +76,7 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     at = to_micros(now)
     root = root_key(db, run.root)
     if one(db, sql.COUNT_LIVE, (json.dumps(run.verified),)) < len(run.verified):
-        raise _overtaken(run.root)
+        raise file_removed_meanwhile(run.root)
     db.execute(sql.ADD_SCOPE, (root, run.scope))
     scope = one(db, sql.SCOPE_ID, (root, run.scope))
     db.executemany(sql.SET_STALE, [(1, None, uid) for uid in run.gone])
@@ -110,16 +110,12 @@ def _memory(db: apsw.Connection, file: FileWrite, now: int) -> int:
         db.execute(sql.CHANGE_CODE_MEMORY, {**values, "id": known})
         return known
     if one(db, sql.MEMORY_KEY, (file.memory_id,)) is not None:
-        raise _overtaken(file.path)
+        raise file_removed_meanwhile(file.path)
     return insert(db, sql.ADD_CODE_MEMORY, {**values, "uid": file.memory_id, "source": CODE_SOURCE})
 
 
 def _skip_row(root: int, skip: FileSkip) -> tuple[int | str, ...]:
     return root, skip.path, skip.language, skip.mark.stamp, skip.mark.digest, skip.mark.read_at_ns
-
-
-def _overtaken(what: str) -> Conflict:
-    return Conflict(f"{what} was removed from the index while it was refreshed.", hint="Run the index again.")
 
 
 class _Row(NamedTuple):
@@ -196,7 +192,7 @@ def _add_chunks(
         elif new.hash in twin_of:
             copies.append((key, twin_of[new.hash]))
         else:
-            raise _overtaken("a file")
+            raise file_removed_meanwhile("a file")
     db.executemany(sql.ADD_VECTOR, vectors)
     db.executemany(sql.COPY_VECTOR, copies)
     db.executemany(sql.ADD_WORDS, [(key, new.text, new.words) for key, (_, new) in zip(keys, chunks, strict=True)])

@@ -18,12 +18,13 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import AlreadyExists, MemsweepError, NotFound, StoreCorrupt, StoreError, UnknownWorkspace
+from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql, values
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
 from memsweep.store.sqlite import intents, sql
 from memsweep.store.sqlite.home import SqliteHomeKeeper
 from memsweep.store.sqlite.intents import Intents
@@ -54,7 +55,7 @@ class SqliteEngine:
 
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         if self._find(workspace_id) is not None:
-            raise _taken(workspace_id)
+            raise workspace_exists(workspace_id)
         workspace = Workspace(workspace_id, description, now)
         file = self._folder / f"{secrets.token_hex(8)}.db"
         registry = self._registry
@@ -69,7 +70,7 @@ class SqliteEngine:
             except MemsweepError as error:
                 self._intents.take_back(file.name, owner)
                 if isinstance(error.__cause__, apsw.ConstraintError):
-                    raise _taken(workspace_id) from None
+                    raise workspace_exists(workspace_id) from None
                 raise
         return workspace
 
@@ -92,13 +93,10 @@ class SqliteEngine:
             with self._registry.writing() as db:
                 hidden = row(db, sql.HIDDEN_WORKSPACE, (receipt_id,))
                 if hidden is None:
-                    raise NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+                    raise unknown_receipt(receipt_id)
                 name, file, description, created_at = hidden
                 if one(db, sql.FIND_WORKSPACE, (name,)) is not None:
-                    raise AlreadyExists(
-                        f"workspace {name!r} was made again meanwhile; the old one was left where it is.",
-                        hint="Delete the new one first.",
-                    )
+                    raise workspace_made_again(name)
                 db.execute(sql.SHOW_WORKSPACE, (receipt_id,))
                 self._intents.note(db, file, intents.MARK, owner)
             with contextlib.suppress(StoreError):
@@ -192,11 +190,7 @@ class SqliteEngine:
             return None
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        known = ", ".join(repr(workspace.id) for workspace in self.workspaces()) or "none yet"
-        return UnknownWorkspace(
-            f"workspace {workspace_id!r} does not exist; known workspaces: {known}.",
-            hint="Adding a memory to it creates it.",
-        )
+        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()))
 
     def _has_registry(self) -> bool:
         """Whether there is one, or there are files to make it from; if not, reading leaves the disk alone."""
@@ -236,7 +230,3 @@ def _make_workspace_file(path: Path, workspace: Workspace) -> None:
     make_file(path)
     with plain_errors(path):
         connect(path, WORKSPACE_MIGRATIONS, fill).close()
-
-
-def _taken(workspace_id: str) -> AlreadyExists:
-    return AlreadyExists(f"workspace {workspace_id!r} exists already.", hint="Choose another id, or use it as it is.")

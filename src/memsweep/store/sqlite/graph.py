@@ -10,7 +10,6 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import NotFound
 from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
 from memsweep.model.graph import (
     Edge,
@@ -31,6 +30,7 @@ from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.refusals import unknown_relation, unknown_source
 from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.graph_rows import key_of
@@ -74,7 +74,7 @@ class SqliteGraph:
             ends = [_known(db, name) for name in (subject, target)]
             found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(relation), ends[1]))
             if found is None:
-                raise NotFound(f"there is no current relation {relation!r:.60} from {subject!r:.60} to {target!r:.60}.")
+                raise unknown_relation(subject, relation, target)
             key, uid, weight, seen = found
             base, last = 1.0 if weight is None else weight, from_micros(seen)
             days = age_days(last, now)
@@ -179,7 +179,7 @@ class _Writer:
     def _memory(self, memory_id: str) -> int:
         found = one(self._db, graph_sql.FIND_MEMORY, (findable(memory_id),))
         if found is None:
-            raise NotFound(f"memory {memory_id!r:.60}, the source of a fact, does not exist in this workspace.")
+            raise unknown_source(memory_id)
         return int(found)
 
     def _end(self, end: NamedThing | str) -> int:

@@ -15,13 +15,14 @@ from pathlib import Path
 
 import apsw
 
-from memsweep.errors import AlreadyExists, Conflict, StoreError
+from memsweep.errors import StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
 from memsweep.store.drafts import draft_of, sweep
 from memsweep.store.file import care_sql, foreign, meta_sql, sealing
 from memsweep.store.file.connect import Pool, connect, immediate, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.refusals import workspace_changed, workspace_occupied
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
 from memsweep.store.stored import to_json
@@ -92,7 +93,7 @@ def _swap(
         with aside as old:
             with registry.writing() as db:
                 if one(db, sql.FIND_WORKSPACE, (workspace_id,)) != old:
-                    raise Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
+                    raise workspace_changed(workspace_id)
                 if old is not None:
                     db.execute(sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
                 db.execute(sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
@@ -118,10 +119,7 @@ def _put_aside(
         held = _hold(folder / old, stack)
         # What cannot be read is not known to be empty.
         if not replace and (held is None or one(held, care_sql.IS_OCCUPIED)):
-            raise AlreadyExists(
-                f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",
-                hint="Restore into another workspace, or put this one aside with --replace.",
-            )
+            raise workspace_occupied(workspace_id)
         if held is not None and marked_at is not None:
             held.execute(meta_sql.SET_META, ("deleted_at", marked_at))
         yield old

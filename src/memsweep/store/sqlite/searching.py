@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memsweep.model.code import CodePlace
+from memsweep.model.code import code_place
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
@@ -149,14 +149,5 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         thread_id=thread,
         stale=bool(stale),
         pinned=bool(pinned),
-        code=_code_place(*code),
+        code=code_place(*code),
     )
-
-
-def _code_place(
-    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
-) -> CodePlace | None:
-    if path is None:
-        return None
-    verified = None if verified_at is None else from_micros(verified_at)
-    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import BadInput, NotFound
+from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -18,6 +18,8 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
+from memsweep.store.refusals import unknown_window
+from memsweep.store.segment_values import values_of
 from memsweep.store.sqlite import context_sql, gc_sql
 from memsweep.store.sqlite.graph_rows import as_list
 from memsweep.store.sqlite.items import SqliteItems
@@ -58,11 +60,7 @@ class SqliteWindow:
     def __init__(self, db: apsw.Connection, project_id: str) -> None:
         found = row(db, context_sql.FIND_PROJECT, (project_id,))
         if found is None:
-            known = ", ".join(repr(name) for (name,) in db.execute(context_sql.PROJECTS)) or "none yet"
-            raise NotFound(
-                f"context window {project_id!r} does not exist; known: {known}.",
-                hint="Adding a segment to it makes it.",
-            )
+            raise unknown_window(project_id, (name for (name,) in db.execute(context_sql.PROJECTS)))
         self.project_id = project_id
         self._db = db
         self.items, self.plans = SqliteItems(db), SqlitePlans(db)
@@ -237,27 +235,8 @@ def _strategy(project_id: str) -> str:
 
 
 def _values(segment: ContextSegment) -> dict[str, Any]:
-    first, last = segment.line_range or (None, None)
-    return {
-        "uid": segment.segment_id,
-        "type": segment.type,
-        "created_at": to_micros(segment.created_at),
-        "last_touched_at": to_micros(segment.last_touched_at),
-        "pinned": segment.pinned,
-        "generation": segment.generation,
-        "gc_survival_count": segment.gc_survival_count,
-        "refcount": segment.refcount,
-        "file_path": segment.file_path,
-        "first_line": first,
-        "last_line": last,
-        "tags": to_json(segment.tags),
-        "topic_id": segment.topic_id,
-        "tokens": segment.tokens,
-        "role": segment.role,
-        "task_id": segment.task_id,
-        "refs": to_json(segment.references),
-        "text": segment.text,
-    }
+    lists = {"tags": to_json(segment.tags), "refs": to_json(segment.references)}
+    return {"uid": segment.segment_id, **values_of(segment), **lists}
 
 
 def _row(found: Any) -> Held:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from memsweep.errors import Conflict
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
 from memsweep.model.search import Candidate, Filters, Passage, Place
@@ -15,6 +14,7 @@ from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.protocol import Embed
+from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
 from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
 from memsweep.store.sqlite.graph import SqliteGraph
@@ -58,10 +58,7 @@ class SqliteStore:
             if twin is not None:
                 return writing.add_to_twin(db, twin, new)
             if one(db, trash_sql.IS_BURIED, (new.content_hash,)):
-                raise Conflict(
-                    "this text was deleted for good and may not be learned again.",
-                    hint="`memsweep tombstone remove` allows it.",
-                )
+                raise tombstoned_text()
             writing.claim_model(db, model)
             return writing.add_memory(db, new)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import apsw
 
-from memsweep.errors import ModelMismatch
 from memsweep.model.memory import (
     CODE_SOURCE,
     EmbeddingModel,
@@ -24,6 +23,7 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model, write_model
+from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.stating import mention_again, state_fact
 from memsweep.store.stored import to_json
@@ -35,21 +35,14 @@ def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
     if known is None:
         write_model(db, model)
     elif known != model:
-        raise ModelMismatch(
-            f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
-            f" not by {model.name} ({model.dimension}).",
-            hint="Embed it anew with: memsweep workspace reembed",
-        )
+        raise other_model(known, model)
 
 
 def check_dimension(db: apsw.Connection, dimension: int) -> None:
     """A query was embedded before this snapshot was taken: the workspace may have changed its model in between."""
     known = read_model(db)
     if known is not None and known.dimension != dimension:
-        raise ModelMismatch(
-            f"this workspace was embedded by {known.name} ({known.dimension} dimensions), not by the query's model.",
-            hint="Ask again.",
-        )
+        raise other_query_model(known)
 
 
 def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:

@@ -1,0 +1,83 @@
+"""What every engine refuses, in the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, UnknownWorkspace
+from memsweep.model.memory import EmbeddingModel
+
+
+def unknown_workspace(workspace_id: str, known: Iterable[str]) -> UnknownWorkspace:
+    listed = ", ".join(map(repr, known)) or "none yet"
+    return UnknownWorkspace(
+        f"workspace {workspace_id!r} does not exist; known workspaces: {listed}.",
+        hint="Adding a memory to it creates it.",
+    )
+
+
+def workspace_exists(workspace_id: str) -> AlreadyExists:
+    return AlreadyExists(f"workspace {workspace_id!r} exists already.", hint="Choose another id, or use it as it is.")
+
+
+def workspace_occupied(workspace_id: str) -> AlreadyExists:
+    return AlreadyExists(
+        f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",
+        hint="Restore into another workspace, or put this one aside with --replace.",
+    )
+
+
+def workspace_made_again(workspace_id: str) -> AlreadyExists:
+    return AlreadyExists(
+        f"workspace {workspace_id!r} was made again meanwhile; the old one was left where it is.",
+        hint="Delete the new one first.",
+    )
+
+
+def workspace_changed(workspace_id: str) -> Conflict:
+    return Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
+
+
+def unknown_receipt(receipt_id: str) -> NotFound:
+    return NotFound(f"receipt {receipt_id!r:.60} does not exist; it may have been undone or purged.")
+
+
+def unknown_window(project_id: str, known: Iterable[str]) -> NotFound:
+    listed = ", ".join(map(repr, known)) or "none yet"
+    return NotFound(
+        f"context window {project_id!r} does not exist; known: {listed}.", hint="Adding a segment to it makes it."
+    )
+
+
+def unknown_relation(subject: str, relation: str, target: str) -> NotFound:
+    return NotFound(f"there is no current relation {relation!r:.60} from {subject!r:.60} to {target!r:.60}.")
+
+
+def unknown_source(memory_id: str) -> NotFound:
+    return NotFound(f"memory {memory_id!r:.60}, the source of a fact, does not exist in this workspace.")
+
+
+def file_removed_meanwhile(what: str) -> Conflict:
+    return Conflict(f"{what} was removed from the index while it was refreshed.", hint="Run the index again.")
+
+
+def tombstoned_text() -> Conflict:
+    return Conflict(
+        "this text was deleted for good and may not be learned again.", hint="`memsweep tombstone remove` allows it."
+    )
+
+
+def other_model(known: EmbeddingModel, model: EmbeddingModel) -> ModelMismatch:
+    return ModelMismatch(
+        f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
+        f" not by {model.name} ({model.dimension}).",
+        hint="Embed it anew with: memsweep workspace reembed",
+    )
+
+
+def other_query_model(known: EmbeddingModel) -> ModelMismatch:
+    """A query was embedded before the workspace was read: that may have changed its model in between."""
+    return ModelMismatch(
+        f"this workspace was embedded by {known.name} ({known.dimension} dimensions), not by the query's model.",
+        hint="Ask again.",
+    )
