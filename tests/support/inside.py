@@ -7,8 +7,9 @@ from memsweep.gc.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import WholeGraphDependencies, read_graph
 from memsweep.model.whole_graph import GraphDump
+from memsweep.services import graph as graph_service
 from memsweep.services.collector import collector
-from memsweep.services.graph import graph_facts, whole_graph
+from memsweep.services.graph import graph_facts
 from memsweep.store.protocol import Store
 
 
@@ -29,7 +30,7 @@ def facts_of(memory: Memory) -> GraphDependencies:
 
 
 def whole_graph_of(memory: Memory) -> WholeGraphDependencies:
-    return whole_graph(memory._access)
+    return graph_service.whole_graph_of(memory._access)
 
 
 def dump_of(memory: Memory) -> GraphDump:
