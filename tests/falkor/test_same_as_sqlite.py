@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,9 +18,9 @@ from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor
+from tests.support.counts import TIMES
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 STRATEGIES = (
     "stale_code",
     "orphaned_chunks",

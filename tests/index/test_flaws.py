@@ -138,6 +138,7 @@ def test_flaw_3_an_exception_in_the_middle_makes_nothing_stale(
     assert desk.content(repo) == desk.anew(repo)
 
 
+@pytest.mark.slow
 def test_flaw_3_an_embedding_server_that_falls_over_costs_nothing_that_was_there(
     make: Callable[..., App], home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,6 +159,7 @@ def test_flaw_3_an_embedding_server_that_falls_over_costs_nothing_that_was_there
 # 4: unreadable = gone
 
 
+@pytest.mark.slow
 def test_flaw_4_what_cannot_be_read_is_left_as_it_was(home: Path, repo: Path) -> None:
     def index() -> dict[str, object]:
         return memsweep("index", str(repo), "--json", home=home, as_ordinary_user=True).json
@@ -347,6 +349,7 @@ def test_flaw_23_a_path_is_an_indexed_column(desk: Desk, repo: Path) -> None:
 # 24: naive and aware datetimes mixed
 
 
+@pytest.mark.slow
 def test_flaw_24_times_are_aware_and_do_not_depend_on_the_zone(home: Path, repo: Path) -> None:
     began = datetime.now(UTC)
     memsweep("index", str(repo), home=home, TZ="Asia/Tokyo")
