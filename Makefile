@@ -16,7 +16,8 @@ demo: install    ## a tour of a few seconds through the real server
 	@$(PY) demo/tour.py
 
 quick: install-dev ## the tests of a minute: pure parts, SQLite, the doors
-	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not soak" -k "not falkor" --ignore tests/falkor --ignore tests/faults
+	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not soak" -k "not falkor" \
+	    --ignore tests/falkor --ignore tests/faults --ignore tests/house
 
 test: install-dev ## every test
 	$(PY) -m pytest -n 2 --dist worksteal

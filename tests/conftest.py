@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import io
 import os
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import typer.main
 from hypothesis import HealthCheck, settings
 
+from memsweep import cli
 from memsweep.app import App, Memory, make_app
 from memsweep.settings import load_settings
+from tests.support.commands import Ran
 from tests.support.engines import Home
+from tests.support.memory_disk import MEMORY_DISK
 from tests.support.nursery import Nursery
+
+if MEMORY_DISK and "TMPDIR" not in os.environ:
+    os.environ["TMPDIR"] = tempfile.tempdir = MEMORY_DISK
+os.environ.pop(
+    "PYTHONDONTWRITEBYTECODE", None
+)  # hundreds of processes are started, and each would compile all it needs
+sys.dont_write_bytecode = False
 
 settings.register_profile(
     "memsweep",
@@ -68,6 +83,42 @@ def app(make: Callable[..., App]) -> App:
 def memory(app: App) -> Memory:
     """The default workspace; the first write creates it."""
     return app.memory()
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path, engine_kind: str
+) -> Iterator[Callable[..., Ran]]:
+    """The command line in this process, which starts at once: `run("search", "x", MEMSWEEP_WORKSPACE="y")`.
+
+    What needs a process of its own takes `memsweep` of tests/support/commands.py.
+    """
+    monkeypatch.setattr("typer.main.get_command", _command)
+    place = Home(engine_kind, home)
+    for name, value in {**place.variables, "COLUMNS": "200"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdin", _input(b""))  # nobody who could be asked
+
+    def run_one(*arguments: str, stdin: bytes | None = None, **settings: str) -> Ran:
+        with monkeypatch.context() as patch:
+            for name, value in settings.items():
+                patch.setenv(name, value)
+            if stdin is not None:
+                patch.setattr("sys.stdin", _input(stdin))
+            status = cli.run(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return Ran(status, out.encode("utf-8", "surrogateescape"), err)
+
+    yield run_one
+    place.close()
+
+
+_command = functools.cache(typer.main.get_command)  # Typer makes all commands anew for each command line
+
+
+def _input(given: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(given), "utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,7 +18,9 @@ from hypothesis import strategies as st
 from memsweep.errors import BadInput, BadSetting
 from memsweep.settings import Settings, config_file, load_settings
 from memsweep.settings.example import example_file
-from tests.support.commands import memsweep
+from tests.support.commands import Ran, memsweep
+
+Run = Callable[..., Ran]
 
 
 @pytest.fixture
@@ -158,6 +161,7 @@ def test_a_folder_in_the_place_of_the_file_is_named(home: Path) -> None:
         load_settings({"MEMSWEEP_HOME": str(home)})
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_named(home: Path) -> None:
     home.mkdir()
     file = home / "memsweep.toml"
@@ -183,9 +187,12 @@ def test_a_file_that_was_named_must_be_there(tmp_path: Path) -> None:
         load_settings({"MEMSWEEP_CONFIG": str(tmp_path / "absent.toml"), "MEMSWEEP_HOME": str(tmp_path)})
 
 
-def test_a_file_in_the_current_folder_is_not_read(home: Path, tmp_path: Path) -> None:
+def test_a_file_in_the_current_folder_is_not_read(
+    run: Run, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "memsweep.toml").write_text("workspace = 'stolen'\nhome = '/tmp/stolen'")
-    ran = memsweep("config", "show", "--json", home=home, cwd=tmp_path)
+    ran = run("config", "show", "--json")
     assert ran.json["workspace"] == "default"
     assert ran.json["home"] == str(home)
 
@@ -195,10 +202,10 @@ def test_a_relative_home_is_made_absolute(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert load_settings({"MEMSWEEP_HOME": "here"}).home == tmp_path / "here"
 
 
-def test_no_secret_is_shown(home: Path) -> None:
+def test_no_secret_is_shown(run: Run, home: Path) -> None:
     secrets = {"OPENAI_API_KEY": "sk-secret-1", "MEMSWEEP_EMBEDDING_PROVIDER": "openai"}
     for arguments in (["config", "show"], ["config", "show", "--json"]):
-        ran = memsweep(*arguments, home=home, **secrets)
+        ran = run(*arguments, **secrets)
         assert ran.status == 0
         assert "sk-secret-1" not in ran.out + ran.err
     settings = load_settings({"MEMSWEEP_HOME": str(home), **secrets})
@@ -206,11 +213,11 @@ def test_no_secret_is_shown(home: Path) -> None:
     assert "sk-secret-1" not in f"{settings} {settings!r} {settings.shown()}"
 
 
-def test_a_password_in_the_address_is_not_shown(home: Path) -> None:
+def test_a_password_in_the_address_is_not_shown(run: Run) -> None:
     url = "http://user:hunter2@127.0.0.1:1/x"
-    ran = memsweep("config", "show", home=home, MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_PROVIDER="ollama")
+    ran = run("config", "show", MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_PROVIDER="ollama")
     assert "hunter2" not in ran.out
-    ran = memsweep("remember", "x", home=home, MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_PROVIDER="ollama")
+    ran = run("remember", "x", MEMSWEEP_EMBEDDING_URL=url, MEMSWEEP_EMBEDDING_PROVIDER="ollama")
     assert ran.status == 6
     assert "hunter2" not in ran.err
 

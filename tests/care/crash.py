@@ -1,12 +1,14 @@
-"""Kill an operation at each of its steps: `python -m tests.care.crash OPERATION TEMPLATE FOLDER`.
+"""Kill an operation at its steps: `python -m tests.care.crash OPERATION TEMPLATE FOLDER [thorough]`.
 
-A step is an SQL statement that may write, or something that Python does to a file. For every step a child gets a copy
-of the template, does the operation, and dies by SIGKILL when it comes to that step; the copies stay in FOLDER
-for the test to look at. The last copy is of the child that came to the end.
+A step is an SQL statement that may write, or something that Python does to a file. For a step a child gets a copy of
+the template, does the operation, and dies by SIGKILL when it comes to that step: wherever another kind of step begins,
+and if it is thorough, at every step. The copies stay in FOLDER for the test to look at. The last copy is of the child
+that came to the end.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -20,6 +22,7 @@ import apsw
 
 from memsweep.app import App
 from tests.care.stores import open_app
+from tests.support.counts import some_of, turns
 
 _FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.chmod", "os.mkdir"}
 _READS = ("select", "with", "pragma", "begin", "rollback")
@@ -35,44 +38,58 @@ OPERATIONS: dict[str, Callable[[App, Path], object]] = {
 }
 
 
-def main(operation: str, template: Path, folder: Path) -> None:
-    for step in count():
-        place = folder / f"{step:04}"
-        shutil.copytree(template, place)
-        pid = os.fork()
-        if pid == 0:
-            _die_at(step)
-            app = open_app(place / "home")
-            OPERATIONS[operation](app, place)
-            os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        if status == 0:
-            return
-        assert os.WIFSIGNALED(status), f"{operation} failed at step {step}"
-        assert os.WTERMSIG(status) == signal.SIGKILL
+def main(operation: str, template: Path, folder: Path, thorough: bool) -> None:
+    whole = folder / "whole"
+    steps = _attempt(operation, template, whole, -1)
+    shutil.rmtree(whole)
+    assert steps, f"{operation} failed"
+    for at in some_of(range(len(steps) + 1), 6, turns(steps), thorough):
+        lived = _attempt(operation, template, folder / f"{at:04}", at)
+        assert bool(lived) == (at == len(steps)), f"{operation} lived through step {at}"
 
 
-def _die_at(step: int) -> None:
-    steps = count()
+def _attempt(operation: str, template: Path, place: Path, at: int) -> list[str]:
+    """The steps of a child that came to the end; none of one that died at its step of that number."""
+    shutil.copytree(template, place)
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        steps = _die_at(at)
+        OPERATIONS[operation](open_app(place / "home"), place)
+        os.write(writing, json.dumps(steps).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(pid, 0)
+    assert status == 0 or os.WTERMSIG(status) == signal.SIGKILL, f"{operation} failed at step {at}"
+    found: list[str] = json.loads(said or b"[]")
+    return found
 
-    def take_one() -> None:
-        if next(steps) == step:
+
+def _die_at(at: int) -> list[str]:
+    """End this process before its step of that number; the steps that were taken are added to the list."""
+    steps: list[str] = []
+
+    def take(step: str) -> None:
+        if len(steps) == at:
             os.kill(os.getpid(), signal.SIGKILL)
+        steps.append(step)
 
     def see(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _FILE_EVENTS or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
-            take_one()
+            take(event)
 
     def statement(_: object, sql: str, __: object) -> bool:
         if not sql.lstrip().lower().startswith(_READS):
-            take_one()
+            take(sql.split()[0].lower())
         return True
 
     drafted = count(1)
 
     def statement_of_a_draft(_: object, sql: str, __: object) -> bool:
         if sql == "commit" or next(drafted) % _A_DRAFTS_STEP == 0:
-            take_one()
+            take(sql if sql == "commit" else "drafted")
         return True
 
     def trace(db: apsw.Connection) -> None:
@@ -81,7 +98,8 @@ def _die_at(step: int) -> None:
 
     apsw.connection_hooks.append(trace)
     sys.addaudithook(see)
+    return steps
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), "thorough" in sys.argv)

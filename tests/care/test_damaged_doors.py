@@ -52,6 +52,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_command_says_a_sentence(filled: Path, run: Callable[..., Ran], case: str) -> None:
     ids = looking.query(filled, "select uid from memory where trash is null")

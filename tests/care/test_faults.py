@@ -12,7 +12,10 @@ from memsweep.app import App
 from memsweep.model.care import Checkup
 from tests.care import stores
 from tests.support import commands, looking
+from tests.support.counts import ARGUMENTS
 from tests.support.nursery import Nursery
+
+pytestmark = pytest.mark.slow
 
 HEALTHY = Checkup("default", ())
 
@@ -89,7 +92,7 @@ def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
     assert make().memory().care.doctor() == HEALTHY
 
 
-# killed at every step
+# killed at its steps
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +108,8 @@ def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def killed(operation: str, place: Path, tmp_path: Path) -> Iterator[tuple[Path, App]]:
-    """Every home that a killed child left, with an app to look at it."""
-    arguments = [sys.executable, "-m", "tests.care.crash", operation, str(place), str(tmp_path / "copies")]
+    """The homes that killed children left, with an app to look at it."""
+    arguments = [sys.executable, "-m", "tests.care.crash", operation, str(place), str(tmp_path / "copies"), *ARGUMENTS]
     (tmp_path / "copies").mkdir()
     done = commands.run(arguments, home=None)
     assert done.status == 0, done.err
@@ -122,6 +125,7 @@ def restores(app: App, file: Path) -> bool:
     return app.restore(file, "check", replace=True).seal.memories > 0
 
 
+@pytest.mark.soak
 def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path) -> None:
     made = []
     for folder, app in killed("backup", place, tmp_path):
@@ -135,6 +139,7 @@ def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path
     assert made[-1] is True
 
 
+@pytest.mark.soak
 def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
     old = (place / "copy.backup").read_bytes()
     kept = []
@@ -145,6 +150,7 @@ def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(place: Path,
     assert kept[-1] is False
 
 
+@pytest.mark.soak
 def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path: Path) -> None:
     made = []
     for folder, app in killed("restore", place, tmp_path):
@@ -161,6 +167,7 @@ def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path
     assert made[-1] is True
 
 
+@pytest.mark.soak
 def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
     before = stores.dump(looking.file_of(place / "home"), without=("meta",))
     swapped = []
@@ -175,6 +182,7 @@ def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path
     assert swapped[-1] is True
 
 
+@pytest.mark.soak
 def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     stores.copy_place(place, damaged)
@@ -187,6 +195,7 @@ def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
         assert app.memory().care.doctor() == HEALTHY
 
 
+@pytest.mark.soak
 def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path) -> None:
     before = stores.dump(looking.file_of(place / "home"))
     for folder, app in killed("compact", place, tmp_path):

@@ -237,6 +237,7 @@ def state(home: Path, filled: Path) -> object:
     return registry, names, stores.dump(filled)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("case", [*SCHEMA, *HEADER, *ROWS])
 def test_a_forged_backup_gets_one_sentence_and_changes_nothing(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ def place() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(steps, max_size=14))
 def test_the_doctor_finds_nothing_and_a_backup_is_the_store(done: list[tuple[str, Any]]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,13 @@ from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from tests.care import damages, stores
 from tests.support import looking
+from tests.support.counts import THOROUGH
 
 BY_COLUMN = [
     (place, list(wrongs)) for place, wrongs in itertools.groupby(damages.damages(), key=lambda wrong: wrong.place)
 ]
-# Each column gets one of its wrong values, in turn, so that every kind has its share; with SOAK=1 all of them.
-if not os.environ.get("SOAK"):
+# Each column gets one of its wrong values, in turn, so that every kind has its share; in `make soak` all of them.
+if not THOROUGH:
     BY_COLUMN = [(place, [wrongs[n % len(wrongs)]]) for n, (place, wrongs) in enumerate(BY_COLUMN)]
 
 
@@ -124,6 +124,7 @@ def mend(memory: Memory) -> None:
     assert memory.care.doctor().findings == ()
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("place", "wrongs"), BY_COLUMN, ids=[f"{p.table}.{p.column}" for p, _ in BY_COLUMN])
 def test_a_wrong_value_is_a_sentence_named_and_mended(
     tmp_path: Path, full: Path, place: damages.Place, wrongs: list[damages.Wrong]

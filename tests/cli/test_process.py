@@ -16,6 +16,8 @@ from memsweep.model.text import MAX_TEXT_BYTES
 from tests.support.commands import MEMSWEEP, environment, memsweep
 from tests.support.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 def test_standard_input_is_remembered_byte_for_byte(home: Path, app: App) -> None:
     text = "first line\r\n\tsecond – 漢字 🎉\n"

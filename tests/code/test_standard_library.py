@@ -58,12 +58,14 @@ def disagreements(files: list[Path]) -> list[str]:
     return wrong
 
 
+@pytest.mark.slow
 def test_every_function_and_class_of_the_standard_library_is_found():
     files = library_files(tests=False)
     assert len(files) > 400
     assert disagreements(files) == []
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 def test_every_function_and_class_of_its_tests_is_found_too():
     assert disagreements(library_files(tests=True)) == []

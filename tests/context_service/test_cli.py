@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import memsweep
+from tests.support.commands import Ran, memsweep
+
+Run = Callable[..., Ran]
 
 MESSAGES = [
     {"role": "system", "content": "You are a careful engineer."},
@@ -18,59 +21,60 @@ MESSAGES = [
 
 
 @pytest.fixture
-def filled(home: Path, tmp_path: Path) -> Path:
+def filled(home: Path, tmp_path: Path, run: Run) -> Path:
     file = tmp_path / "messages.json"
     file.write_text(json.dumps(MESSAGES))
-    said = memsweep("context", "import", str(file), home=home)
+    said = run("context", "import", str(file))
     assert said.out.startswith("Added 23 segments; 0 → ")
     return home
 
 
-def test_a_window_is_imported_analyzed_pruned_and_restored(filled: Path) -> None:
-    seen = memsweep("context", "analyze", "--budget", "300", home=filled)
+def test_a_window_is_imported_analyzed_pruned_and_restored(filled: Path, run: Run) -> None:
+    seen = run("context", "analyze", "--budget", "300")
     assert "soft 100,000, hard 200,000, counted by o200k_base" in seen.out
     assert "message" in seen.out
     assert "█" in seen.out
     assert "no root leads to it" in seen.out
-    done = memsweep("context", "prune", "--budget", "300", "--yes", "--json", home=filled).json
+    done = run("context", "prune", "--budget", "300", "--yes", "--json").json
     assert done["tokens_after"] <= 300
     assert len(done["stashed"]) > 5
-    found = memsweep("context", "search", "step", home=filled)
+    found = run("context", "search", "step")
     assert "in the stash" in found.out
-    back = memsweep("context", "restore", "-q", "step 3", "--budget", "80", "--json", home=filled).json
+    back = run("context", "restore", "-q", "step 3", "--budget", "80", "--json").json
     assert 0 < back["tokens_after"] - back["tokens_before"] <= 80
-    undone = memsweep("undo", done["receipt_id"], home=filled)
+    undone = run("undo", done["receipt_id"])
     assert "segments" in undone.out
-    assert memsweep("context", "analyze", "--json", home=filled).json["tokens_before"] == done["tokens_before"]
+    assert run("context", "analyze", "--json").json["tokens_before"] == done["tokens_before"]
 
 
-def test_without_a_yes_nothing_moves_and_the_plan_can_be_applied_later(filled: Path) -> None:
-    said = memsweep("context", "prune", "--budget", "300", home=filled)
+def test_without_a_yes_nothing_moves_and_the_plan_can_be_applied_later(filled: Path, run: Run) -> None:
+    said = run("context", "prune", "--budget", "300")
     command = said.out.strip().splitlines()[-1].partition("memsweep ")[2].split()
     assert said.out.strip().splitlines()[-1].startswith("Nothing was moved.")
-    done = memsweep(*command, home=filled)
+    done = run(*command)
     assert "Stashed " in done.out
     assert "To bring it back: memsweep undo rcpt_" in done.out
-    again = memsweep(*command, home=filled)
+    again = run(*command)
     assert (again.status, again.err.startswith("Error: plan")) == (4, True)
 
 
-def test_ids_are_pruned_pinned_and_refused(filled: Path) -> None:
-    segments = memsweep("context", "export", home=filled).json["segments"]
+def test_ids_are_pruned_pinned_and_refused(filled: Path, run: Run) -> None:
+    segments = run("context", "export").json["segments"]
     first, second = segments[0]["segment_id"], segments[1]["segment_id"]
-    assert memsweep("context", "pin", second, "nobody", "--json", home=filled).json["refused"] == [
+    assert run("context", "pin", second, "nobody", "--json").json["refused"] == [
         {"segment_id": "nobody", "reason": "unknown"}
     ]
-    said = memsweep("context", "prune", first, second, home=filled)
+    said = run("context", "prune", first, second)
     assert f"refused: {first} (holds for the whole session)" in said.out
     assert f"refused: {second} (pinned)" in said.out
-    memsweep("context", "unpin", second, home=filled)
-    assert memsweep("context", "prune", second, "--strategy", "delete", home=filled).status == 4
-    gone = memsweep("context", "prune", second, "--strategy", "delete", "--yes", "--json", home=filled).json
+    run("context", "unpin", second)
+    assert run("context", "prune", second, "--strategy", "delete").status == 4
+    gone = run("context", "prune", second, "--strategy", "delete", "--yes", "--json").json
     assert [each["segment_id"] for each in gone["deleted"]] == [second]
-    assert memsweep("trash", home=filled).out.count("segment") == 1
+    assert run("trash").out.count("segment") == 1
 
 
+@pytest.mark.slow
 def test_an_export_is_an_import(filled: Path) -> None:
     memsweep("context", "prune", "--budget", "300", "--yes", home=filled)
     whole = memsweep("context", "export", "--all", home=filled)
@@ -81,16 +85,16 @@ def test_an_export_is_an_import(filled: Path) -> None:
     assert memsweep("context", "export", "-p", "copy", home=filled).json == whole.json
 
 
-def test_windows_are_listed_and_deleted_once_it_is_sure(filled: Path) -> None:
-    (row,) = memsweep("context", "list", "--json", home=filled).json["windows"]
+def test_windows_are_listed_and_deleted_once_it_is_sure(filled: Path, run: Run) -> None:
+    (row,) = run("context", "list", "--json").json["windows"]
     assert row["segments"] == 23
     name = row["project_id"]
-    assert memsweep("context", "delete", name, home=filled).status == 4, "nobody was there to ask"
-    said = memsweep("context", "delete", name, "--yes", home=filled)
+    assert run("context", "delete", name).status == 4, "nobody was there to ask"
+    said = run("context", "delete", name, "--yes")
     assert "memsweep undo rcpt_" in said.out
-    assert "No context window" in memsweep("context", "list", home=filled).out
-    memsweep("undo", said.out.split()[-1], home=filled)
-    assert f"{name}  23 segments" in memsweep("context", "list", home=filled).out
+    assert "No context window" in run("context", "list").out
+    run("undo", said.out.split()[-1])
+    assert f"{name}  23 segments" in run("context", "list").out
 
 
 @pytest.mark.parametrize(
@@ -107,8 +111,8 @@ def test_windows_are_listed_and_deleted_once_it_is_sure(filled: Path) -> None:
         (["restore"], 2),
     ],
 )
-def test_mistakes_have_their_exit_status(filled: Path, arguments: list[str], status: int) -> None:
-    said = memsweep("context", *arguments, home=filled)
+def test_mistakes_have_their_exit_status(filled: Path, run: Run, arguments: list[str], status: int) -> None:
+    said = run("context", *arguments)
     assert (said.status, said.err.startswith("Error: ")) == (status, True)
-    as_json = memsweep("context", *arguments, "--json", home=filled)
+    as_json = run("context", *arguments, "--json")
     assert set(json.loads(as_json.err)["error"]) == {"code", "message", "hint"}

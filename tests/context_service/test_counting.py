@@ -15,7 +15,7 @@ from memsweep.context import counting
 from memsweep.context.counting import counter_for
 from memsweep.errors import BadSetting
 from memsweep.settings import load_settings
-from tests.support.commands import memsweep
+from tests.support.commands import Ran
 
 # From the published examples of the encodings.
 KNOWN = [
@@ -62,16 +62,15 @@ def test_without_its_ranks_the_count_is_an_estimate_and_says_so(
     assert "not the published ones" in caplog.text
 
 
-def test_the_encoding_is_a_setting(home: Path) -> None:
+def test_the_encoding_is_a_setting(run: Callable[..., Ran]) -> None:
     for encoding, tokens in (("o200k_base", 8), ("cl100k_base", 9), ("length/4", 3)):
-        said = memsweep(
+        said = run(
             "context",
             "import",
             "-",
             "-p",
             encoding.replace("/", "-"),
             "--json",
-            home=home,
             stdin='[{"role": "user", "content": "お誕生日おめでとう"}]'.encode(),
             MEMSWEEP_CONTEXT_ENCODING=encoding,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -11,9 +10,9 @@ import pytest
 from memsweep.app import App
 from tests.context_service.build import active, problems, some, stashed
 from tests.support import looking
+from tests.support.counts import TIMES
 from tests.support.nursery import Nursery
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 QUICK = {"MEMSWEEP_CONTEXT_ENCODING": "length/4"}
 BIG = "All work and no play makes Jack a dull boy. " * 1500
 

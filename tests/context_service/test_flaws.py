@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from memsweep.context.service import ContextWindow
 from memsweep.errors import BadInput
 from tests.context_service.build import active, some, stashed
 from tests.support import looking
-from tests.support.commands import memsweep
+from tests.support.commands import Ran, memsweep
 
 
 def test_pins_are_roots_and_counters_are_kept_up(window: ContextWindow) -> None:
@@ -67,12 +68,12 @@ def test_one_more_write_does_not_rewrite_what_is_stored(window: ContextWindow, h
     assert written[1] <= 2 * written[0]
 
 
-def test_two_doors_on_one_window_lose_nothing(window: ContextWindow, app: App, home: Path) -> None:
+def test_two_doors_on_one_window_lose_nothing(window: ContextWindow, app: App, run: Callable[..., Ran]) -> None:
     """Several writers at the same moment are in test_faults."""
     window.add([some("a")])
-    exported = memsweep("context", "export", "-p", "session", home=home)
-    assert memsweep("context", "import", "-", "-p", "other", home=home, stdin=exported.raw).status == 0
-    memsweep("context", "prune", "a", "-p", "session", home=home)
+    exported = run("context", "export", "-p", "session")
+    assert run("context", "import", "-", "-p", "other", stdin=exported.raw).status == 0
+    run("context", "prune", "a", "-p", "session")
     window.add([some("b")])
     assert (active(window), stashed(window)) == (["b"], ["a"])
     assert active(app.memory().context("other")) == ["a"]

@@ -64,6 +64,7 @@ def ids(rows: list[dict[str, Any]]) -> list[str]:
     return [row["segment_id"] for row in rows]
 
 
+@pytest.mark.slow
 def test_the_profiles_have_their_tools(server: ServerClient, mode: str, tmp_path: Path) -> None:
     assert {name for name in server.tools() if name.startswith("context_")} == FULL
     with connected(tmp_path / "home", mode) as default:
@@ -193,6 +194,7 @@ def test_a_mistake_is_one_clear_sentence(
     assert "\n" not in str(failed.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agree", [True, False])
 def test_a_person_is_asked_before_segments_are_deleted(tmp_path: Path, mode: str, agree: bool) -> None:
     asked: list[str] = []

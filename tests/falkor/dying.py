@@ -30,6 +30,7 @@ from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.twins import Side
 from tests.gc.dying import GONE, OPERATIONS, PLOT, Operation
 from tests.gc.stores import NOW, planted
+from tests.support.counts import some_of, turns
 
 MERGED = ["ring one", "ring two"]
 
@@ -54,6 +55,7 @@ ALL_OPERATIONS = {
     ),
 }
 _GREETINGS = {"HELLO", "CLIENT", "INFO", "MODULE", "AUTH", "SELECT"}
+_READS = {"EXISTS", "GET", "GRAPH.RO_QUERY", "HGET", "HGETALL", "SCAN", "SMEMBERS"}
 
 
 class Dying:
@@ -61,7 +63,8 @@ class Dying:
 
     def __init__(self, at: int, sent: bool) -> None:
         self._at, self._sent = at, sent
-        self.commands = 0
+        self.commands: list[str] = []
+        self._last: Any = None
         self._send, self._pack = AbstractConnection.send_command, AbstractConnection.pack_commands
         dying = self
 
@@ -75,7 +78,7 @@ class Dying:
             for number, command in enumerate(together):
                 before = together[:number]
                 dying.meet(command, lambda before=before: dying._part(connection, before))  # type: ignore[misc]
-                if dying._sent and dying.commands == dying._at:
+                if dying._sent and len(dying.commands) == dying._at:
                     dying._part(connection, together[: number + 1])
                     dying.leave()
             return dying._pack(connection, together)
@@ -84,14 +87,15 @@ class Dying:
         AbstractConnection.pack_commands = pack_commands  # type: ignore[method-assign]
 
     def meet(self, command: Any, send_before: Callable[[], None]) -> None:
-        if command[0] not in _GREETINGS:
-            self.commands += 1
-            if self.commands == self._at and not self._sent:
+        waits, self._last = command == self._last, command  # asked again until an index is ready: no step of its own
+        if command[0] not in _GREETINGS and not waits:
+            self.commands.append(command[0])
+            if len(self.commands) == self._at and not self._sent:
                 send_before()
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def leave(self) -> None:
-        if self._sent and self.commands == self._at:
+        if self._sent and len(self.commands) == self._at:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def _part(self, connection: Any, commands: list[Any]) -> None:
@@ -99,22 +103,22 @@ class Dying:
             connection.send_packed_command(self._pack(connection, commands))
 
 
-def attempt(act: Callable[[], object], at: int, sent: bool) -> int:
-    """Do it in a child of its own; how many commands it sent, or 0 if it died before it was done."""
+def attempt(act: Callable[[], object], at: int, sent: bool) -> list[str]:
+    """Do it in a child of its own; the commands it sent, or none if it died before it was done."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             dying = Dying(at, sent)
             act()
-            os.write(writing, str(dying.commands).encode())
+            os.write(writing, json.dumps(dying.commands).encode())
         finally:
             os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
     os.waitpid(pid, 0)
-    return int(said or 0)
+    return json.loads(said or b"[]")  # type: ignore[no-any-return]
 
 
 class Bench:
@@ -129,7 +133,7 @@ class Bench:
         self.before = self.state()
         self._known = self._clients()
 
-    def attempt(self, act: Callable[[], object], at: int, sent: bool) -> int:
+    def attempt(self, act: Callable[[], object], at: int, sent: bool) -> list[str]:
         done = attempt(act, at, sent)
         deadline = time.monotonic() + 30
         while self._clients() - self._known or self._is_busy():  # what was sent is done even if nobody waits for it
@@ -173,9 +177,10 @@ class Bench:
         return bool(running or waiting)
 
 
-def points(commands: int, thorough: bool) -> list[tuple[int, bool]]:
-    """When to die: every other command but all at the end, where the change is made; or at all of them."""
-    chosen = [at for at in range(1, commands + 1) if thorough or at % 2 or at > commands - 6]
+def points(commands: list[str], thorough: bool) -> list[tuple[int, bool]]:
+    """When to die: some commands, those where another kind begins among them; or at all of them."""
+    kinds = ["read" if command in _READS else command for command in commands]
+    chosen = some_of(range(1, len(commands) + 1), 6, turns(kinds), thorough)
     return [(at, sent) for at in chosen for sent in (False, True)]
 
 
@@ -198,7 +203,7 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
         for at, sent in points(commands, thorough):
             if left != bench.before:
                 bench.put_back()
-            where = f"killed {'after' if sent else 'before'} command {at} of {commands}"
+            where = f"killed {'after' if sent else 'before'} command {at} of {len(commands)}"
             if bench.attempt(act, at, sent):
                 problems.append(f"{where}: lived")
             left = bench.state()

@@ -114,7 +114,7 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         backup = made_backup(port, Path(folder))
 
-        def once(number: int, at: int, sent: bool) -> tuple[int, list[Any], list[Any], list[str]]:
+        def once(number: int, at: int, sent: bool) -> tuple[list[str], list[Any], list[Any], list[str]]:
             home = Home(port, Path(folder) / "home", number, backup)
             app = home.app()
             given = operation.prepare(app)
@@ -136,7 +136,7 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
         problems += said if done != before or name == "replacing restore" else ["what was acknowledged is not there"]
         chosen = points(commands, thorough)
         for number, (at, sent) in enumerate(chosen, 1):
-            where = f"killed {'after' if sent else 'before'} command {at} of {commands}"
+            where = f"killed {'after' if sent else 'before'} command {at} of {len(commands)}"
             lived, _, left, said = once(number, at, sent)
             problems += [f"{where}: {each}" for each in said] + ([f"{where}: lived"] if lived else [])
             problems += [] if left in (before, done) else [f"{where}: neither nor: {left}"]

@@ -67,7 +67,7 @@ def main(port: int, folder: Path, times: int, seed: int = 7) -> dict[str, Any]:
     engine = FalkorEngine(url)
     bench = Bench(engine, port)
     before, runs = files_of(engine)
-    commands = bench.attempt(run, 0, False)
+    commands = len(bench.attempt(run, 0, False))
     after, _ = files_of(engine)
     problems: list[str] = [] if after != before else ["what was acknowledged is not there"]
     ended = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 
@@ -10,10 +9,10 @@ import pytest
 
 from tests.support import falkor
 from tests.support.commands import run
+from tests.support.counts import ARGUMENTS
 from tests.support.falkor import Server
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-THOROUGH = ["thorough"] if int(os.environ.get("MEMSWEEP_SOAK", "1")) > 1 else []
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,7 @@ def operations() -> list[str]:
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", operations())
 def test_a_client_of_falkor_killed_at_any_command_has_done_all_of_it_or_nothing(operation: str, server: Server) -> None:
-    ran = run([sys.executable, "-m", "tests.falkor.dying", str(server.port), operation, *THOROUGH], home=None)
+    ran = run([sys.executable, "-m", "tests.falkor.dying", str(server.port), operation, *ARGUMENTS], home=None)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["before"] > 0

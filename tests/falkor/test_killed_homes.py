@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -16,11 +15,11 @@ from memsweep.model.memory import Workspace
 from memsweep.store.falkor.transaction import GraphHandle
 from tests.support import falkor
 from tests.support.commands import run
+from tests.support.counts import ARGUMENTS
 from tests.support.engines import Home
 from tests.support.falkor import Server
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-THOROUGH = ["thorough"] if int(os.environ.get("MEMSWEEP_SOAK", "1")) > 1 else []
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", ["create", "delete", "undelete", "purge", "replacing restore"])
 def test_a_client_of_falkor_killed_at_any_command_leaves_known_keys_only(operation: str, server: Server) -> None:
-    ran = run([sys.executable, "-m", "tests.falkor.dying_homes", str(server.port), operation, *THOROUGH], home=None)
+    ran = run([sys.executable, "-m", "tests.falkor.dying_homes", str(server.port), operation, *ARGUMENTS], home=None)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["before"] > 0

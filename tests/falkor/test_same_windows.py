@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -23,9 +22,9 @@ from memsweep.store.file import portable
 from tests.falkor.twins import Side, Twins, twins
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor, looking
+from tests.support.counts import TIMES
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 TYPES = ("message", "message", "code", "log", "note")
 SMALL = {"soft_tokens": 60, "hard_tokens": 140, "changes_per_step": 3, "batch": 2, "last_n": 2}
 Rows = dict[str, list[dict[str, Any]]]

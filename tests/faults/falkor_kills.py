@@ -127,7 +127,7 @@ def _kill_client(name: str, bench: Bench, act: Callable[[], None], chance: rando
     """Let it die a few times at a command; whether it is as before or done, and whole, each time."""
     violations: list[str] = []
     known = set(bench.findings())
-    commands = bench.attempt(act, at=0, sent=False)
+    commands = len(bench.attempt(act, at=0, sent=False))
     assert commands, f"{name} failed unharmed"
     done, known_after = bench.state(), set(bench.findings())
     if done == bench.before:

@@ -28,8 +28,9 @@ from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.settings import load_settings
 from tests.faults import doors
 from tests.faults.model import Kept, Model, Refused, Saved
-from tests.gc.stores import MEMORY_DISK, broken
+from tests.gc.stores import broken
 from tests.support import looking
+from tests.support.memory_disk import MEMORY_DISK
 
 NAME = "histories"
 PAST = "2020-01-01T00:00:00Z"

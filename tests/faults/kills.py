@@ -26,7 +26,7 @@ from tests.faults import doors, views
 from tests.faults.doors import Act, Outcome, perform
 from tests.faults.kill_table import OPERATIONS, Operation, build, copy_place, open_app
 from tests.faults.mortal import Point
-from tests.gc.stores import MEMORY_DISK
+from tests.support.memory_disk import MEMORY_DISK
 
 NAME = "kills"
 _ORDER = sorted(OPERATIONS)

@@ -34,10 +34,11 @@ from memsweep.code.sandbox import Sandbox
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import Settings, load_settings
 from memsweep.store.file import connect
+from tests.support.memory_disk import MEMORY_DISK
 
 T = TypeVar("T")
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
-FOLDER = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else Path(tempfile.gettempdir())
+FOLDER = Path(MEMORY_DISK or tempfile.gettempdir())
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import pytest
 
 from memsweep.app import App
 from tests.support import looking
+from tests.support.counts import TIMES
 from tests.support.jobs import text_of_turn
 from tests.support.nursery import Nursery
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 ROUNDS = 20 * TIMES
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 
 from memsweep.app import App
 from tests.support import looking
+from tests.support.counts import TIMES
 from tests.support.nursery import Nursery
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 SAME = "the very same sentence about Ada Lovelace"
 
 

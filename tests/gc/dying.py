@@ -1,8 +1,9 @@
-"""A process that forks children which die in the middle of a collection: `python -m tests.gc.dying OPERATION`.
+"""Children that die in the middle of a collection: `python -m tests.gc.dying OPERATION [thorough]`.
 
-Each child does the operation on a copy of the same store and kills itself before its n-th statement, or
-right after it. Clock and ids stand still, so there are exactly two states that the store may be left in:
-as if nothing had been done, or as if all of it had. One line of JSON says how often it died and what was wrong.
+Each child does the operation on a copy of the same store and kills itself before its n-th statement, or right after
+it: wherever another kind of statement begins, and if it is thorough, at every statement. Clock and ids stand still,
+so there are exactly two states that the store may be left in: as if nothing had been done, or as if all of it had.
+One line of JSON says how often it died and what was wrong.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ import apsw
 from memsweep.app import make_app
 from memsweep.gc import collect
 from memsweep.settings import load_settings
-from tests.gc.stores import MEMORY_DISK, Link, Note, Place, Plot, Thing, broken, plant, planted
+from tests.gc.stores import Link, Note, Place, Plot, Thing, broken, plant, planted
 from tests.support import looking
+from tests.support.counts import some_of, turns
+from tests.support.memory_disk import MEMORY_DISK
 
 PLOT = Plot(
     notes=(
@@ -105,7 +108,8 @@ class Dying:
 
     def __init__(self, at: int, after: bool) -> None:
         self._at, self._after = at, after
-        self.begun, self.ended = 0, 0
+        self.begun: list[str] = []
+        self.ended = 0
         apsw.connection_hooks.append(self._watch)
 
     def _watch(self, db: apsw.Connection) -> None:
@@ -113,8 +117,8 @@ class Dying:
         db.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._end)
 
     def _begin(self, cursor: object, statement: str, values: object) -> bool:
-        self.begun += 1
-        if not self._after and self.begun == self._at:
+        self.begun.append(statement.split()[0].lower())
+        if not self._after and len(self.begun) == self._at:
             os.kill(os.getpid(), signal.SIGKILL)
         return True
 
@@ -163,7 +167,8 @@ def main(name: str, thorough: bool) -> dict[str, Any]:
         if done == before:
             problems.append("what was acknowledged is not there")
         # Before a statement and after the one before it is nearly the same moment; the last one has no next.
-        points = [(at, False) for at in range(1, said["begun"] + 1)]
+        begun = range(1, len(said["begun"]) + 1)
+        points = [(at, False) for at in some_of(begun, 12, turns(said["begun"]), thorough)]
         points += [(at, True) for at in range(1 if thorough else said["ended"], said["ended"] + 1)]
         outcomes = {"before": 0, "done": 0}
         for number, (at, after) in enumerate(points, 1):

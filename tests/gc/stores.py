@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -24,11 +23,11 @@ from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.settings import load_settings
 from tests.support import looking
+from tests.support.memory_disk import MEMORY_DISK
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = 86_400_000_000
 DIMENSION = 4
-MEMORY_DISK = "/dev/shm" if os.path.isdir("/dev/shm") else None  # thousands of stores, none of which meets a power cut
 KINDS = ("memory", "chunk", "entity", "relation")
 # What a collection writes about itself; everything else must come back as it was.
 RECORDS = {"plan", "plan_item", "receipt", "audit", "sqlite_sequence", "tombstone"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -16,8 +15,7 @@ from tests.gc.oracle import Rows, held_by, reached_now, relations_left, rows_of,
 from tests.gc.plots import plots
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted, trash_of
 from tests.support import looking
-
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
+from tests.support.counts import TIMES
 
 changes = st.lists(
     st.tuples(

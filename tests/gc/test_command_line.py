@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import pty
 import select
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from memsweep import cli, clock
+from memsweep import clock
 from memsweep.app import App
 from tests.gc.stores import Link, Note, Plot, Thing, dump, plant
 from tests.support import looking
@@ -31,22 +30,6 @@ STALE = Plot(
 )
 GONE, KEPT, NOTE = (f"mem_{n:012}" for n in (1, 2, 3))
 Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path) -> Run:
-    """A command line in this process, on a home of its own."""
-    monkeypatch.setenv("MEMSWEEP_HOME", str(home))
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody who could be asked
-
-    def run_one(*arguments: str) -> Ran:
-        status = cli.run(arguments)
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return Ran(status, out.encode(), err)
-
-    return run_one
 
 
 @pytest.fixture
@@ -233,6 +216,7 @@ def test_deleting_forever_leaves_a_tombstone_that_can_be_removed(run: Run, store
 # on a terminal
 
 
+@pytest.mark.slow
 def test_prune_asks_on_a_terminal_and_a_yes_removes(home: Path, store: Path) -> None:
     status, written = on_a_terminal(home, "prune", answer="y")
     assert status == 0
@@ -241,6 +225,7 @@ def test_prune_asks_on_a_terminal_and_a_yes_removes(home: Path, store: Path) -> 
     assert looking.count(store) == 2
 
 
+@pytest.mark.slow
 def test_prune_asks_on_a_terminal_and_a_no_keeps(home: Path, store: Path) -> None:
     before = dump(store)
     status, written = on_a_terminal(home, "prune", answer="")
@@ -249,6 +234,7 @@ def test_prune_asks_on_a_terminal_and_a_no_keeps(home: Path, store: Path) -> Non
     assert dump(store) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "question"),
     [
@@ -266,6 +252,7 @@ def test_delete_and_purge_ask_on_a_terminal(home: Path, store: Path, arguments: 
     assert dump(store) == before
 
 
+@pytest.mark.slow
 def test_a_memory_cannot_command_the_terminal(home: Path, store: Path) -> None:
     plant(store, Plot(notes=(Note("\x1b]0;owned\x07 red \x1b[31m", expires_days=-1),)), clock.now())
     _, written = on_a_terminal(home, "prune", "-s", "expired", answer="n")

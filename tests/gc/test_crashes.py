@@ -1,22 +1,20 @@
-"""Killed before and after every statement of a collection: the store is as before or as after, and whole."""
+"""Killed before and after the statements of a collection: the store is as before or as after, and whole."""
 
 from __future__ import annotations
 
-import os
 import sys
 
 import pytest
 
 from tests.gc.dying import OPERATIONS
 from tests.support.commands import run
-
-THOROUGH = ["thorough"] if int(os.environ.get("MEMSWEEP_SOAK", "1")) > 1 else []
+from tests.support.counts import ARGUMENTS
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_at_any_statement_it_is_done_or_not_begun(operation: str) -> None:
-    ran = run([sys.executable, "-m", "tests.gc.dying", operation, *THOROUGH], home=None)
+    ran = run([sys.executable, "-m", "tests.gc.dying", operation, *ARGUMENTS], home=None)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["points"] >= 15

@@ -12,7 +12,7 @@ from memsweep.app import Memory
 from memsweep.gc import collect
 from memsweep.gc.disk import FILE_IS_BACK, FOLDER_IS_GONE
 from memsweep.model.plan import Receipt
-from tests.support.commands import memsweep
+from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 from tests.support.inside import collector_of
 
@@ -105,11 +105,11 @@ def test_what_stays_keeps_its_names_and_comes_back_with_no_undo(memory: Memory, 
     assert memory.sweep.plan("missing_files").totals.memories == 1  # the one that is gone
 
 
-def test_the_command_line_says_what_was_left(home: Path, repo: Path) -> None:
-    memsweep("index", str(repo), home=home)
+def test_the_command_line_says_what_was_left(run: Callable[..., Ran], repo: Path) -> None:
+    run("index", str(repo))
     lose(repo)
-    plan = memsweep("prune", "--strategy", "missing_files", "--json", home=home).json
+    plan = run("prune", "--strategy", "missing_files", "--json").json
     bring_back(repo)
-    done = memsweep("prune", "--plan", plan["plan_id"], "--yes", home=home)
+    done = run("prune", "--plan", plan["plan_id"], "--yes")
     assert done.status == 0
     assert f"({FILE_IS_BACK})" in done.out

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta
 from random import Random
 
@@ -17,8 +16,8 @@ from memsweep.report.reasons import why
 from tests.gc.oracle import expected, held_by, protected_now, rows_of
 from tests.gc.plots import plots
 from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted, trash_of
+from tests.support.counts import TIMES
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 many = settings(max_examples=60 * TIMES)
 some = settings(max_examples=30 * TIMES)
 

@@ -445,6 +445,7 @@ def test_no_valid_data_is_accidentally_deleted(server: Server, repo: Path) -> No
     assert "Priya" in looking.query(server.file, "select name from live_entity")
 
 
+@pytest.mark.slow
 def test_gc_completes_in_under_5_seconds_for_under_1000_nodes(tmp_path: Path) -> None:
     """The apply's own limit is the measure: it would be rolled back. How fast it is, `benchmarks/collector.py` says."""
     home = tmp_path / "home"
@@ -458,6 +459,7 @@ def test_gc_completes_in_under_5_seconds_for_under_1000_nodes(tmp_path: Path) ->
 # A person who can be asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agree", [True, False])
 def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(tmp_path: Path, agree: bool) -> None:
     asked: list[str] = []

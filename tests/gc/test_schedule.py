@@ -27,7 +27,7 @@ from memsweep.schedule.runs import (
     write_runs,
 )
 from tests.support import looking
-from tests.support.commands import memsweep
+from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 from tests.support.nursery import Nursery
 
@@ -153,7 +153,9 @@ def test_a_record_of_an_earlier_version_is_read() -> None:
 
 
 @pytest.mark.parametrize("case", DAMAGED)
-def test_a_damaged_record_stops_nothing(make: Callable[..., App], home: Path, case: str) -> None:
+def test_a_damaged_record_stops_nothing(
+    make: Callable[..., App], home: Path, run: Callable[..., Ran], case: str
+) -> None:
     app = make(**SETTINGS)
     app.memory().remember("old", expires_at=NOON - DAY)
     (home / "schedule.json").write_bytes(DAMAGED[case])
@@ -163,7 +165,7 @@ def test_a_damaged_record_stops_nothing(make: Callable[..., App], home: Path, ca
     assert done is not None
     assert done["outcomes"][0]["deleted_memories"] == 1
     assert background.status()["last_run"] == iso(NOON)
-    assert memsweep("schedule", "show", home=home).status == 0
+    assert run("schedule", "show").status == 0
 
 
 # who runs it
@@ -186,8 +188,9 @@ def ran_by(nursery: Nursery, home: Path, due: datetime, processes: int = 6) -> l
     return [done["outcomes"][0]["deleted_memories"] for child in children if (done := child.report())]
 
 
+@pytest.mark.slow
 def test_of_many_processes_one_runs_what_is_due_and_no_record_is_lost(
-    nursery: Nursery, make: Callable[..., App], home: Path
+    nursery: Nursery, make: Callable[..., App], home: Path, run: Callable[..., Ran]
 ) -> None:
     app = make(**SETTINGS)
     fill(app, 29)
@@ -197,7 +200,7 @@ def test_of_many_processes_one_runs_what_is_due_and_no_record_is_lost(
     assert status["last_outcomes"][0]["deleted_memories"] == 0
     assert status["last_removal"]["outcomes"][0]["deleted_memories"] == 29
     assert len(read_runs((home / "schedule.json").read_text("utf-8"))) == 2
-    shown = memsweep("schedule", "show", home=home, **SETTINGS).out
+    shown = run("schedule", "show", **SETTINGS).out
     assert "last run that removed something" in shown
     assert "29 memories" in shown
     assert not list(home.glob("*.draft")) + list(home.glob(".*"))

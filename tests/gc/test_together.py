@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,9 @@ import pytest
 from memsweep.app import App
 from tests.gc.stores import broken
 from tests.support import looking
+from tests.support.counts import TIMES
 from tests.support.nursery import Child, Nursery
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 LONG_AGO = "2020-01-01"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,8 +16,7 @@ from tests.gc.oracle import Rows, rows_of
 from tests.gc.plots import plots
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant, planted, trash_of
 from tests.support import looking
-
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
+from tests.support.counts import TIMES
 
 
 def again(plot: Plot, notes: Iterable[int], things: Iterable[int], links: Iterable[int]) -> Plot:

@@ -102,6 +102,7 @@ def test_bad_options_are_refused(memory, options):
         memory.graph.build("Ada", options)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text):
     names = sorted(possible_names(text))[:3]

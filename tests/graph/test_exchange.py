@@ -35,6 +35,7 @@ def filled(app):
     return memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @given(dump=dumps())
 def test_what_is_written_is_read_again(name, dump):

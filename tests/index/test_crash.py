@@ -10,11 +10,12 @@ import pytest
 from memsweep.code.sandbox import Sandbox
 from tests.code.trees import git, repository
 from tests.index.children import Indexer
-from tests.index.world import TIMES, Desk, File, files, live, problems
+from tests.index.world import Desk, File, files, live, problems
 from tests.support import looking
+from tests.support.counts import rounds
 from tests.support.waiting import wait_for
 
-KILLS = 30 * TIMES
+KILLS = rounds(6, 30)
 NAMES = [f"{folder}m{number}.py" for folder in ("", "pkg/") for number in range(12)]
 
 
@@ -116,6 +117,7 @@ def missing_pieces(crashed: list[File], after: dict[str, File]) -> int:
     return sum(len(set(file.hashes) - had.get(file.id, set())) for file in after.values())
 
 
+@pytest.mark.slow
 def test_a_parser_process_does_not_outlive_a_killed_run(home: Path, tmp_path: Path) -> None:
     root = repository(tmp_path / "root", {name: text_of(random.Random(name)) for name in NAMES})
     child = Indexer(home, root, batch_chunks=1, stop_at=1)

@@ -136,6 +136,7 @@ def test_an_exception_in_the_middle_makes_nothing_stale(
     assert desk.content(repo) == desk.anew(repo)
 
 
+@pytest.mark.slow
 def test_an_embedding_server_that_falls_over_costs_nothing_that_was_there(
     make: Callable[..., App], home: Path, repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,6 +157,7 @@ def test_an_embedding_server_that_falls_over_costs_nothing_that_was_there(
 # taking what cannot be read for gone
 
 
+@pytest.mark.slow
 def test_what_cannot_be_read_is_left_as_it_was(home: Path, repo: Path) -> None:
     def index() -> dict[str, object]:
         return memsweep("index", str(repo), "--json", home=home, as_ordinary_user=True).json
@@ -345,6 +347,7 @@ def test_a_path_is_an_indexed_column(desk: Desk, repo: Path) -> None:
 # mixing times with and without a zone
 
 
+@pytest.mark.slow
 def test_times_are_aware_and_do_not_depend_on_the_zone(home: Path, repo: Path) -> None:
     began = datetime.now(UTC)
     memsweep("index", str(repo), home=home, TZ="Asia/Tokyo")

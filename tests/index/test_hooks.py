@@ -19,6 +19,8 @@ from tests.support import looking
 from tests.support.commands import ORDINARY, environment, memsweep
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 NAMES = ["plain", "sp ace", "it's", 'quo"te', "do$llar `tick`", "été 🎉", "a;b & c", "star*[x]", "new\nline"]
 
 

@@ -51,6 +51,7 @@ def test_hooks_come_and_go_and_nothing_that_the_repository_names_is_run(tmp_path
     assert not marker.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lazy fetch", "lazy fetch in an embedded bare repository"])
 def test_the_commands_of_a_user_run_nothing_either(home: Path, tmp_path: Path, name: str) -> None:
     evil, marker = program(tmp_path)

@@ -24,7 +24,8 @@ from memsweep.code.request import make_scope
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.walk import walk
 from tests.code.trees import git
-from tests.index.world import TIMES, Crash, Desk, File, file_of, files, live, problems
+from tests.index.world import Crash, Desk, File, file_of, files, live, problems
+from tests.support.counts import TIMES
 
 PATHS = ("a.py", "b.py", "sub/c.py", "sub/deep/d.md", "tests/test_e.py", "f.txt", "run", "g\\h é.go")
 BLOCKS = (

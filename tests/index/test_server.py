@@ -19,6 +19,8 @@ from tests.support.client import RawServer, ServerClient, ToolFailed, connected,
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 FIELDS = [
     "repo_path",
     "files_seen",

@@ -10,6 +10,7 @@ import pytest
 
 from tests.code.test_standard_library import LIBRARY
 from tests.index.world import Desk
+from tests.support.counts import THOROUGH
 
 PACKAGES = ("asyncio", "collections", "email", "http", "importlib", "json", "logging", "sqlite3", "unittest", "xml")
 
@@ -38,11 +39,12 @@ def check(desk: Desk, root: Path) -> int:
     return len(files)
 
 
+@pytest.mark.slow
 def test_packages_of_the_standard_library_are_counted_as_python_counts_them(desk: Desk) -> None:
     assert sum(check(desk, LIBRARY / package) for package in PACKAGES) > 100
 
 
 @pytest.mark.soak
-@pytest.mark.skipif("not int(__import__('os').environ.get('MEMSWEEP_SOAK', '0'))", reason="some minutes")
+@pytest.mark.skipif(not THOROUGH, reason="some minutes")
 def test_the_whole_standard_library_with_its_tests_is_counted_as_python_counts_it(desk: Desk) -> None:
     assert check(desk, LIBRARY) > 1000

@@ -18,6 +18,8 @@ from tests.support import looking
 from tests.support.commands import memsweep
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def many(tmp_path: Path) -> Path:

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from tests.code.trees import git, grow, repository
 from tests.index.conftest import FILES
 from tests.index.world import live, problems, stale
 from tests.support import looking
-from tests.support.commands import MEMSWEEP, environment, memsweep
+from tests.support.commands import MEMSWEEP, Ran, environment, memsweep
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.waiting import PATIENCE, wait_for
+
+pytestmark = pytest.mark.slow
 
 
 class Watcher:
@@ -196,18 +198,22 @@ def test_an_interrupted_index_leaves_whole_files_and_the_next_finishes(home: Pat
     assert again["files_indexed"] == len(FILES)
 
 
-def test_the_command_line_indexes_with_filters_and_says_what_it_did(home: Path, repo: Path) -> None:
+def test_the_command_line_indexes_with_filters_and_says_what_it_did(
+    repo: Path, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
     narrow = ["--language", "python", "-l", "md", "--no-tests", "--no-recursive", "--max-file-size", "5000"]
-    answer = memsweep("index", str(repo), *narrow, "--json", "--workspace", "mine", home=home).json
+    answer = run("index", str(repo), *narrow, "--json", "--workspace", "mine").json
     assert answer["languages"] == {"python": 1}
     (repo / "app.py").unlink()
-    out = memsweep("index", ".", "-w", "mine", home=home, cwd=repo).out
+    with monkeypatch.context() as patch:
+        patch.chdir(repo)
+        out = run("index", ".", "-w", "mine").out
     assert out.startswith(f"Repository indexed successfully.\nPath: {repo}\nFiles indexed: 4\n")
     assert out.endswith("Stale memories detected: 1 (run `memsweep prune` to clean up)\n")
     shutil.rmtree(repo)
-    refused = memsweep("index", str(repo), "--json", "-w", "mine", home=home)
+    refused = run("index", str(repo), "--json", "-w", "mine")
     assert (refused.status, json.loads(refused.err)["error"]["code"]) == (2, "bad_input")
-    insisted = memsweep("index", str(repo), "--json", "--allow-empty", "-w", "mine", home=home).json
+    insisted = run("index", str(repo), "--json", "--allow-empty", "-w", "mine").json
     assert insisted["stale_memories"] == len(FILES)
 
 

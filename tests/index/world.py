@@ -20,7 +20,6 @@ from memsweep.settings import load_settings
 from tests.support import looking
 from tests.support.inside import app_of
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 DIMENSION = 8
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from memsweep.model.memory import NamedThing
 from memsweep.model.text import MAX_TEXT_BYTES
 from memsweep.model.times import parse_time
 from tests.support import looking
+from tests.support.counts import TIMES
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
     memory.close()
 
 
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 ACCEPTED = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 
 

@@ -326,6 +326,7 @@ def test_every_mutated_line_gets_exactly_one_answer_or_is_no_request(talk: Talk)
         assert not select.select([talk.server.process.stdout], [], [], 0)[0]
 
 
+@pytest.mark.slow
 def test_input_from_a_file_is_answered_as_well(tmp_path: Path) -> None:
     """Not through a pipe, which the event loop cannot watch."""
     lines = [b"garbage", b"[]", b'{"jsonrpc":"2.0","id":3,"method":"ping","params":[]}', b'{"id":4,"method":"\xff"}']

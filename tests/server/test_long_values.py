@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from memsweep.errors import MAX_ECHO, BadInput, brief
-from tests.support.client import ServerClient
+from tests.support.client import MODES, ServerClient
+from tests.support.counts import some_of
 
 # No stretch of it occurs twice, so that any part of it can be found.
 LONG = " ".join(str(number) for number in range(10_000, 12_500))
@@ -34,6 +35,13 @@ def _required(schema: dict[str, Any], name: str) -> dict[str, Any]:
     return {other: SMALL[field.get("type", "string")] for other, field in others.items()}
 
 
+@pytest.fixture(scope="module", params=some_of(MODES, 1))
+def mode(request: pytest.FixtureRequest) -> str:
+    """One generation of the protocol shows it; a soak takes both."""
+    return str(request.param)
+
+
+@pytest.mark.soak
 def test_no_tool_repeats_a_long_value(server: ServerClient) -> None:
     tried, wrong = 0, []
     for tool in server.tools().values():

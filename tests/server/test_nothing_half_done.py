@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from tests.support import looking
-from tests.support.client import ServerClient, ToolFailed
+from tests.support.client import MODES, ServerClient, ToolFailed
+from tests.support.counts import some_of
+
+pytestmark = pytest.mark.soak
 
 BAD_VALUES: dict[str, list[Any]] = {
     "string": ["no such thing", "\0", "", "x" * 5000, "2026-99-99"],
@@ -29,6 +32,12 @@ GOOD: dict[str, Any] = {
     "entities": ["Ada"],
 }
 SMALL: dict[str, Any] = {"string": "x", "integer": 1, "number": 0.5, "boolean": True, "array": ["x"], "object": {}}
+
+
+@pytest.fixture(scope="module", params=some_of(MODES, 1))
+def mode(request: pytest.FixtureRequest) -> str:
+    """One generation of the protocol shows it; a soak takes both."""
+    return str(request.param)
 
 
 def _calls(schema: dict[str, Any], tool: str) -> list[tuple[str, dict[str, Any]]]:
@@ -70,14 +79,15 @@ def test_what_is_refused_makes_no_workspace(server: ServerClient) -> None:
 def test_what_is_refused_writes_nothing(server: ServerClient, served_home: Path) -> None:
     server.call("add_memory", text=GOOD["text"], relations=[{"from": "Ada", "relation": "WORKS_AT", "to": "Acme"}])
     file = looking.file_of(served_home)
-    written = []
+    written, before = [], _state(file)
     for tool in server.tools().values():
         for name, arguments in _calls(tool.input_schema, tool.name):
-            before = _state(file)
             result = server.call_raw(tool.name, arguments)
-            if result.is_error and (after := _state(file)) != before:
+            after = _state(file)
+            if result.is_error and after != before:
                 changed = {table: after[table] - before[table] for table in after if after[table] != before[table]}
                 written.append(f"{tool.name}: {name} {str(arguments[name])[:20]!r}: {changed}")
+            before = after
     assert not written, "\n".join(written)
 
 

@@ -25,6 +25,8 @@ from tests.support.client import raw_server
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE, wait_for
 
+pytestmark = pytest.mark.slow
+
 HANDSHAKE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},

@@ -17,6 +17,8 @@ from tests.support.commands import ORDINARY
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = ("2024-11-05", "2025-11-25")
 
 

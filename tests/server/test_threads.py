@@ -64,6 +64,7 @@ def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogC
     assert caplog.messages == []
 
 
+@pytest.mark.slow
 def test_a_search_is_answered_while_forty_adds_wait_for_the_lock(home: Path, app: App) -> None:
     app.memory().remember("the parser was rewritten in spring")
     app.close()

@@ -254,6 +254,7 @@ def test_every_schema_is_one_and_every_answer_fits_it(server: ServerClient, work
         assert set(answer) <= set(schema["properties"])
 
 
+@pytest.mark.slow
 def test_the_default_profile_has_the_default_tools(tmp_path: Path, mode: str) -> None:
     with connected(tmp_path / "home", mode) as server:
         names = set(server.tools())
@@ -261,6 +262,7 @@ def test_the_default_profile_has_the_default_tools(tmp_path: Path, mode: str) ->
     assert "delete_workspace" not in names
 
 
+@pytest.mark.slow
 def test_the_workspace_of_the_settings_is_the_current_one(tmp_path: Path, mode: str) -> None:
     with connected(tmp_path / "home", mode, MEMSWEEP_WORKSPACE="chosen") as server:
         server.call("add_memory", text="x")

@@ -1,10 +1,11 @@
-"""Kill an operation on workspaces at each of its steps: `python -m tests.workspaces.dying OPERATION`.
+"""Kill an operation on workspaces at its steps: `python -m tests.workspaces.dying OPERATION [thorough]`.
 
-A step is an SQL statement that may write, or something that is done to a file. For every step a child gets a copy of
-the same home, does the operation, and dies by SIGKILL right before that step; the last one dies when it is done,
-before anything is closed. Then another process runs one ordinary command. After that the home must be in one of two
-states, as if nothing had been done or as if all of it had, with nothing left beside it and nothing for the doctor.
-One line of JSON says how often it died and what was wrong.
+A step is an SQL statement that may write, or something that is done to a file. For a step a child gets a copy of the
+same home, does the operation, and dies by SIGKILL right before that step; the last one dies when it is done, before
+anything is closed. It dies wherever another kind of step begins, and if it is thorough, at every step. Then another
+process runs one ordinary command. After that the home must be in one of two states, as if nothing had been done or as
+if all of it had, with nothing left beside it and nothing for the doctor. One line of JSON says how often it died and
+what was wrong.
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,9 @@ import apsw
 from memsweep.app import App, make_app
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
-from tests.gc.stores import MEMORY_DISK
 from tests.support import looking
+from tests.support.counts import some_of, turns
+from tests.support.memory_disk import MEMORY_DISK
 
 SECRET = "quarantined-heliotrope"
 _FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.mkdir"}
@@ -121,38 +122,39 @@ def in_child(work: Callable[[], Any]) -> Any:
     return json.loads(said)[0] if said else None
 
 
-def attempt(place: Path, operation: Operation, given: Any, at: int) -> int | None:
-    """How many steps it took, if it came to the end."""
+def attempt(place: Path, operation: Operation, given: Any, at: int) -> list[str] | None:
+    """The steps it took, if it came to the end."""
 
-    def work() -> int:
+    def work() -> list[str]:
         steps = die_at(at)
         operation.run(open_app(place / "home"), place, given)
-        return next(steps)
+        return steps
 
-    found: int | None = in_child(work)
+    found: list[str] | None = in_child(work)
     return found
 
 
-def die_at(at: int) -> Iterator[int]:
+def die_at(at: int) -> list[str]:
     """End this process before its step of that number; 0 is the first one."""
     return at_step(at, lambda: os.kill(os.getpid(), signal.SIGKILL))
 
 
-def at_step(at: int, act: Callable[[], None]) -> Iterator[int]:
-    """Do something before the step of that number; the numbers of the steps to come."""
-    steps = count()
+def at_step(at: int, act: Callable[[], None]) -> list[str]:
+    """Do something before the step of that number; the steps that were taken are added to the list."""
+    steps: list[str] = []
 
-    def take_one() -> None:
-        if next(steps) == at:
+    def take(step: str) -> None:
+        if len(steps) == at:
             act()
+        steps.append(step)
 
     def see(event: str, arguments: tuple[Any, ...]) -> None:
         if event in _FILE_EVENTS or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
-            take_one()
+            take(event)
 
     def statement(_: object, sql: str, __: object) -> bool:
         if not sql.lstrip().lower().startswith(_READS):
-            take_one()
+            take(sql.split()[0].lower())
         return True
 
     def trace(db: apsw.Connection) -> None:
@@ -187,7 +189,7 @@ def bytes_of(home: Path) -> bytes:
     return b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def main(name: str) -> dict[str, Any]:
+def main(name: str, thorough: bool) -> dict[str, Any]:
     operation, problems = OPERATIONS[name], []
     with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         origin = Path(folder) / "origin"
@@ -207,11 +209,13 @@ def main(name: str) -> dict[str, Any]:
         done = state(whole / "home")
         problems += [] if done != before else ["what was acknowledged is not there"]
         outcomes = {"before": 0, "done": 0}
-        for at in range(steps + 1):
+        end = len(steps)
+        points = some_of(range(end + 1), 8, turns(steps), thorough)
+        for at in points:
             place = copy(at + 1)
             lived = attempt(place, operation, given, at) is not None
-            where = f"killed at step {at} of {steps}"
-            problems += [f"{where}: it lived"] if lived != (at == steps) else []
+            where = f"killed at step {at} of {end}"
+            problems += [f"{where}: it lived"] if lived != (at == end) else []
             in_child(lambda home=place / "home", at=at: begin(home, at % 9))  # cleaning up may be killed, too
             problems += [f"{where}: {each}" for each in next_command(place / "home")]
             left = state(place / "home")
@@ -220,8 +224,8 @@ def main(name: str) -> dict[str, Any]:
             if operation.frees and left == done and SECRET.encode() in bytes_of(place / "home"):
                 problems.append(f"{where}: the purged text is still there")
             shutil.rmtree(place)
-    return {"points": steps + 1, "problems": problems, **outcomes}
+    return {"points": len(points), "problems": problems, **outcomes}
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1])))
+    print(json.dumps(main(sys.argv[1], "thorough" in sys.argv)))

@@ -10,7 +10,7 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import NotFound
 from tests.support.client import connected
-from tests.support.commands import memsweep
+from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 
 
@@ -41,15 +41,16 @@ def test_deleted_workspaces_are_counted_and_freed_only_when_asked(
         app.undo(receipts[1])
 
 
-def test_the_command_says_what_it_kept(receipts: list[str], home: Path) -> None:
-    kept = memsweep("purge", "--older-than-days", "0", "--yes", home=home)
+def test_the_command_says_what_it_kept(receipts: list[str], home: Path, run: Callable[..., Ran]) -> None:
+    kept = run("purge", "--older-than-days", "0", "--yes")
     assert "2 deleted workspaces of that age were kept; pass --deleted-workspaces to purge them too." in kept.out
-    asked = memsweep("purge", "--older-than-days", "0", "--deleted-workspaces", "--yes", "--json", home=home).json
+    asked = run("purge", "--older-than-days", "0", "--deleted-workspaces", "--yes", "--json").json
     assert (asked["purged_workspaces"], asked["kept_workspaces"]) == (2, 0)
     assert asked["message"].endswith("2 workspaces.")
     assert len(list((home / "workspaces").glob("*.db"))) == 1
 
 
+@pytest.mark.slow
 def test_the_tool_says_what_it_kept(receipts: list[str], home: Path) -> None:
     with connected(home, "auto", "--profile", "full") as server:
         kept = server.call("purge_trash", older_than_days=0, confirm=True)

@@ -14,8 +14,11 @@ import pytest
 from memsweep.app import App
 from tests.support import looking
 from tests.support.commands import environment
+from tests.support.counts import some_of
 from tests.support.nursery import Nursery
 from tests.workspaces.dying import OPERATIONS, attempt, fill, leftovers, open_app, state
+
+pytestmark = pytest.mark.slow
 
 
 class Stopping:
@@ -47,7 +50,8 @@ def app(place: Path) -> Iterator[App]:
     app.close()
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.7, 0.9])
+@pytest.mark.soak
+@pytest.mark.parametrize("share", some_of([0.3, 0.5, 0.7, 0.9], 2))
 @pytest.mark.parametrize("operation", ["create", "delete", "undelete", "restore", "replacing restore"])
 def test_nobody_cleans_up_what_a_living_process_is_at_work_on(
     place: Path, tmp_path_factory: pytest.TempPathFactory, operation: str, share: float
@@ -60,7 +64,7 @@ def test_nobody_cleans_up_what_a_living_process_is_at_work_on(
     shutil.copytree(place, rehearsal)
     steps = attempt(rehearsal, OPERATIONS[operation], given, at=-1)
     assert steps is not None
-    child = Stopping(operation, place, given, int(share * steps))
+    child = Stopping(operation, place, given, int(share * len(steps)))
     assert child.is_stopped
     for _ in range(2):
         app = open_app(place / "home")

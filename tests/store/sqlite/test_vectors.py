@@ -235,6 +235,7 @@ def flip_a_bit(file: Path) -> None:
     file.write_bytes(whole)
 
 
+@pytest.mark.slow
 def test_a_search_survives_whatever_happens_to_the_file(home: Path, memory: Memory, texts: list[str]) -> None:
     fill(memory, texts)
     by_meaning(memory, texts[:1])

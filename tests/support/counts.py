@@ -1,0 +1,32 @@
+"""How much the tests do: a little in `make test`, all of it in `make soak`, which sets MEMSWEEP_SOAK."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
+THOROUGH = TIMES > 1
+ARGUMENTS = ["thorough"] if THOROUGH else []
+"""For test programs in processes of their own, which do not get our environment."""
+
+
+def rounds(few: int, full: int) -> int:
+    """How often to do something: a few times, or the full number as often as the soak says."""
+    return full * TIMES if THOROUGH else few
+
+
+def some_of(points: Sequence[T], count: int, always: Iterable[int] = (), thorough: bool = THOROUGH) -> list[T]:
+    """So many of the points, from the first to the last, and those at the indices `always`; all of them in a soak."""
+    if thorough or len(points) <= count:
+        return list(points)
+    last = len(points) - 1
+    spread = {last} if count == 1 else {step * last // (count - 1) for step in range(count)}
+    return [points[index] for index in sorted(spread.union(always))]
+
+
+def turns(steps: Sequence[str]) -> list[int]:
+    """Where another kind of step begins: of twenty tables that are made in a row, one is like the next."""
+    return [index for index, step in enumerate(steps) if index == 0 or step != steps[index - 1]]
