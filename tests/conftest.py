@@ -19,8 +19,8 @@ from memsweep.app import App, Memory, make_app
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
 from tests.support.engines import Home
+from tests.support.fork_server import ForkServer
 from tests.support.memory_disk import MEMORY_DISK
-from tests.support.nursery import Nursery
 
 if MEMORY_DISK and "TMPDIR" not in os.environ:
     os.environ["TMPDIR"] = tempfile.tempdir = MEMORY_DISK
@@ -122,8 +122,8 @@ def _input(given: bytes) -> io.TextIOWrapper:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def fork_server() -> Iterator[ForkServer]:
     """A process that forks children to order."""
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
+    fork_server = ForkServer()
+    yield fork_server
+    fork_server.close()

@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.services.memory import Memory
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from tests.support import looking
+from tests.support import store_files
 
 JSON = {"tags", "metadata", "summary", "evidence", "counts", "skipped", "chunks", "config", "focus", "refs", "said"}
 NEVER_NEGATIVE = {
@@ -116,7 +116,7 @@ def _definition(table: str, migrations: tuple[str, ...]) -> str:
 def put(file: Path, wrong: Wrong) -> None:
     """Write a wrong value into the last row of a table, past every constraint."""
     table, column = wrong.place.table, wrong.place.column
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         (definition,) = _row(db, "select sql from sqlite_schema where name = ?", table)
         _redefine(db, table, definition.replace(" not null", ""))
         keys = "rowid"

@@ -14,7 +14,7 @@ from memsweep.app import App, make_app
 from memsweep.model.segment import ContextSegment
 from memsweep.settings import load_settings
 from memsweep.store.sqlite import vectors
-from tests.support import looking
+from tests.support import store_files
 
 MANY_CHUNKS = "Ada Lovelace wrote the first program for a machine that was never built. " * 60
 
@@ -61,7 +61,7 @@ def _context(app: App) -> None:
 def copy_of(template: Path, home: Path) -> Path:
     """The file of the default workspace in a copy of a home."""
     shutil.copytree(template, home)
-    return looking.file_of(home)
+    return store_files.file_of(home)
 
 
 def copy_place(place: Path, other: Path) -> None:
@@ -70,7 +70,7 @@ def copy_place(place: Path, other: Path) -> None:
 
 def dump(file: Path, *, without: tuple[str, ...] = ()) -> dict[str, list[Any]]:
     """Every row of every table that is not made from others."""
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         tables = [name for (name,) in db.execute("select name from sqlite_schema where type = 'table'")]
         kept = [name for name in tables if "_fts" not in name and name not in ("chunk_word", *without)]
         return {name: sorted(db.execute(_as_bytes(db, name)), key=repr) for name in kept}

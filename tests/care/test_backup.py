@@ -17,7 +17,7 @@ from memsweep.app import App
 from memsweep.errors import AlreadyExists, BadInput, MemsweepError, NotFound, StoreCorrupt, StoreError, StoreTooNew
 from memsweep.model.care import Checkup
 from tests.care import stores
-from tests.support import looking
+from tests.support import store_files
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def copy(filled: Path, app: App, tmp_path: Path) -> Path:
 
 def state(home: Path) -> tuple[list[object], set[str]]:
     """All that a restore may not change when it is refused."""
-    rows = looking.query(home / "registry.db", "select * from workspace")
+    rows = store_files.query(home / "registry.db", "select * from workspace")
     return rows, {path.name for path in (home / "workspaces").iterdir() if not path.name.endswith(("-wal", "-shm"))}
 
 
 def edit(file: Path, script: str) -> None:
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute(script)
 
 
@@ -43,7 +43,7 @@ def edit(file: Path, script: str) -> None:
 def test_a_restored_workspace_is_what_was_backed_up(filled: Path, app: App, home: Path, copy: Path) -> None:
     restored = app.restore(copy, "other")
     assert restored.receipt_id is None
-    file = looking.file_of(home, "other")
+    file = store_files.file_of(home, "other")
     before, after = stores.dump(filled), stores.dump(file)
     for table in before.keys() - {"audit", "sqlite_sequence", "meta"}:
         assert after[table] == before[table], table
@@ -52,7 +52,7 @@ def test_a_restored_workspace_is_what_was_backed_up(filled: Path, app: App, home
         (*("text", b"workspace"), *("text", b"other")),
     ]
     assert len(after["audit"]) == len(before["audit"]) + 1
-    assert looking.problems(file) == []
+    assert store_files.problems(file) == []
     assert app.memory("other").care.doctor() == Checkup("other", ())
     assert app.memory("other").sweep.audit()[0].action == "restore"
 
@@ -247,8 +247,8 @@ def test_one_wrong_byte_is_refused_or_does_not_matter(pristine: Path, data: st.D
     else:
         refused = "spoiled.backup"
         left_out = ("audit", "sqlite_sequence", "meta")
-        wanted = stores.dump(looking.file_of(home, "whole"), without=left_out)
-        assert stores.dump(looking.file_of(home, "spoiled"), without=left_out) == wanted
+        wanted = stores.dump(store_files.file_of(home, "whole"), without=left_out)
+        assert stores.dump(store_files.file_of(home, "spoiled"), without=left_out) == wanted
         assert app.memory("spoiled").care.doctor().left == ()
     finally:
         app.close()
@@ -269,13 +269,13 @@ def test_a_workspace_that_is_replaced_can_come_back(filled: Path, app: App, home
     app.memory().remember("written after the backup")
     before = stores.dump(filled, without=("meta",))
     restored = app.restore(copy, replace=True)
-    assert looking.file_of(home) != filled
+    assert store_files.file_of(home) != filled
     assert app.memory().search("written after the backup").hits[0].passage.text != "written after the backup"
     assert app.memory().care.doctor() == Checkup("default", ())
     app.delete_workspace("default", confirm=True)
     assert restored.receipt_id is not None
     app.undo(restored.receipt_id)
-    assert looking.file_of(home) == filled
+    assert store_files.file_of(home) == filled
     assert stores.dump(filled, without=("meta",)) == before
     assert app.memory().care.doctor() == Checkup("default", ())
 

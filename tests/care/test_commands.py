@@ -10,7 +10,7 @@ import pytest
 
 import memsweep
 from memsweep.app import App
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import Ran
 from tests.support.commands import memsweep as in_a_process
 
@@ -33,7 +33,7 @@ def stale(app: App, home: Path, tmp_path: Path) -> Path:
 
 
 def damage(home: Path, script: str) -> None:
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         db.execute(script)
 
 
@@ -95,7 +95,7 @@ def test_compact_says_how_much_it_gave_back(run: Run, stale: Path) -> None:
 
 
 def test_a_compact_that_somebody_holds_up_says_so(run: Run, stale: Path) -> None:
-    with looking.open_file(looking.file_of(stale)) as reader:
+    with store_files.open_file(store_files.file_of(stale)) as reader:
         reader.execute("begin; select * from memory")
         ran = run("compact")
     assert ran.status == 0

@@ -12,7 +12,7 @@ from memsweep.model.care import Checkup
 from memsweep.store.file import connect
 from memsweep.store.sqlite import vectors
 from tests.care import stores
-from tests.support import looking
+from tests.support import store_files
 
 HEALTHY = Checkup("default", ())
 
@@ -46,7 +46,7 @@ def test_nothing_of_what_was_purged_is_left_in_the_file(hollow: Path, app: App) 
 
 
 def test_a_reader_keeps_its_state_and_the_file_shrinks_when_it_is_done(hollow: Path, app: App) -> None:
-    with looking.open_file(hollow) as reader:
+    with store_files.open_file(hollow) as reader:
         reader.execute("begin")
         seen = reader.execute("select uid from live_memory order by id").fetchall()
         app.memory().remember("written while somebody reads")
@@ -63,7 +63,7 @@ def test_a_reader_keeps_its_state_and_the_file_shrinks_when_it_is_done(hollow: P
 def test_a_writer_that_does_not_let_go_is_said(hollow: Path, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "BUSY_SECONDS", 0.2)
     before = stores.dump(hollow)
-    with looking.open_file(hollow) as writer:
+    with store_files.open_file(hollow) as writer:
         writer.execute("begin immediate")
         with pytest.raises(StoreBusy, match="another process"):
             app.memory().care.compact()
@@ -75,7 +75,7 @@ def test_the_vector_file_holds_only_what_is_there(hollow: Path, app: App, monkey
     monkeypatch.setattr(vectors, "_TAIL_MIN", 3)
     app.memory().search("Ada")
     sizes = sum(file.stat().st_size for file in hollow.parent.glob("*.vec"))
-    with looking.open_file(hollow) as db:
+    with store_files.open_file(hollow) as db:
         db.execute("delete from code_file; delete from memory where source = 'code_indexer'")
     app.memory().sweep.prune("orphaned_chunks", confirm=True)
     app.memory().sweep.purge(0, confirm=True)

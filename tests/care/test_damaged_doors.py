@@ -14,7 +14,7 @@ from memsweep.app import App
 from memsweep.errors import StoreCorrupt
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS
 from tests.care import damages, stores
-from tests.support import looking
+from tests.support import store_files
 from tests.support.client import ServerClient, ToolFailed, connected
 from tests.support.commands import Ran
 from tests.support.inside import store_of
@@ -55,8 +55,8 @@ COMMANDS = [
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_every_command_says_a_sentence(filled: Path, run: Callable[..., Ran], case: str) -> None:
-    ids = looking.query(filled, "select uid from memory where trash is null")
-    with looking.open_file(filled) as db:
+    ids = store_files.query(filled, "select uid from memory where trash is null")
+    with store_files.open_file(filled) as db:
         db.execute(CASES[case])
     for command in [*COMMANDS, *(["get", own] for own in ids), *(["explain", own] for own in ids[:2])]:
         ran = run(*command)  # which would raise what is no sentence
@@ -79,7 +79,7 @@ def test_every_command_says_a_sentence(filled: Path, run: Callable[..., Ran], ca
 @contextmanager
 def damaged(file: Path, script: str) -> Iterator[None]:
     """The file with a damage, and as it was again."""
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute("begin immediate")
         db.execute("create temp table was as select rowid as key, * from memory")
         db.execute(script)
@@ -91,7 +91,7 @@ def damaged(file: Path, script: str) -> Iterator[None]:
 
 
 def test_an_agent_gets_a_sentence_and_the_others_go_on(filled: Path, home: Path, tmp_path: Path) -> None:
-    good, bad = looking.query(filled, "select uid from memory where trash is null order by id limit 2")
+    good, bad = store_files.query(filled, "select uid from memory where trash is null order by id limit 2")
     log = tmp_path / "log"
     with connected(home, "auto", "--profile", "full", log=log) as server:
         for column, value in (("created_at", "'oops'"), ("tags", "'['"), ("metadata", "5"), ("text", damages.NO_UTF8)):
@@ -128,8 +128,8 @@ def _answer(server: ServerClient, name: str, arguments: dict[str, Any]) -> str:
 
 
 def test_one_damaged_memory_does_not_hide_the_others_from_a_search(filled: Path, app: App) -> None:
-    (bad,) = looking.query(filled, "select uid from memory where text like 'turn 1%'")
-    with looking.open_file(filled) as db:
+    (bad,) = store_files.query(filled, "select uid from memory where text like 'turn 1%'")
+    with store_files.open_file(filled) as db:
         db.execute(
             "update chunk set text = cast(x'ff' as text) where memory = (select id from memory where uid = ?)", (bad,)
         )
@@ -167,7 +167,7 @@ def test_what_a_file_says_of_itself_is_mended_too(template: Path, tmp_path: Path
     for number, value in enumerate(META[key]):
         home = tmp_path / str(number) / "home"
         file = stores.copy_of(template, home)
-        with looking.open_file(file) as db:
+        with store_files.open_file(file) as db:
             db.execute(f"insert or replace into meta (key, value) values ('{key}', {value})")
         app = stores.open_app(home)
         assert app.memory().care.doctor().left
@@ -192,7 +192,7 @@ def test_a_damaged_registry_is_a_sentence_and_is_mended(template: Path, tmp_path
     app = stores.open_app(home)
     before = app.memory().stats().total_memories
     app.close()
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         db.execute("insert into intent values ('0123456789abcdef.db', 'remove', 'fedcba9876543210')")
     damages.put(home / "registry.db", wrong)
     app = stores.open_app(home)

@@ -17,7 +17,7 @@ from memsweep.model.care import Checkup
 from memsweep.model.memory import Workspace
 from memsweep.store.file import care_sql, portable
 from tests.care import stores
-from tests.support import looking
+from tests.support import store_files
 from tests.support.engines import ENGINES
 
 
@@ -247,7 +247,7 @@ def left(checkup: Checkup) -> set[str]:
 
 
 def damage(file: Path, script: str) -> None:
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute(script)
 
 
@@ -301,15 +301,15 @@ class Patient:
         self.memory = app.memory()
         damage(file, script)
         if is_graph:
-            with looking.open_file(file) as db:
+            with store_files.open_file(file) as db:
                 as_graph(app, db)
 
     def texts(self) -> set[str]:
-        with looking.into(self.memory) as db:
+        with store_files.into(self.memory) as db:
             return {uid for (uid,) in db.execute("select uid from memory union all select uid from chunk")}
 
     def rows(self) -> dict[str, list[str]]:
-        with looking.into(self.memory) as db:
+        with store_files.into(self.memory) as db:
             return {table: sorted(map(repr, rows)) for table, rows in portable.rows_of(db).items()}
 
 
@@ -361,7 +361,7 @@ def test_a_repair_leaves_nothing_for_the_next_doctor_and_loses_nothing(
     assert names(memory.care.doctor()) == kept
     assert patient.texts() == before
     if not kept:
-        assert engine_kind == "falkor" or looking.problems(looking.file_of(filled.parents[1])) == []
+        assert engine_kind == "falkor" or store_files.problems(store_files.file_of(filled.parents[1])) == []
         assert memory.search("Ada").hits
 
 
@@ -401,7 +401,7 @@ def test_a_file_that_is_none_is_said(filled: Path, app: App, content: bytes) -> 
 
 def test_an_index_that_lost_an_entry_is_made_again(filled: Path, app: App) -> None:
     """SQLite is told that another table's root is the index's, so the entries of both differ."""
-    with looking.open_file(filled) as db:
+    with store_files.open_file(filled) as db:
         db.execute("create table junk (x); create index junk_by_x on junk (x)")
         db.execute("pragma writable_schema = on")
         (root,) = db.execute("select rootpage from sqlite_schema where name = 'junk_by_x'").fetchone()
@@ -424,16 +424,16 @@ def test_merged_twins_keep_what_both_had(filled: Path, app: App) -> None:
         " from entity where name = 'Grace'",
     )
     assert left(app.memory().care.doctor(repair=True)) == set()
-    assert looking.query(filled, "select name, pinned from entity where name_key = 'ada' and trash is null") == [
+    assert store_files.query(filled, "select name, pinned from entity where name_key = 'ada' and trash is null") == [
         ("Ada", 1)
     ]
-    related = looking.query(
+    related = store_files.query(
         filled,
         "select relation.relation from relation join entity on entity.id = relation.subject"
         " where entity.name = 'Ada' order by 1",
     )
     assert related == ["knows", "likes"]
-    assert looking.query(filled, f"select chunk from mention where entity = {_ENTITY}")[0] == 1
+    assert store_files.query(filled, f"select chunk from mention where entity = {_ENTITY}")[0] == 1
 
 
 def test_what_was_trash_without_a_receipt_can_be_undone(filled: Path, app: App) -> None:

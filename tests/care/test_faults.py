@@ -11,9 +11,9 @@ import pytest
 from memsweep.app import App
 from memsweep.model.care import Checkup
 from tests.care import stores
-from tests.support import commands, looking
+from tests.support import commands, store_files
 from tests.support.counts import ARGUMENTS
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 pytestmark = pytest.mark.slow
 
@@ -24,26 +24,28 @@ HEALTHY = Checkup("default", ())
 
 
 def test_a_backup_among_four_writers_holds_what_was_acknowledged(
-    nursery: Nursery, app: App, home: Path, tmp_path: Path
+    fork_server: ForkServer, app: App, home: Path, tmp_path: Path
 ) -> None:
-    writers = [nursery.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(4)]
+    writers = [fork_server.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(4)]
     acknowledged: set[str] = set()
     for number in range(3):
         acknowledged |= {writer.said()[0] for writer in writers for _ in range(5)}
         backup = app.memory().care.backup(tmp_path / f"{number}.backup")
         app.restore(backup.path, f"copy{number}")
-        file = looking.file_of(home, f"copy{number}")
-        assert set(looking.query(file, "select uid from live_memory")) >= acknowledged
-        assert looking.problems(file) == []
+        file = store_files.file_of(home, f"copy{number}")
+        assert set(store_files.query(file, "select uid from live_memory")) >= acknowledged
+        assert store_files.problems(file) == []
         assert app.memory(f"copy{number}").care.doctor() == Checkup(f"copy{number}", ())
     said = {line[0] for writer in writers for line in writer.kill()}
-    file = looking.file_of(home)
-    assert set(looking.query(file, "select uid from live_memory")) >= acknowledged | said
-    assert looking.problems(file) == []
+    file = store_files.file_of(home)
+    assert set(store_files.query(file, "select uid from live_memory")) >= acknowledged | said
+    assert store_files.problems(file) == []
 
 
-def test_a_doctor_among_four_writers_finds_nothing_and_disturbs_nobody(nursery: Nursery, app: App, home: Path) -> None:
-    writers = [nursery.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(4)]
+def test_a_doctor_among_four_writers_finds_nothing_and_disturbs_nobody(
+    fork_server: ForkServer, app: App, home: Path
+) -> None:
+    writers = [fork_server.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(4)]
     for _ in range(3):
         for writer in writers:
             writer.said()
@@ -53,16 +55,16 @@ def test_a_doctor_among_four_writers_finds_nothing_and_disturbs_nobody(nursery: 
     assert app.memory().care.doctor() == HEALTHY
 
 
-def test_compacting_among_writers_loses_nothing(nursery: Nursery, app: App, home: Path) -> None:
-    writers = [nursery.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(2)]
+def test_compacting_among_writers_loses_nothing(fork_server: ForkServer, app: App, home: Path) -> None:
+    writers = [fork_server.fork("add_until_killed", home, prefix=f"writer {number}") for number in range(2)]
     acknowledged: set[str] = set()
     for _ in range(3):
         acknowledged |= {writer.said()[0] for writer in writers for _ in range(3)}
         app.memory().care.compact()
     acknowledged |= {line[0] for writer in writers for line in writer.kill()}
-    file = looking.file_of(home)
-    assert set(looking.query(file, "select uid from live_memory")) >= acknowledged
-    assert looking.problems(file) == []
+    file = store_files.file_of(home)
+    assert set(store_files.query(file, "select uid from live_memory")) >= acknowledged
+    assert store_files.problems(file) == []
 
 
 # the disk is full
@@ -70,7 +72,7 @@ def test_compacting_among_writers_loses_nothing(nursery: Nursery, app: App, home
 
 @pytest.mark.parametrize("share", [0.3, 0.9])
 def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
-    nursery: Nursery, filled: Path, make: Callable[..., App], home: Path, tmp_path: Path, share: float
+    fork_server: ForkServer, filled: Path, make: Callable[..., App], home: Path, tmp_path: Path, share: float
 ) -> None:
     app = make()
     whole = app.memory().care.backup(tmp_path / "old.backup")
@@ -82,7 +84,7 @@ def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
         ["restore", {"path": str(tmp_path / "old.backup"), "workspace_id": "other"}],
     ]
     limit = int(whole.size_bytes * share)
-    outcomes = nursery.fork("attempt", home, calls=calls, file_size_limit=limit).report()
+    outcomes = fork_server.fork("attempt", home, calls=calls, file_size_limit=limit).report()
     assert [outcome.get("error") for outcome in outcomes] == ["StoreFull"] * 3
     assert all(".draft" not in outcome["message"] for outcome in outcomes)
     assert {path.name for path in tmp_path.iterdir()} == {"home", "old.backup"}
@@ -158,7 +160,7 @@ def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path
         made.append("other" in names)
         if made[-1]:
             assert app.memory("other").search("Ada").hits
-            assert looking.problems(looking.file_of(folder / "home", "other")) == []
+            assert store_files.problems(store_files.file_of(folder / "home", "other")) == []
         assert app.memory().care.doctor(repair=True).left == ()
         assert [workspace.id for workspace in app.workspaces()] == names
         app.restore(folder / "copy.backup", "other", replace=True)
@@ -169,14 +171,14 @@ def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path
 
 @pytest.mark.soak
 def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
-    before = stores.dump(looking.file_of(place / "home"), without=("meta",))
+    before = stores.dump(store_files.file_of(place / "home"), without=("meta",))
     swapped = []
     for folder, app in killed("replacing restore", place, tmp_path):
-        file = looking.file_of(folder / "home")
-        swapped.append(file.name != looking.file_of(place / "home").name)
-        old = folder / "home" / "workspaces" / looking.file_of(place / "home").name
+        file = store_files.file_of(folder / "home")
+        swapped.append(file.name != store_files.file_of(place / "home").name)
+        old = folder / "home" / "workspaces" / store_files.file_of(place / "home").name
         assert stores.dump(old, without=("meta",)) == before
-        assert looking.problems(file) == []
+        assert store_files.problems(file) == []
         assert app.memory().care.doctor(repair=True).left == ()
     assert swapped == sorted(swapped)
     assert swapped[-1] is True
@@ -186,7 +188,7 @@ def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path
 def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     stores.copy_place(place, damaged)
-    with looking.open_file(looking.file_of(damaged / "home")) as db:
+    with store_files.open_file(store_files.file_of(damaged / "home")) as db:
         db.execute(
             "delete from memory_tag; delete from chunk_fts_docsize where id = 4; insert into vector values (999, x'00')"
         )
@@ -197,7 +199,7 @@ def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
 
 @pytest.mark.soak
 def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path) -> None:
-    before = stores.dump(looking.file_of(place / "home"))
+    before = stores.dump(store_files.file_of(place / "home"))
     for folder, app in killed("compact", place, tmp_path):
         assert app.memory().care.doctor() == HEALTHY
-        assert stores.dump(looking.file_of(folder / "home")) == before
+        assert stores.dump(store_files.file_of(folder / "home")) == before

@@ -12,13 +12,13 @@ from memsweep.app import App
 from memsweep.model.care import Checkup
 from tests.care.stores import dump
 from tests.care.test_doctor import left, names
-from tests.support import looking
+from tests.support import store_files
 
 HEALTHY = Checkup("default", ())
 
 
 def set_registry(home: Path, statement: str, *values: object) -> None:
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         db.execute(statement, values)
 
 
@@ -47,14 +47,14 @@ def test_a_home_as_it_should_be_is_healthy(app: App) -> None:
 
 
 def test_a_lost_workspace_is_found_and_adopted(app: App, home: Path) -> None:
-    file = looking.file_of(home, "other")
+    file = store_files.file_of(home, "other")
     forget(home, "other")
     before = dump(file, without=("audit", "sqlite_sequence"))
     assert names(app.memory().care.doctor()) == {"workspace_lost"}
     checkup = app.memory().care.doctor(repair=True)
     assert names(checkup) == {"workspace_lost"}
     assert left(checkup) == set()
-    assert looking.file_of(home, "other") == file
+    assert store_files.file_of(home, "other") == file
     assert dump(file, without=("audit", "sqlite_sequence")) == before
     assert app.memory("other").sweep.audit()[0].action == "repair"
     assert app.memory().care.doctor() == HEALTHY
@@ -87,7 +87,7 @@ def test_what_may_just_be_being_made_or_was_deleted_is_no_lost_workspace(app: Ap
 
 
 def test_a_missing_file_is_said(app: App, home: Path) -> None:
-    looking.file_of(home, "other").unlink()
+    store_files.file_of(home, "other").unlink()
     checkup = app.memory().care.doctor(repair=True)
     assert left(checkup) == {"file_missing"}
     assert checkup.findings[0].samples[0].startswith("other (")
@@ -95,7 +95,7 @@ def test_a_missing_file_is_said(app: App, home: Path) -> None:
 
 
 def test_the_file_of_a_deleted_workspace_may_be_missing(app: App, home: Path) -> None:
-    (file,) = looking.query(home / "registry.db", "select file from workspace where name = 'gone'")
+    (file,) = store_files.query(home / "registry.db", "select file from workspace where name = 'gone'")
     (home / "workspaces" / file).unlink()
     assert app.memory().care.doctor(repair=True) == HEALTHY
 
@@ -110,8 +110,8 @@ MARKS = {
 @pytest.mark.parametrize("case", MARKS)
 def test_a_file_that_says_otherwise_is_corrected(app: App, home: Path, case: str) -> None:
     name, script = MARKS[case]
-    (file,) = looking.query(home / "registry.db", "select file from workspace where name = ?", name)
-    with looking.open_file(home / "workspaces" / file) as db:
+    (file,) = store_files.query(home / "registry.db", "select file from workspace where name = ?", name)
+    with store_files.open_file(home / "workspaces" / file) as db:
         db.execute(script)
     assert names(app.memory().care.doctor()) == {"file_disagrees"}
     assert left(app.memory().care.doctor(repair=True)) == set()

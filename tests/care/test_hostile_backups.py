@@ -15,7 +15,7 @@ from memsweep.model.care import Checkup
 from memsweep.store.file import foreign_sql
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.care import stores
-from tests.support import forging, looking
+from tests.support import forging, store_files
 from tests.support.commands import Ran, memsweep
 from tests.support.forging import forged, patch, redefined
 
@@ -140,7 +140,7 @@ ROWS: dict[str, Forge] = {
 
 
 def _many_tables(copy: Path, count: int) -> None:
-    with looking.open_file(copy) as db:
+    with store_files.open_file(copy) as db:
         db.execute("begin")
         for number in range(count):
             db.execute(f"create table more{number} (x)")
@@ -163,7 +163,7 @@ def _claims(copy: Path, size: int) -> None:
 
 def _table_loop(copy: Path) -> None:
     raw = copy.read_bytes()
-    tables = looking.query(copy, "select name from sqlite_schema where type = 'table' and rootpage > 1")
+    tables = store_files.query(copy, "select name from sqlite_schema where type = 'table' and rootpage > 1")
     roots = [forging.root_of(copy, table) for table in tables]
     root = next(root for root in roots if raw[root] == 5)  # it has pages below it
     patch(copy, root + 8, (root // 4096 + 1).to_bytes(4, "big"))
@@ -178,13 +178,13 @@ def _free_loop(copy: Path) -> None:
 
 
 def _root(copy: Path, table: str, page: int) -> None:
-    with looking.open_file(copy) as db:
+    with store_files.open_file(copy) as db:
         db.execute("pragma writable_schema = on")
         db.execute("update sqlite_schema set rootpage = ? where name = ?", (page, table))
 
 
 def _same_root(copy: Path) -> None:
-    (page,) = looking.query(copy, "select rootpage from sqlite_schema where name = 'memory'")
+    (page,) = store_files.query(copy, "select rootpage from sqlite_schema where name = 'memory'")
     _root(copy, "chunk", page)
 
 
@@ -209,19 +209,19 @@ def _id_twice(copy: Path) -> None:
     at = raw.index(b"tall", root)
     assert at < root + 4096
     patch(copy, at, b"talk")
-    with looking.open_file(copy) as db:
+    with store_files.open_file(copy) as db:
         assert db.execute("select count(*) from thread not indexed where +uid = 'talk'").fetchone() == (2,)
     forging.reseal(copy)
 
 
 def _deep_model(copy: Path) -> None:
-    with looking.open_file(copy) as db:
+    with store_files.open_file(copy) as db:
         db.execute("update meta set value = ? where key = 'model'", ("[" * 100_000,))
     forging.reseal(copy)
 
 
 def _miscounted(copy: Path) -> None:
-    with looking.open_file(copy) as db:
+    with store_files.open_file(copy) as db:
         values = dict(db.execute("select key, value from backup_seal")) | {"memories": 10**6}
         values.pop("digest")
         db.execute("drop table backup_seal")
@@ -232,7 +232,7 @@ def _miscounted(copy: Path) -> None:
 
 def state(home: Path, filled: Path) -> object:
     """All that a refused restore may not change."""
-    registry = looking.query(home / "registry.db", "select * from workspace")
+    registry = store_files.query(home / "registry.db", "select * from workspace")
     names = {path.name for path in (home / "workspaces").iterdir() if not path.name.endswith(("-wal", "-shm"))}
     return registry, names, stores.dump(filled)
 
@@ -366,8 +366,8 @@ def test_a_harmless_backup_is_restored_as_it_was(
     kept = {path: path.read_bytes() for path in source.parent.iterdir() if path.is_file()}
     app = make()
     app.restore(source, "other")
-    assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == stores.dump(filled, without=CHANGED)
-    assert looking.problems(looking.file_of(home, "other")) == []
+    assert stores.dump(store_files.file_of(home, "other"), without=CHANGED) == stores.dump(filled, without=CHANGED)
+    assert store_files.problems(store_files.file_of(home, "other")) == []
     assert app.memory("other").care.doctor() == Checkup("other", ())
     assert {path: path.read_bytes() for path in source.parent.iterdir() if path.is_file()} == kept
 
@@ -379,11 +379,11 @@ def test_ids_of_what_was_purged_are_not_given_out_again(
     filled: Path, make: Callable[..., App], home: Path, tmp_path: Path
 ) -> None:
     forging.edit(filled, "update sqlite_sequence set seq = seq + 1000")
-    last = dict(looking.query(filled, "select name, seq from sqlite_sequence"))
+    last = dict(store_files.query(filled, "select name, seq from sqlite_sequence"))
     app = make()
     app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
-    found = dict(looking.query(looking.file_of(home, "other"), "select name, seq from sqlite_sequence"))
+    found = dict(store_files.query(store_files.file_of(home, "other"), "select name, seq from sqlite_sequence"))
     assert found == last | {"audit": last["audit"] + 1}
 
 
@@ -396,7 +396,7 @@ def test_a_backup_of_a_file_of_earlier_days_is_restored(
     app = make()
     app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
-    assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == before
+    assert stores.dump(store_files.file_of(home, "other"), without=CHANGED) == before
     assert app.memory("other").care.doctor() == Checkup("other", ())
 
 
@@ -407,7 +407,7 @@ def _grow_old(file: Path, form: str) -> None:
         first = first.replace(settled, before)
     statements = {line.strip().split(" ", 3)[2]: line.strip() for line in first.split(";") if line.strip()}
     indexes = [text for name, text in statements.items() if name.startswith("chunk_by")]
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         if form.startswith("chunks"):
             db.execute("create table kept as select * from chunk; drop table chunk")
             db.execute(statements["chunk"])
@@ -431,15 +431,15 @@ def test_what_memsweep_did_not_make_is_left_out_of_a_backup(
     app = make()
     app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
-    assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == before
+    assert stores.dump(store_files.file_of(home, "other"), without=CHANGED) == before
     assert app.memory("other").care.doctor() == Checkup("other", ())
 
 
 def test_a_trigger_that_an_earlier_version_let_in_does_nothing(filled: Path, app: App) -> None:
     forging.edit(filled, f"create trigger t after insert on memory {ALL_GONE}")
-    before = looking.count(filled)
+    before = store_files.count(filled)
     app.memory().remember("one more")
-    assert looking.count(filled) == before + 1
+    assert store_files.count(filled) == before + 1
 
 
 def test_vectors_of_a_model_that_is_not_in_use_yet_are_left_behind(
@@ -451,14 +451,14 @@ def test_vectors_of_a_model_that_is_not_in_use_yet_are_left_behind(
         """create table vector_stage (chunk integer primary key, data blob not null) strict;
            insert into vector_stage values (1, x'0102'); insert into meta values ('staged_model', 'm 2')""",
     )
-    with looking.open_file(filled) as db:
+    with store_files.open_file(filled) as db:
         db.execute("drop table vector_stage")
         db.execute("create table if not exists vector_stage (chunk integer primary key, data blob not null) strict")
         db.execute("insert into vector_stage values (1, x'0102')")
     app = make()
     app.memory().care.backup(tmp_path / "b")
     app.restore(tmp_path / "b", "other")
-    assert stores.dump(looking.file_of(home, "other"), without=CHANGED) == before
+    assert stores.dump(store_files.file_of(home, "other"), without=CHANGED) == before
 
 
 # the disk

@@ -20,7 +20,7 @@ from memsweep.model.care import Checkup, Finding
 from memsweep.store.file.care_sql import CHECKS
 from memsweep.store.file.care_sql import CURES as SQL_CURES
 from tests.care import stores
-from tests.support import looking
+from tests.support import store_files
 
 NAMES = ["Ada Lovelace", "Grace Hopper", "Alan Turing"]
 numbers = st.integers(0, 9)
@@ -108,10 +108,10 @@ def test_the_doctor_finds_nothing_and_a_backup_is_the_store(done: list[tuple[str
         memory.care.backup(folder / "backup")
         app.restore(folder / "backup", "copy")
         left_out = ("meta", "audit", "sqlite_sequence")
-        wanted = stores.dump(looking.file_of(folder / "home"), without=left_out)
-        assert stores.dump(looking.file_of(folder / "home", "copy"), without=left_out) == wanted
+        wanted = stores.dump(store_files.file_of(folder / "home"), without=left_out)
+        assert stores.dump(store_files.file_of(folder / "home", "copy"), without=left_out) == wanted
         memory.care.compact()
-        assert stores.dump(looking.file_of(folder / "home"), without=left_out) == wanted
+        assert stores.dump(store_files.file_of(folder / "home"), without=left_out) == wanted
         app.close()
 
 

@@ -12,7 +12,7 @@ from memsweep.app import App
 from memsweep.errors import NotFound
 from memsweep.services.memory import Memory
 from tests.care.test_doctor import left, names
-from tests.support import looking
+from tests.support import store_files
 
 MANY = 400
 PAGE = 4096
@@ -58,7 +58,7 @@ def texts_of(memory: Memory, ids: list[str]) -> dict[str, str]:
 def test_what_stands_on_other_pages_is_saved(
     many: dict[str, str], make: Callable[..., App], home: Path, broken: list[int]
 ) -> None:
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     data = file.read_bytes()
     pages = sorted({page_of(data, f"note number {number} of".encode()) for number in broken})
     damaged = break_pages(file, pages)
@@ -70,7 +70,7 @@ def test_what_stands_on_other_pages_is_saved(
     assert checkup.notes == ()
     told = " ".join(checkup.lost)
     assert "were saved into a new file" in told
-    now = looking.file_of(home)
+    now = store_files.file_of(home)
     assert now != file
     assert not file.exists()
     (kept,) = (home / "workspaces").glob("*.sqlite")
@@ -86,7 +86,7 @@ def test_what_stands_on_other_pages_is_saved(
 
 
 def test_of_a_file_that_is_none_nothing_is_changed(many: dict[str, str], make: Callable[..., App], home: Path) -> None:
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     file.write_bytes(b"nothing like it" * 500)
     checkup = make().memory().care.doctor(repair=True)
     assert left(checkup) == {"file_damaged", "file_unreadable"}
@@ -95,11 +95,11 @@ def test_of_a_file_that_is_none_nothing_is_changed(many: dict[str, str], make: C
 
 
 def test_keys_are_not_given_out_again(many: dict[str, str], make: Callable[..., App], home: Path) -> None:
-    file = looking.file_of(home)
-    with looking.open_file(file) as db:
+    file = store_files.file_of(home)
+    with store_files.open_file(file) as db:
         db.execute("alter table thread add column mood")
         last = db.execute("select name, seq from sqlite_sequence order by 1").fetchall()
     app = make()
     assert left(app.memory().care.doctor(repair=True)) == set()
-    now = dict(looking.query(looking.file_of(home), "select name, seq from sqlite_sequence"))
+    now = dict(store_files.query(store_files.file_of(home), "select name, seq from sqlite_sequence"))
     assert all(now.get(name, 0) >= seq for name, seq in last if name != "sqlite_sequence")

@@ -16,7 +16,7 @@ from memsweep.services.memory import Memory
 from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from tests.care import damages, stores
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import THOROUGH
 
 BY_COLUMN = [
@@ -32,7 +32,7 @@ def full(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with rows in every table."""
     home = tmp_path_factory.mktemp("full") / "home"
     file = stores.copy_of(template, home)
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute(damages.MORE)
     app = stores.open_app(home)
     assert app.memory().care.doctor().findings == ()
@@ -48,8 +48,8 @@ def test_every_column_has_a_rule() -> None:
 
 
 def test_a_filled_home_has_rows_in_every_table_and_none_of_them_is_accused(full: Path) -> None:
-    file = looking.file_of(full)
-    assert [table for table in COLUMNS if not looking.count(file, table)] == []
+    file = store_files.file_of(full)
+    assert [table for table in COLUMNS if not store_files.count(file, table)] == []
 
 
 def facts(memory: Memory, memory_id: str) -> tuple[Any, ...]:
@@ -69,7 +69,7 @@ def affected(file: Path, wrong: damages.Wrong) -> set[str]:
         "code_file": "select uid from memory where source = 'code_indexer'",
         "memory_tag": "select uid from memory",
     }
-    return set(looking.query(file, last[wrong.place.table])) if wrong.place.table in last else set()
+    return set(store_files.query(file, last[wrong.place.table])) if wrong.place.table in last else set()
 
 
 def opened(home: Path) -> App:
@@ -85,7 +85,7 @@ def _model() -> LocalEmbedder:
 
 def check(home: Path, wrong: damages.Wrong, full: Path) -> None:
     file = stores.copy_of(full, home)
-    ids = looking.query(file, "select uid from memory where trash is null order by id")
+    ids = store_files.query(file, "select uid from memory where trash is null order by id")
     concerned = affected(file, wrong)
     app = opened(home)
     others = {own: facts(app.memory(), own) for own in ids if own not in concerned}

@@ -11,7 +11,7 @@ import pytest
 
 from memsweep import __version__
 from memsweep.app import App
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import Ran
 
 Run = Callable[..., Ran]
@@ -184,7 +184,7 @@ def test_a_bad_setting_is_a_mistake_of_the_user(run: Run, monkeypatch: pytest.Mo
 
 def test_a_damaged_file_is_an_error_of_the_store(run: Run, home: Path) -> None:
     run("remember", "x")
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     file.write_bytes(b"garbage" * 1000)
     for command in (["stats"], ["remember", "y"], ["search", "x"]):
         ran = run(*command)

@@ -13,7 +13,7 @@ import pytest
 
 from memsweep.code.request import make_scope
 from memsweep.code.walk import Seen, walk
-from tests.support import ordinary
+from tests.support import unprivileged
 
 ROOT = Path(__file__).resolve().parents[2]
 GIT_SETTINGS = {
@@ -67,10 +67,10 @@ def names(root: Path) -> set[str]:
 
 def look_as_ordinary_user(root: Path, *paths: str) -> dict[str, Any]:
     """What a user without the powers of root sees: paths, reasons, and the states of some paths."""
-    command = [sys.executable, "-S", "-E", ordinary.__file__, sys.executable, __file__, str(root), *paths]
+    command = [sys.executable, "-S", "-E", unprivileged.__file__, sys.executable, __file__, str(root), *paths]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     done = subprocess.run(command, env=environment, capture_output=True, check=False, cwd="/")
-    if done.returncode == ordinary.CANNOT:
+    if done.returncode == unprivileged.CANNOT:
         pytest.skip("this machine does not allow to drop the powers of root")
     assert done.returncode == 0, done.stderr.decode()
     return json.loads(done.stdout)

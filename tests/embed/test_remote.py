@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import EmbedderError, MemsweepError, ModelMismatch
-from tests.support import looking
+from tests.support import store_files
 from tests.support.embedding_server import EmbeddingServer
 
 PROVIDERS = ("ollama", "openai")
@@ -57,7 +57,7 @@ def test_a_workspace_is_embedded_by_the_server(
     model = app.memory().care.model()
     assert model is not None
     assert (model.name, model.dimension) == (f"{provider}:tiny", 8)
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 def test_many_texts_are_asked_for_in_batches(make: Callable[..., App], server: EmbeddingServer) -> None:
@@ -117,7 +117,7 @@ def test_a_bad_answer_stores_nothing(
     server.mood = "well"
     app.memory().remember("after")
     assert app.memory().stats().total_memories == 2
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
     assert len(app.memory().search("before after").hits) >= 1
 
 
@@ -149,7 +149,7 @@ def test_a_server_that_does_not_answer_in_time_stores_nothing(
     with pytest.raises(EmbedderError, match="cannot be reached"):
         app.memory().remember("after")
     server.released.set()
-    assert looking.query(looking.file_of(home), "select text from memory") == ["before"]
+    assert store_files.query(store_files.file_of(home), "select text from memory") == ["before"]
 
 
 def test_a_server_that_fails_in_the_middle_of_a_long_text_stores_nothing(
@@ -162,8 +162,8 @@ def test_a_server_that_fails_in_the_middle_of_a_long_text_stores_nothing(
         app.memory().remember(
             "\n\n".join(f"paragraph number {number} has several words in it" for number in range(300))
         )
-    assert looking.query(looking.file_of(home), "select text from memory") == ["before"]
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.query(store_files.file_of(home), "select text from memory") == ["before"]
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 @pytest.mark.parametrize("dimension", [4, 9])
@@ -176,8 +176,8 @@ def test_a_server_that_changes_its_dimension_is_refused(
     for call in (lambda: app.memory().remember("after"), lambda: app.memory().search("before")):
         with pytest.raises(EmbedderError, match="dimension"):
             call()
-    assert looking.problems(looking.file_of(home)) == []
-    assert looking.query(looking.file_of(home), "select text from memory") == ["before"]
+    assert store_files.problems(store_files.file_of(home)) == []
+    assert store_files.query(store_files.file_of(home), "select text from memory") == ["before"]
     with pytest.raises(ModelMismatch, match="memsweep workspace reembed"):
         make(**server.settings("ollama")).memory().remember("after")
 

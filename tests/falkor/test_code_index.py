@@ -12,7 +12,7 @@ from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable
-from tests.support import falkor, looking
+from tests.support import falkor, store_files
 from tests.support.engines import Home
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
@@ -72,7 +72,7 @@ def known(rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 def rows_of(app: App, home: Path) -> dict[str, Any]:
     if app.settings.store:
         return known(reading.dump(app.engine.open("default").graph._graph))
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         return known(portable.rows_of(db))
 
 

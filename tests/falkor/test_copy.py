@@ -14,8 +14,8 @@ from memsweep.store.file import portable
 from tests.care import stores
 from tests.care.conftest import template as template
 from tests.care.test_hostile_backups import HEADER, ROWS, SCHEMA
-from tests.falkor.twins import comparable
-from tests.support import falkor, looking
+from tests.falkor.both_engines import comparable
+from tests.support import falkor, store_files
 from tests.support.engines import Home
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
@@ -57,10 +57,10 @@ def test_a_copy_to_falkor_and_back_is_the_same(app: App, server: str, tmp_path: 
     app.copy_workspace("default", server, f"sqlite:{tmp_path / 'there'}")
     told = []
     for home in ("here", "there"):
-        with looking.open_file(looking.file_of(tmp_path / home)) as db:
+        with store_files.open_file(store_files.file_of(tmp_path / home)) as db:
             told.append(comparable(portable.rows_of(db)))
     assert told[1] == told[0]
-    assert looking.problems(looking.file_of(tmp_path / "there")) == []
+    assert store_files.problems(store_files.file_of(tmp_path / "there")) == []
 
 
 def test_a_copy_on_falkor_can_be_searched_and_its_trash_undone(app: App, server: str, tmp_path: Path) -> None:
@@ -128,13 +128,13 @@ def test_a_forged_backup_leaves_nothing_on_the_server(server: str, template: Pat
 def test_a_key_of_what_was_purged_is_not_given_out_again_on_falkor(app: App, server: str, tmp_path: Path) -> None:
     fill(app, tmp_path)
     app.memory().sweep.purge(0, confirm=True)
-    with looking.open_file(looking.file_of(tmp_path / "here")) as db:
+    with store_files.open_file(store_files.file_of(tmp_path / "here")) as db:
         db.execute("update sqlite_sequence set seq = 5000 where name = 'memory'")
     app.copy_workspace("default", "", server)
     there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path), "MEMSWEEP_STORE": server}))
     try:
         there.memory().remember("one more")
-        with looking.into(there.memory()) as db:
+        with store_files.into(there.memory()) as db:
             assert db.execute("select max(id) > 5000 from memory").fetchone() == (1,)
     finally:
         there.close()

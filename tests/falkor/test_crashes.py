@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def operations() -> list[str]:
     if not falkor.can_run():
         return []
-    from tests.falkor.dying import ALL_OPERATIONS
+    from tests.falkor.killed_at_each_command import ALL_OPERATIONS
 
     return list(ALL_OPERATIONS)
 
@@ -33,7 +33,10 @@ def operations() -> list[str]:
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", operations())
 def test_a_client_of_falkor_killed_at_any_command_has_done_all_of_it_or_nothing(operation: str, server: Server) -> None:
-    ran = run([sys.executable, "-m", "tests.falkor.dying", str(server.port), operation, *ARGUMENTS], home=None)
+    ran = run(
+        [sys.executable, "-m", "tests.falkor.killed_at_each_command", str(server.port), operation, *ARGUMENTS],
+        home=None,
+    )
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["before"] > 0

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs
 @pytest.mark.soak
 def test_an_index_run_on_falkor_killed_at_any_command_is_mended_by_the_next(start: Start, tmp_path: Path) -> None:
     order = [str(start().port), str(tmp_path), str(10 * TIMES)]
-    ran = run([sys.executable, "-m", "tests.falkor.dying_index", *order], home=None)
+    ran = run([sys.executable, "-m", "tests.falkor.killed_index", *order], home=None)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["commands"] > 20

@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", ["create", "delete", "undelete", "purge", "replacing restore"])
 def test_a_client_of_falkor_killed_at_any_command_leaves_known_keys_only(operation: str, server: Server) -> None:
-    ran = run([sys.executable, "-m", "tests.falkor.dying_homes", str(server.port), operation, *ARGUMENTS], home=None)
+    ran = run([sys.executable, "-m", "tests.falkor.killed_homes", str(server.port), operation, *ARGUMENTS], home=None)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["before"] > 0

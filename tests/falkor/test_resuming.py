@@ -14,12 +14,12 @@ from memsweep.errors import Conflict, StoreAway
 from memsweep.settings import load_settings
 from memsweep.store.falkor import copying, reading, saving
 from memsweep.store.file import portable
+from tests.falkor.both_engines import comparable, graph_rows
 from tests.falkor.servers import Start, opened
-from tests.falkor.twins import comparable, graph_rows
-from tests.support import falkor, looking
+from tests.support import falkor, store_files
 from tests.support.commands import memsweep
 from tests.support.engines import Home
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -79,7 +79,7 @@ def stop() -> None:
 
 
 def in_file(home: Path) -> dict[str, list[str]]:
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         return comparable(portable.rows_of(db))
 
 
@@ -110,13 +110,13 @@ def test_a_copy_to_falkor_and_back_tells_every_batch(app: App, server: str, tmp_
 
 
 def portable_count(home: Path) -> int:
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         return portable.count(db)
 
 
 @pytest.mark.parametrize("way", ["there", "back"])
 def test_a_copy_killed_at_random_moments_is_continued(
-    way: str, app: App, server: str, tmp_path: Path, nursery: Nursery
+    way: str, app: App, server: str, tmp_path: Path, fork_server: ForkServer
 ) -> None:
     chance, source, target = random.Random(way), "sqlite", server
     if way == "back":
@@ -125,7 +125,7 @@ def test_a_copy_killed_at_random_moments_is_continued(
     order = {"source": source, "target": target, "batch": BATCH}
     killed, reached, said = 0, 0, []
     while killed < 5:
-        child = nursery.fork("copy_in_small_batches", tmp_path / "here", **order)
+        child = fork_server.fork("copy_in_small_batches", tmp_path / "here", **order)
         said = [child.said() for _ in range(chance.randrange(1, 5) if way == "back" else chance.randrange(1, 15))]
         said += child.kill()
         if child.status != -9:
@@ -135,9 +135,9 @@ def test_a_copy_killed_at_random_moments_is_continued(
         if way == "there":
             nothing_shows(server, tmp_path)
         else:
-            assert not (tmp_path / "back" / "registry.db").exists() or not looking.files_of(tmp_path / "back")
+            assert not (tmp_path / "back" / "registry.db").exists() or not store_files.files_of(tmp_path / "back")
     else:
-        said = nursery.fork("copy_in_small_batches", tmp_path / "here", **order).rest()
+        said = fork_server.fork("copy_in_small_batches", tmp_path / "here", **order).rest()
     assert killed >= 2
     assert said[0][0] >= (reached if way == "back" else 0)
     assert "before" in said[-1][0]
@@ -208,7 +208,7 @@ def test_a_source_that_changes_while_it_is_read_is_copied_as_of_one_moment(
 
         app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}", progress=progress)
         assert in_file(tmp_path / "back") == graph_rows(there.engine)
-    assert looking.problems(looking.file_of(tmp_path / "back")) == []
+    assert store_files.problems(store_files.file_of(tmp_path / "back")) == []
 
 
 def test_a_source_that_never_rests_is_read_while_its_writers_wait(

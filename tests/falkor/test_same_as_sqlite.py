@@ -22,8 +22,8 @@ from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
-from tests.falkor.twins import Side, Twins, twins
-from tests.gc.plots import plots
+from tests.falkor.both_engines import BothEngines, Side, both_engines
+from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Plot, Thing
 from tests.support import falkor
 from tests.support.counts import TIMES
@@ -37,8 +37,8 @@ FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
 class Acting:
     """A run of acts on both sides; what was made so far can be named by later ones."""
 
-    def __init__(self, twins: Twins, folder: Path) -> None:
-        self.twins = twins
+    def __init__(self, both_engines: BothEngines, folder: Path) -> None:
+        self.both_engines = both_engines
         self.folder = folder
         self.plans: list[str] = []
         self.merges: list[str] = []
@@ -53,23 +53,25 @@ class Acting:
         return side.tools(NOW + timedelta(hours=self.hours))
 
     def plan(self, number: int, strategy: str) -> None:
-        plan = self.twins.both(lambda side: collect.plan(self._tools(side), strategy, 0.0, _fading(strategy)))
+        plan = self.both_engines.both(lambda side: collect.plan(self._tools(side), strategy, 0.0, _fading(strategy)))
         if not hasattr(plan, "digest"):
             return
         self.plans.append(plan.id)
-        self.twins.both(lambda side: collect.load_plan(self._tools(side), plan.id))
-        self.twins.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
+        self.both_engines.both(lambda side: collect.load_plan(self._tools(side), plan.id))
+        self.both_engines.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
 
     def apply(self, number: int, strategy: str) -> None:
         if self.plans:
             plan = self.plans[number % len(self.plans)]
             large = bool(number % 3)
-            told = self.twins.both(lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=large))
+            told = self.both_engines.both(
+                lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=large)
+            )
             self._note(told)
 
     def prune(self, number: int, strategy: str) -> None:
         self._note(
-            self.twins.both(
+            self.both_engines.both(
                 lambda side: collect.plan_and_apply(
                     self._tools(side),
                     strategy,
@@ -83,7 +85,7 @@ class Acting:
 
     def prune_in_steps(self, number: int, strategy: str) -> None:
         step = 1 + number % 3
-        told = self.twins.both(lambda side: list(collect.prune_in_steps(self._tools(side), strategy, step, 0.0)))
+        told = self.both_engines.both(lambda side: list(collect.prune_in_steps(self._tools(side), strategy, step, 0.0)))
         for receipt in told if isinstance(told, list) else ():
             self._note(receipt)
 
@@ -94,52 +96,54 @@ class Acting:
 
     def explain(self, number: int, strategy: str) -> None:
         item = f"{'mem' if number % 2 else 'ent'}_{1 + number // 2 % 6:012}"
-        self.twins.both(lambda side: _without_restore(collect.explain(self._tools(side), item)))
+        self.both_engines.both(lambda side: _without_restore(collect.explain(self._tools(side), item)))
 
     def check_deletion(self, number: int, strategy: str) -> None:
         ids = [f"mem_{1 + each % 9:012}" for each in range(number, number + 3)]
-        self.twins.both(lambda side: collect.validate_deletion_safety(self._tools(side), ids))
+        self.both_engines.both(lambda side: collect.validate_deletion_safety(self._tools(side), ids))
 
     def remove_tombstone(self, number: int, strategy: str) -> None:
-        self.twins.both(lambda side: collect.remove_tombstone(self._tools(side), f"mem_{1 + number % 6:012}"))
+        self.both_engines.both(lambda side: collect.remove_tombstone(self._tools(side), f"mem_{1 + number % 6:012}"))
 
     def undo(self, number: int, strategy: str) -> None:
         if self.receipts:
             receipt = self.receipts[number % len(self.receipts)]
-            self.twins.both(lambda side: _unordered(collect.undo(self._tools(side), receipt)))
+            self.both_engines.both(lambda side: _unordered(collect.undo(self._tools(side), receipt)))
 
     def recover(self, number: int, strategy: str) -> None:
-        self.twins.both(lambda side: _unordered(collect.recover(self._tools(side), f"mem_{1 + number % 6:012}")))
+        self.both_engines.both(lambda side: _unordered(collect.recover(self._tools(side), f"mem_{1 + number % 6:012}")))
 
     def delete(self, number: int, strategy: str) -> None:
         memory = f"mem_{1 + number % 6:012}"
-        self._note(self.twins.both(lambda side: collect.delete(self._tools(side), memory, confirm=True)))
+        self._note(self.both_engines.both(lambda side: collect.delete(self._tools(side), memory, confirm=True)))
 
     def delete_forever(self, number: int, strategy: str) -> None:
         memory = f"mem_{1 + number % 6:012}"
-        self.twins.both(lambda side: collect.delete(self._tools(side), memory, confirm=True, forever=True))
+        self.both_engines.both(lambda side: collect.delete(self._tools(side), memory, confirm=True, forever=True))
 
     def pin(self, number: int, strategy: str) -> None:
         item = f"{'mem' if number % 2 else 'ent'}_{1 + number // 2 % 6:012}"
-        self.twins.both(lambda side: collect.pin(self._tools(side), item, bool(number % 3)))
+        self.both_engines.both(lambda side: collect.pin(self._tools(side), item, bool(number % 3)))
 
     def purge(self, number: int, strategy: str) -> None:
         before = NOW + timedelta(hours=self.hours - number % 4)
         now = NOW + timedelta(hours=self.hours)
         doing = Operation("tester", now)
-        self.twins.both(lambda side: purging.purge(side.store.collector, before, doing))
+        self.both_engines.both(lambda side: purging.purge(side.store.collector, before, doing))
 
     def look(self, number: int, strategy: str) -> None:
-        self.twins.both(lambda side: side.store.collector.trashed(number % 5 + 1, number % 3))
-        self.twins.both(lambda side: [event for event in side.store.collector.audit(99) if event.action != "restore"])
+        self.both_engines.both(lambda side: side.store.collector.trashed(number % 5 + 1, number % 3))
+        self.both_engines.both(
+            lambda side: [event for event in side.store.collector.audit(99) if event.action != "restore"]
+        )
 
     def merge(self, number: int, strategy: str) -> None:
         names, into = self._things(number)
-        self._note_merge(self.twins.both(lambda side: facts.merge(self._graphing(side), names, into, None)))
+        self._note_merge(self.both_engines.both(lambda side: facts.merge(self._graphing(side), names, into, None)))
 
     def plan_merge(self, number: int, strategy: str) -> None:
         names, into = self._things(number)
-        told = self.twins.both(
+        told = self.both_engines.both(
             lambda side: facts.plan_merge(self._graphing(side), names, into, timedelta(hours=1 + number % 3))
         )
         if hasattr(told, "plan_id"):
@@ -149,25 +153,27 @@ class Acting:
     def merge_as_planned(self, number: int, strategy: str) -> None:
         if self.merges:
             plan = self.merges[number % len(self.merges)]
-            self._note_merge(self.twins.both(lambda side: facts.merge(self._graphing(side), [], "", plan)))
+            self._note_merge(self.both_engines.both(lambda side: facts.merge(self._graphing(side), [], "", plan)))
 
     def split(self, number: int, strategy: str) -> None:
         entity, name = f"Thing {number % 4}", f"{'Part' if number % 3 else 'Thing'} {number % 5}"
         relations = [f"rel_{1 + each % 14:012}" for each in range(number % 4, number, 9)]
         memories = [f"mem_{1 + number % 6:012}"]
-        self.twins.align()
-        self.twins.both(lambda side: facts.split(self._graphing(side), entity, name, "Concept", relations, memories))
+        self.both_engines.align()
+        self.both_engines.both(
+            lambda side: facts.split(self._graphing(side), entity, name, "Concept", relations, memories)
+        )
 
     def decay(self, number: int, strategy: str) -> None:
-        self.twins.both(lambda side: _rounded(facts.decay(self._graphing(side), 0.1, 0.1, bool(number % 4))))
+        self.both_engines.both(lambda side: _rounded(facts.decay(self._graphing(side), 0.1, 0.1, bool(number % 4))))
 
     def clear(self, number: int, strategy: str) -> None:
-        self._note(self.twins.both(lambda side: collect.clear(self._tools(side), "DELETE ALL MEMORIES")))
+        self._note(self.both_engines.both(lambda side: collect.clear(self._tools(side), "DELETE ALL MEMORIES")))
 
     def find(self, number: int, strategy: str) -> None:
         """By a name, whoever has it or had it, and by a part of one."""
-        self.twins.both(lambda side: side.store.graph.find(f"Thing {number % 5}"))
-        self.twins.both(lambda side: _listed(side, f"ing {number % 3}", self._now))
+        self.both_engines.both(lambda side: side.store.graph.find(f"Thing {number % 5}"))
+        self.both_engines.both(lambda side: _listed(side, f"ing {number % 3}", self._now))
 
     def _things(self, number: int) -> tuple[list[str], str]:
         return [f"Thing {each % 5}" for each in range(number, number + 1 + number % 2)], f"Thing {number // 5 % 5}"
@@ -246,21 +252,21 @@ def both_sides(plot: Plot) -> Iterator[Acting]:
             root.mkdir(parents=True)
             for name in ("m0.py", "m1.py", "m4.py", "other.py"):
                 (root / name).touch()
-        with twins(replace(plot, folder=folder)) as pair:
+        with both_engines(replace(plot, folder=folder)) as pair:
             yield Acting(pair, Path(folder))
 
 
-@given(plots(closed=True), runs(ACTS, 1, 8))
+@given(random_stores(closed=True), runs(ACTS, 1, 8))
 @settings(max_examples=25 * TIMES)
 def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[str, int, str]]) -> None:
     with both_sides(plot) as acting:
-        acting.twins.same()
+        acting.both_engines.same()
         for name, number, strategy in acts:
             acting.act(name, number, strategy)
-            acting.twins.same()
+            acting.both_engines.same()
 
 
-@given(plots(), runs(UPKEEP, 3, 10))
+@given(random_stores(), runs(UPKEEP, 3, 10))
 @settings(max_examples=25 * TIMES)
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]
@@ -268,24 +274,24 @@ def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     with both_sides(plot) as acting:
         for name, number, strategy in acts:
             acting.act(name, number, strategy)
-            acting.twins.same()
+            acting.both_engines.same()
 
 
 @pytest.mark.parametrize("strategy", NAMES)
 def test_every_strategy_finds_the_same_garbage_on_falkor(strategy: str) -> None:
     """In a workspace in which each of them finds something."""
     with both_sides(GARBAGE) as acting:
-        plan = acting.twins.both(
+        plan = acting.both_engines.both(
             lambda side: collect.plan(side.tools(NOW + timedelta(hours=1)), strategy, 1.0, _fading(strategy))
         )
         assert plan.item_count > 0
         acting.hours = 1
         acting.plans.append(plan.id)
         acting.apply(1, strategy)
-        acting.twins.same()
+        acting.both_engines.same()
         acting.prune(1, strategy)
         acting.undo(0, strategy)
-        acting.twins.same()
+        acting.both_engines.same()
 
 
 _SAME = "the same words twice in one thread, as long as it takes to be told from chance"

@@ -33,9 +33,9 @@ from memsweep.model.memory import (
 )
 from memsweep.model.text import content_hash
 from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.falkor.test_same_as_sqlite import Acting
-from tests.falkor.twins import Side, Twins, twins
-from tests.gc.plots import plots
+from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor
 from tests.support.counts import TIMES
@@ -73,8 +73,8 @@ class Dice:
 class Knowing(Acting):
     """Acts on the knowledge graph, beside those of the collector."""
 
-    def __init__(self, twins: Twins) -> None:
-        super().__init__(twins, Path("nowhere"))
+    def __init__(self, both_engines: BothEngines) -> None:
+        super().__init__(both_engines, Path("nowhere"))
         self.texts: list[str] = []
 
     def new_id(self) -> Callable[[str], str]:
@@ -97,13 +97,13 @@ class Knowing(Acting):
             for _ in range(1 + dice.pick(range(2)))
         )
         batch = GraphBatch((dice.thing(),) if dice.pick([False, True]) else (), drafts)
-        self.twins.both(lambda side: rounded(facts.relate(self._graphing(side), batch)))
+        self.both_engines.both(lambda side: rounded(facts.relate(self._graphing(side), batch)))
 
     def reinforce(self, number: int, strategy: str) -> None:
         dice = Dice(number)
         ends, relation, kind = (dice.pick(NAMES), dice.pick(NAMES)), dice.pick(KINDS), dice.pick(("confirm", "correct"))
         amount = dice.pick((None, 0.4))
-        self.twins.both(
+        self.both_engines.both(
             lambda side: rounded(facts.reinforce(self._graphing(side), *ends, relation, kind, amount, "why"))  # type: ignore[arg-type]
         )
 
@@ -115,7 +115,7 @@ class Knowing(Acting):
         )
         found = [Named(dice.pick(NAMES[:6]), dice.pick([True, False]))]
         options = {"dry_run": dice.pick([False, True]), "related": dice.pick([False, True])}
-        self.twins.both(lambda side: rounded(whole_graph.build(self._surveying(side), text, found, options)))
+        self.both_engines.both(lambda side: rounded(whole_graph.build(self._surveying(side), text, found, options)))
 
     def load(self, number: int, strategy: str) -> None:
         """An import; some of its ids and names are known, some are in the trash, some are another's."""
@@ -138,7 +138,7 @@ class Knowing(Acting):
             for _ in range(2)
         ]  # fmt: skip
         dump = GraphDump(tuple(things), tuple(told))
-        self.twins.both(
+        self.both_engines.both(
             lambda side: side.store.whole_graph.load(dump, self.new_id(), "tester", NOW + timedelta(hours=self.hours))
         )
 
@@ -170,14 +170,16 @@ class Knowing(Acting):
             )
             return side.store.add(new, EmbeddingModel("test", 4))
 
-        self.twins.both(act)
+        self.both_engines.both(act)
 
     def survey(self, number: int, strategy: str) -> None:
         """Everything that looks at the graph as a whole says the same of both."""
-        self.twins.both(lambda side: FORMS["json"].write(_exact(side.store.whole_graph.dump())))
-        self.twins.both(lambda side: rounded(whole_graph.graph_status(self._surveying(side))))
-        self.twins.both(lambda side: rounded(_without_keys(self._surveying(side))))
-        self.twins.both(lambda side: side.store.whole_graph.known_names({"thing 0", "new 1", "cut\x01name", "nobody"}))
+        self.both_engines.both(lambda side: FORMS["json"].write(_exact(side.store.whole_graph.dump())))
+        self.both_engines.both(lambda side: rounded(whole_graph.graph_status(self._surveying(side))))
+        self.both_engines.both(lambda side: rounded(_without_keys(self._surveying(side))))
+        self.both_engines.both(
+            lambda side: side.store.whole_graph.known_names({"thing 0", "new 1", "cut\x01name", "nobody"})
+        )
 
     def _graphing(self, side: Side) -> GraphDependencies:
         return GraphDependencies(side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.new_id())
@@ -224,13 +226,13 @@ acts = st.lists(
 )
 
 
-@given(plots(), acts)
+@given(random_stores(), acts)
 @example(Plot((), (), (), (), ()), [("load", 5_085_167_175, ""), ("prune", 0, "orphaned_entities")])
 @settings(max_examples=30 * TIMES)
 def test_any_run_of_facts_imports_and_texts_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]
 ) -> None:
-    with twins(plot) as pair:
+    with both_engines(plot) as pair:
         acting = Knowing(pair)
         for name, number, strategy in [*acts, ("survey", 0, "")]:
             acting.act(name, number, strategy)

@@ -19,9 +19,9 @@ from memsweep.operation import Calls
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading, row_codec
 from memsweep.store.file import portable
-from tests.falkor.twins import Side, Twins, twins
+from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.stores import NOW, Plot
-from tests.support import falkor, looking
+from tests.support import falkor, store_files
 from tests.support.counts import TIMES
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
@@ -33,7 +33,7 @@ Rows = dict[str, list[dict[str, Any]]]
 class Acting:
     """A run of acts on the windows of both sides."""
 
-    def __init__(self, pair: Twins) -> None:
+    def __init__(self, pair: BothEngines) -> None:
         self._pair, self._hours, self._made = pair, 0, 0
         self._receipts: list[str] = []
         self._plans: list[str] = []
@@ -136,16 +136,16 @@ def _unordered(undone: Any) -> Any:
     return undone.totals, sorted(undone.conflicts)
 
 
-def same_windows(pair: Twins) -> None:
+def same_windows(pair: BothEngines) -> None:
     """Both hold the same, but for the numbers that each gives its own."""
-    with looking.open_file(pair.place.file) as db:
+    with store_files.open_file(pair.place.file) as db:
         mine = _told(portable.rows_of(db))
     theirs = _told(reading.dump(pair.falkor.store.graph._graph))  # type: ignore[attr-defined]
     for table, wanted in mine.items():
         assert theirs[table] == wanted, table
 
 
-def findable(pair: Twins) -> None:
+def findable(pair: BothEngines) -> None:
     """Every segment of the graph has the names by which it is found, and none waits before the turn that is next."""
     graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
     projects = {node["key"]: node for (node,) in graph.ask("MATCH (p:Project) RETURN properties(p)")}
@@ -203,7 +203,7 @@ acts = st.lists(
 @given(acts)
 @settings(max_examples=25 * TIMES)
 def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[str, int, str]]) -> None:
-    with twins(Plot()) as pair:
+    with both_engines(Plot()) as pair:
         acting = Acting(pair)
         for name, number, window in acts:
             acting.act(name, number, window)

@@ -20,7 +20,7 @@ from memsweep.app import App
 from memsweep.errors import MemsweepError
 from memsweep.store.file.shape import shape_of, things
 from tests.care import stores
-from tests.support import forging, looking
+from tests.support import forging, store_files
 
 NAME = "backups"
 ROUNDS = 20
@@ -43,7 +43,7 @@ def run(seed: int) -> dict[str, int | list[str]]:
                 violations += [f"seed {seed}, round {number}: {each}" for each in wrong]
         finally:
             app.close()
-        if stores.dump(looking.file_of(place / "home")) != _original():
+        if stores.dump(store_files.file_of(place / "home")) != _original():
             violations.append(f"seed {seed}: the workspace that was there has changed")
     return {**counts, "violations": violations}
 
@@ -63,14 +63,14 @@ def _one(app: App, place: Path, chance: random.Random) -> tuple[str, list[str]]:
         return "refused", wrong + ([] if _listed(place) == before else ["a refusal changed the home"])
     except Exception:  # noqa: BLE001  # whatever it is, it is what is looked for
         return "refused", [traceback.format_exc(limit=-3)]
-    return "restored", _compare(looking.file_of(place / "home", "other"), is_same=not is_sealed)
+    return "restored", _compare(store_files.file_of(place / "home", "other"), is_same=not is_sealed)
 
 
 def _compare(file: Path, *, is_same: bool) -> list[str]:
     """A file that was made of a forged one holds something else, but it is whole and of our schema."""
     if is_same and stores.dump(file, without=_CHANGED) != _wanted():
         return ["what was restored is not what was backed up"]
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         found = [str(row[0]) for row in db.execute("pragma integrity_check") if row[0] != "ok"]
         wrong = shape_of(int(db.pragma("user_version"))).problem(things(db))
     return [*found, *([wrong] if wrong else [])]
@@ -87,7 +87,7 @@ def _sealed_again(file: Path) -> bool:
 def _listed(place: Path) -> object:
     files = {path.name for path in (place / "home" / "workspaces").iterdir() if path.suffix == ".db"}
     drafts = {path.name for path in (place / "home" / "workspaces").glob(".*")}
-    return files, drafts, looking.query(place / "home" / "registry.db", "select * from workspace")
+    return files, drafts, store_files.query(place / "home" / "registry.db", "select * from workspace")
 
 
 def _flip(raw: bytearray, chance: random.Random) -> None:
@@ -145,9 +145,9 @@ def _kept() -> tempfile.TemporaryDirectory[str]:
 
 @cache
 def _original() -> dict[str, list[Any]]:
-    return stores.dump(looking.file_of(_template() / "home"))
+    return stores.dump(store_files.file_of(_template() / "home"))
 
 
 @cache
 def _wanted() -> dict[str, list[Any]]:
-    return stores.dump(looking.file_of(_template() / "home"), without=_CHANGED)
+    return stores.dump(store_files.file_of(_template() / "home"), without=_CHANGED)

@@ -18,7 +18,7 @@ from memsweep.errors import MemsweepError
 from memsweep.model.times import CLOCK_TOLERANCE
 from memsweep.schedule.background import Background
 from tests.faults import lab
-from tests.support import looking
+from tests.support import store_files
 
 NAME = "clock_jumps"
 CALLS = 40
@@ -86,7 +86,7 @@ class _History:
         self.plans = {plan: (gone + by, max(ahead, gone + by)) for plan, (gone, ahead) in self.plans.items()}
 
     def _compare(self, name: str) -> None:
-        there = set(looking.query(looking.file_of(self.home), "select uid from live_memory"))
+        there = set(store_files.query(store_files.file_of(self.home), "select uid from live_memory"))
         if there != self.live:
             lost, come = sorted(self.live - there), sorted(there - self.live)
             self.outcome.violations.append(f"after {name}: {lost} went and {come} came, which nobody asked for")
@@ -126,7 +126,7 @@ class _History:
             return
         if gone < -CLOCK_TOLERANCE:
             self.outcome.violations.append(f"a plan is applied {gone} after it was made, when the clock was ahead")
-        went = wanted - set(looking.query(looking.file_of(self.home), "select uid from live_memory"))
+        went = wanted - set(store_files.query(store_files.file_of(self.home), "select uid from live_memory"))
         self.trash[receipt.id] = went
         self.live -= went
 

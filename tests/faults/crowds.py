@@ -25,7 +25,7 @@ from tests.faults.kills import fresh_look, next_call
 from tests.faults.linear import Call, explains
 from tests.faults.mortal import Mortal, Point
 from tests.faults.slots import Known, Slot, segment_step, step
-from tests.support import looking
+from tests.support import store_files
 
 NAME = "crowds"
 TEXTS = ("the harbour froze", "the violin broke", "the comet came")
@@ -198,8 +198,8 @@ def _frozen(answer: Any) -> Any:
 
 def check(books: Sequence[Sequence[Call]], place: Path) -> list[str]:
     """What has no explanation."""
-    file = looking.file_of(place / "home")
-    rows = looking.query(file, _ROWS)
+    file = store_files.file_of(place / "home")
+    rows = store_files.query(file, _ROWS)
     found = [
         f"no order explains what happened to {text!r}: {_told(books, rows, text)}"
         for text in TEXTS
@@ -209,7 +209,7 @@ def check(books: Sequence[Sequence[Call]], place: Path) -> list[str]:
     found += [f"plan {plan} was applied {times} times" for (plan,), times in used.items() if times > 1]
     undone = Counter(call.arguments for book in books for call in book if call.name == "undo" and _succeeded(call))
     found += [f"receipt {receipt} was undone {times} times" for (receipt,), times in undone.items() if times > 1]
-    segments = dict(looking.query(file, "select uid, stash is not null from segment where trash is null"))
+    segments = dict(store_files.query(file, "select uid, stash is not null from segment where trash is null"))
     for own in SEGMENTS:
         state = "absent" if own not in segments else "stashed" if segments[own] else "active"
         calls = [

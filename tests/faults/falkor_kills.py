@@ -22,11 +22,11 @@ from typing import Any
 from memsweep.app import App
 from memsweep.errors import StoreError
 from memsweep.store.falkor.engine import FalkorEngine
-from tests.falkor import dying_index
+from tests.falkor import killed_index
+from tests.falkor.both_engines import Side
 from tests.falkor.careful import Careful
-from tests.falkor.dying import ALL_OPERATIONS, Bench, copied
+from tests.falkor.killed_at_each_command import ALL_OPERATIONS, Bench, copied
 from tests.falkor.servers import opened, texts, wait_until
-from tests.falkor.twins import Side
 from tests.faults import doors
 from tests.faults.falkor_acts import ACTS, frozen_app, furnish
 from tests.support.falkor import SentinelProcess, Server
@@ -119,7 +119,7 @@ def _indexed(chance: random.Random, turn: int) -> dict[str, Any]:
     with server.client() as client:
         client.flushall()
     own = Path(tempfile.mkdtemp(dir=folder()))
-    said = dying_index.main(server.port, own, _CLIENT_KILLS, seed=turn)
+    said = killed_index.main(server.port, own, _CLIENT_KILLS, seed=turn)
     return {"kills": said["points"], "client_kills": said["points"], "violations": said["problems"]}
 
 

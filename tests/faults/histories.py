@@ -29,7 +29,7 @@ from memsweep.settings import load_settings
 from tests.faults import doors
 from tests.faults.model import Kept, Model, Refused, Saved
 from tests.gc.stores import broken
-from tests.support import looking
+from tests.support import store_files
 from tests.support.memory_disk import MEMORY_DISK
 
 NAME = "histories"
@@ -88,7 +88,7 @@ class History:
         """Receipts of merges."""
         self.own_receipts: list[str] | None = None
         """Receipts of the stretch that is undone as a whole; None outside of it."""
-        self._db = looking.open_file(looking.file_of(home))
+        self._db = store_files.open_file(store_files.file_of(home))
 
     @property
     def rows(self) -> apsw.Connection:
@@ -104,7 +104,7 @@ class History:
         self.app = _open(self.home)
         self.memory = self.app.memory()
         self.window = self.memory.context("talk")
-        self._db = looking.open_file(looking.file_of(self.home))
+        self._db = store_files.open_file(store_files.file_of(self.home))
 
     # helpers
 
@@ -488,4 +488,4 @@ def _rows(h: History) -> dict[str, list[str]]:
 def _healthy(h: History) -> None:
     found = [f"{each.invariant}: {', '.join(each.samples)}" for each in h.memory.care.doctor().findings]
     h.expect(found, [], "doctor")
-    h.expect(broken(looking.file_of(h.home)), [], "rows that do not fit together")
+    h.expect(broken(store_files.file_of(h.home)), [], "rows that do not fit together")

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from tests.faults.doors import Act
-from tests.support import looking
+from tests.support import store_files
 
 Given = Mapping[str, Any]
 Law = Literal["atomic", "staged", "converging"]
@@ -58,7 +58,7 @@ PHRASE = "DELETE ALL MEMORIES"
 
 def _damage(place: Path) -> None:
     """Things that `doctor --repair` mends, each in a transaction of its own."""
-    with looking.open_file(looking.file_of(place / "home")) as db, db:
+    with store_files.open_file(store_files.file_of(place / "home")) as db, db:
         db.execute("delete from vector where chunk in (select id from chunk order by id limit 2)")
         db.execute("delete from memory_tag")
         db.execute("delete from relation_source where relation = (select min(relation) from relation_source)")

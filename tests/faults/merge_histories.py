@@ -37,9 +37,9 @@ from memsweep.model.text import content_hash
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable
 from memsweep.store.sqlite.engine import SqliteEngine
-from tests.falkor.twins import Side, twins, unnumbered
+from tests.falkor.both_engines import Side, both_engines, unnumbered
 from tests.gc.stores import DIMENSION, NOW, Link, Note, Plot, Thing, planted
-from tests.support import looking
+from tests.support import store_files
 
 Row = dict[str, Any]
 Rows = dict[str, dict[Any, Row]]
@@ -92,7 +92,7 @@ def open_store(kind: str, plot: Plot) -> Iterator[tuple[Side, Callable[[], dict[
             finally:
                 engine.close()
     else:
-        with twins(plot) as pair:
+        with both_engines(plot) as pair:
             graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
             yield pair.falkor, lambda: reading.dump(graph)
 
@@ -114,7 +114,7 @@ def _merges_without_some(chance: Random, kind: str, plot: Plot) -> list[str]:
 
 
 def _rows_of_file(file: Any) -> dict[str, list[Row]]:
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         return portable.rows_of(db)
 
 

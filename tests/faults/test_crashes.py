@@ -8,55 +8,58 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import TIMES
+from tests.support.fork_server import ForkServer
 from tests.support.jobs import text_of_turn
-from tests.support.nursery import Nursery
 
 ROUNDS = 20 * TIMES
 
 
 @pytest.mark.soak
-def test_a_writer_killed_20_times_loses_nothing_it_acknowledged(nursery: Nursery, home: Path) -> None:
+def test_a_writer_killed_20_times_loses_nothing_it_acknowledged(fork_server: ForkServer, home: Path) -> None:
     chance = random.Random(25)
     acknowledged: dict[str, str] = {}
     for round_ in range(ROUNDS):
-        child = nursery.fork("add_until_killed", home, prefix=f"round {round_}")
+        child = fork_server.fork("add_until_killed", home, prefix=f"round {round_}")
         said = [child.said() for _ in range(chance.randrange(1, 15))]
         said += child.kill()
         acknowledged |= {memory_id: text_of_turn(f"round {round_}", number) for memory_id, number in said}
-        file = looking.file_of(home)
-        assert looking.problems(file) == []
-    stored = dict(looking.query(looking.file_of(home), "select uid, text from live_memory"))
+        file = store_files.file_of(home)
+        assert store_files.problems(file) == []
+    stored = dict(store_files.query(store_files.file_of(home), "select uid, text from live_memory"))
     assert acknowledged.items() <= stored.items()
     assert len(stored) <= len(acknowledged) + ROUNDS  # each may have written one that it could not acknowledge any more
 
 
 @pytest.mark.soak
-def test_writers_killed_while_others_write_lose_nothing_and_stop_nobody(nursery: Nursery, home: Path) -> None:
+def test_writers_killed_while_others_write_lose_nothing_and_stop_nobody(fork_server: ForkServer, home: Path) -> None:
     chance = random.Random(26)
     acknowledged: dict[str, str] = {}
-    survivor = nursery.fork("add_until_killed", home, prefix="survivor")
+    survivor = fork_server.fork("add_until_killed", home, prefix="survivor")
     for round_ in range(6 * TIMES):
-        children = {name: nursery.fork("add_until_killed", home, prefix=name) for name in (f"a{round_}", f"b{round_}")}
+        children = {
+            name: fork_server.fork("add_until_killed", home, prefix=name) for name in (f"a{round_}", f"b{round_}")
+        }
         for name, child in children.items():
             said = [child.said() for _ in range(chance.randrange(1, 8))]
             acknowledged |= {uid: text_of_turn(name, number) for uid, number in said + child.kill()}
         acknowledged |= {uid: text_of_turn("survivor", number) for uid, number in [survivor.said() for _ in range(3)]}
     acknowledged |= {uid: text_of_turn("survivor", number) for uid, number in survivor.kill()}
-    file = looking.file_of(home)
-    assert looking.problems(file) == []
-    assert acknowledged.items() <= dict(looking.query(file, "select uid, text from live_memory")).items()
+    file = store_files.file_of(home)
+    assert store_files.problems(file) == []
+    assert acknowledged.items() <= dict(store_files.query(file, "select uid, text from live_memory")).items()
 
 
 @pytest.mark.soak
-def test_the_first_write_killed_at_any_moment_can_be_repeated(nursery: Nursery, tmp_path: Path) -> None:
+def test_the_first_write_killed_at_any_moment_can_be_repeated(fork_server: ForkServer, tmp_path: Path) -> None:
     """While the folder, the registry and the first workspace are being made."""
     chance = random.Random(27)
     for round_ in range(10 * TIMES):
         home = tmp_path / f"home{round_}"
         children = [
-            nursery.fork("attempt_when_told", home, first=[], then=[["remember", {"text": "first"}]]) for _ in range(3)
+            fork_server.fork("attempt_when_told", home, first=[], then=[["remember", {"text": "first"}]])
+            for _ in range(3)
         ]
         for child in children:
             child.said()
@@ -68,15 +71,15 @@ def test_the_first_write_killed_at_any_moment_can_be_repeated(nursery: Nursery, 
         for child in children[:2]:
             child.kill()
         assert "result" in children[2].report()[0]
-        (outcome,) = nursery.fork("attempt", home, calls=[["remember", {"text": "first"}]]).report()
+        (outcome,) = fork_server.fork("attempt", home, calls=[["remember", {"text": "first"}]]).report()
         assert outcome["result"]["duplicate_of"] is not None
-        (file,) = looking.files_of(home)
-        assert looking.problems(file) == []
-        assert looking.count(file) == 1
+        (file,) = store_files.files_of(home)
+        assert store_files.problems(file) == []
+        assert store_files.count(file) == 1
 
 
-def test_a_workspace_is_readable_at_once_after_a_crash(nursery: Nursery, home: Path, app: App) -> None:
-    child = nursery.fork("add_until_killed", home, prefix="p")
+def test_a_workspace_is_readable_at_once_after_a_crash(fork_server: ForkServer, home: Path, app: App) -> None:
+    child = fork_server.fork("add_until_killed", home, prefix="p")
     said = [child.said() for _ in range(12)]
     said += child.kill()
     memory = app.memory()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import memsweep, run
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 BIG = "All work and no play makes Jack a dull boy. " * 400
 
@@ -21,32 +21,34 @@ def add(text: str) -> list[object]:
     return ["remember", {"text": text}]
 
 
-def test_a_limit_on_the_size_of_files_is_a_full_disk(nursery: Nursery, home: Path, app: App) -> None:
+def test_a_limit_on_the_size_of_files_is_a_full_disk(fork_server: ForkServer, home: Path, app: App) -> None:
     app.memory().remember("before")
     app.close()
-    size = looking.file_of(home).stat().st_size
+    size = store_files.file_of(home).stat().st_size
     calls = [add(f"{number} {BIG}") for number in range(20)]
     last = [["search", {"query": "before"}], ["stats", {}], ["get", {"memory_id": "x"}]]
-    outcomes = nursery.fork("attempt", home, calls=[*calls, *last], file_size_limit=size + 150_000).report()
+    outcomes = fork_server.fork("attempt", home, calls=[*calls, *last], file_size_limit=size + 150_000).report()
     *added, found, stats, missing = outcomes
     kept = [outcome for outcome in added if "result" in outcome]
     refused = [outcome for outcome in added if "error" in outcome]
     assert kept
     assert refused
     assert {outcome["error"] for outcome in refused} == {"StoreFull"}
-    assert all(looking.file_of(home).name in outcome["message"] for outcome in refused)
+    assert all(store_files.file_of(home).name in outcome["message"] for outcome in refused)
     assert all("nothing was changed" in outcome["message"] for outcome in refused)
     assert found["result"]["hits"][0]["passage"]["text"] == "before"
     assert stats["result"]["total_memories"] == 1 + len(kept)
     assert missing["error"] == "NotFound"
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
     assert app.memory().stats().total_memories == 1 + len(kept)
     assert app.memory().remember("there is space again").duplicate_of is None
 
 
 @pytest.mark.parametrize("limit", [1, 4096, 20_000, 60_000])
-def test_no_space_for_a_new_workspace_leaves_nothing_of_it(nursery: Nursery, home: Path, app: App, limit: int) -> None:
-    (outcome,) = nursery.fork("attempt", home, calls=[add("first")], file_size_limit=limit).report()
+def test_no_space_for_a_new_workspace_leaves_nothing_of_it(
+    fork_server: ForkServer, home: Path, app: App, limit: int
+) -> None:
+    (outcome,) = fork_server.fork("attempt", home, calls=[add("first")], file_size_limit=limit).report()
     assert outcome["error"] == "StoreFull"
     assert not list((home / "workspaces").glob("*"))
     assert app.workspaces() == []
@@ -54,13 +56,15 @@ def test_no_space_for_a_new_workspace_leaves_nothing_of_it(nursery: Nursery, hom
     assert app.memory().stats().total_memories == 1
 
 
-def test_a_full_disk_while_the_vector_file_is_written_does_no_harm(nursery: Nursery, home: Path, app: App) -> None:
+def test_a_full_disk_while_the_vector_file_is_written_does_no_harm(
+    fork_server: ForkServer, home: Path, app: App
+) -> None:
     for number in range(200):
         app.memory().remember(f"note number {number}")
     app.close()
     call = ["search", {"query": "note number 7"}]
     limit = 40_000  # less than the vectors need, more than the log's index
-    (outcome,) = nursery.fork("search_with_small_tail", home, calls=[call], file_size_limit=limit).report()
+    (outcome,) = fork_server.fork("search_with_small_tail", home, calls=[call], file_size_limit=limit).report()
     assert outcome["result"]["hits"][0]["passage"]["text"] == "note number 7"
     assert not list((home / "workspaces").glob("*.vec"))
     assert not list((home / "workspaces").glob("*.draft"))
@@ -82,18 +86,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def test_a_full_file_system_refuses_and_keeps_what_is_there(nursery: Nursery, small_disk: Path, app: App) -> None:
+def test_a_full_file_system_refuses_and_keeps_what_is_there(
+    fork_server: ForkServer, small_disk: Path, app: App
+) -> None:
     home = small_disk / "home"
     calls = [add(f"{number} {BIG}") for number in range(60)]
-    outcomes = nursery.fork("attempt", home, calls=[*calls, ["stats", {}]]).report()
+    outcomes = fork_server.fork("attempt", home, calls=[*calls, ["stats", {}]]).report()
     *added, stats = outcomes
     kept = sum("result" in outcome for outcome in added)
     assert 0 < kept < 60
     assert {outcome["error"] for outcome in added if "error" in outcome} == {"StoreFull"}
     assert stats["result"]["total_memories"] == kept
-    file = looking.file_of(home)
-    assert looking.problems(file) == []
-    assert looking.count(file) == kept
+    file = store_files.file_of(home)
+    assert store_files.problems(file) == []
+    assert store_files.count(file) == kept
     said = memsweep("remember", "one more " + BIG, home=home)
     assert said.status in (0, 5)
     said = memsweep("stats", "--json", home=home)

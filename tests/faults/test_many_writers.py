@@ -9,42 +9,44 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import TIMES
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 SAME = "the very same sentence about Ada Lovelace"
 
 
 @pytest.mark.soak
-def test_eight_processes_adding_500_memories_each_to_a_new_workspace_lose_nothing(nursery: Nursery, home: Path) -> None:
+def test_eight_processes_adding_500_memories_each_to_a_new_workspace_lose_nothing(
+    fork_server: ForkServer, home: Path
+) -> None:
     each = 500 * TIMES
-    children = [nursery.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(8)]
+    children = [fork_server.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(8)]
     for child in children:
         assert child.said() == "ready"
     for child in children:
         child.go()
     ids = [memory_id for child in children for memory_id in child.report()]
-    (file,) = looking.files_of(home)
+    (file,) = store_files.files_of(home)
     assert len(ids) == len(set(ids)) == 8 * each
-    assert set(looking.query(file, "select uid from live_memory")) == set(ids)
-    assert looking.problems(file) == []
+    assert set(store_files.query(file, "select uid from live_memory")) == set(ids)
+    assert store_files.problems(file) == []
     assert list(file.parent.glob("*.db")) == [file]
 
 
 @pytest.mark.soak
-def test_writers_and_readers_at_once_find_what_they_wrote(nursery: Nursery, home: Path) -> None:
-    children = [nursery.fork("add_and_search", home, rounds=25 * TIMES, prefix=f"word{n}") for n in range(4)]
+def test_writers_and_readers_at_once_find_what_they_wrote(fork_server: ForkServer, home: Path) -> None:
+    children = [fork_server.fork("add_and_search", home, rounds=25 * TIMES, prefix=f"word{n}") for n in range(4)]
     assert [child.report() for child in children] == [0] * 4
-    file = looking.file_of(home)
-    assert looking.count(file) == 4 * 25 * TIMES
-    assert looking.problems(file) == []
+    file = store_files.file_of(home)
+    assert store_files.count(file) == 4 * 25 * TIMES
+    assert store_files.problems(file) == []
 
 
-def test_the_same_text_from_several_processes_is_one_memory(nursery: Nursery, home: Path) -> None:
+def test_the_same_text_from_several_processes_is_one_memory(fork_server: ForkServer, home: Path) -> None:
     calls = [["remember", {"text": SAME, "tags": ["common"]}]]
     children = [
-        nursery.fork(
+        fork_server.fork(
             "attempt_when_told", home, first=[], then=[*calls, ["remember", {"text": SAME, "tags": [f"t{n}"]}]]
         )
         for n in range(6)
@@ -55,17 +57,17 @@ def test_the_same_text_from_several_processes_is_one_memory(nursery: Nursery, ho
     outcomes = [outcome["result"] for child in children for outcome in child.report()]
     assert len({outcome["memory_id"] for outcome in outcomes}) == 1
     assert sum(outcome["duplicate_of"] is None for outcome in outcomes) == 1
-    file = looking.file_of(home)
-    (tags,) = looking.query(file, "select group_concat(value, ' ') from memory, json_each(tags)")
+    file = store_files.file_of(home)
+    (tags,) = store_files.query(file, "select group_concat(value, ' ') from memory, json_each(tags)")
     assert set(tags.split()) == {"common", *(f"t{n}" for n in range(6))}
-    assert looking.query(file, "select version from memory") == [12]
-    assert looking.problems(file) == []
+    assert store_files.query(file, "select version from memory") == [12]
+    assert store_files.problems(file) == []
 
 
-def test_a_workspace_created_by_two_processes_at_once_is_made_once(nursery: Nursery, home: Path) -> None:
+def test_a_workspace_created_by_two_processes_at_once_is_made_once(fork_server: ForkServer, home: Path) -> None:
     for round_ in range(3):
         call = ["create_workspace", {"workspace_id": f"w{round_}", "description": "x"}]
-        children = [nursery.fork("attempt_when_told", home, first=[], then=[call]) for _ in range(4)]
+        children = [fork_server.fork("attempt_when_told", home, first=[], then=[call]) for _ in range(4)]
         for child in children:
             assert child.said() == []
         for child in children:
@@ -75,23 +77,23 @@ def test_a_workspace_created_by_two_processes_at_once_is_made_once(nursery: Nurs
     assert len(list((home / "workspaces").glob("*.db"))) == 3
 
 
-def test_the_turns_of_a_thread_written_by_several_processes_have_one_order(nursery: Nursery, home: Path) -> None:
+def test_the_turns_of_a_thread_written_by_several_processes_have_one_order(fork_server: ForkServer, home: Path) -> None:
     calls = [["remember", {"text": f"turn {{}} {n}", "thread_id": "talk"}] for n in range(20)]
     children = [
-        nursery.fork(
+        fork_server.fork(
             "attempt", home, calls=[["remember", {**call, "text": call["text"].format(who)}] for _, call in calls]
         )
         for who in range(4)
     ]
     for child in children:
         assert all("result" in outcome for outcome in child.report())
-    rows = looking.query(looking.file_of(home), "select stream_position from chunk order by id")
+    rows = store_files.query(store_files.file_of(home), "select stream_position from chunk order by id")
     assert rows == list(range(80))
 
 
-def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(nursery: Nursery, home: Path, app: App) -> None:
+def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(fork_server: ForkServer, home: Path, app: App) -> None:
     app.memory("alpha").remember("old")
-    child = nursery.fork(
+    child = fork_server.fork(
         "attempt_when_told",
         home,
         workspace="alpha",
@@ -110,9 +112,9 @@ def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(nursery: Nursery
     assert app.memory("alpha").stats().total_memories == 1
 
 
-def test_who_has_a_deleted_workspace_open_is_told_it_is_gone(nursery: Nursery, home: Path, app: App) -> None:
+def test_who_has_a_deleted_workspace_open_is_told_it_is_gone(fork_server: ForkServer, home: Path, app: App) -> None:
     app.memory("alpha").remember("old")
-    child = nursery.fork(
+    child = fork_server.fork(
         "attempt_when_told",
         home,
         workspace="alpha",
@@ -125,14 +127,16 @@ def test_who_has_a_deleted_workspace_open_is_told_it_is_gone(nursery: Nursery, h
     assert [outcome["error"] for outcome in child.report()] == ["UnknownWorkspace"] * 2
 
 
-def test_processes_that_find_the_registry_lost_make_it_again_together(nursery: Nursery, home: Path, app: App) -> None:
+def test_processes_that_find_the_registry_lost_make_it_again_together(
+    fork_server: ForkServer, home: Path, app: App
+) -> None:
     for number in range(5):
         app.memory(f"w{number}").remember("kept")
     app.close()
     for file in home.glob("registry.db*"):
         file.unlink()
     children = [
-        nursery.fork(
+        fork_server.fork(
             "attempt_when_told",
             home,
             workspace=f"w{n}",
@@ -151,39 +155,43 @@ def test_processes_that_find_the_registry_lost_make_it_again_together(nursery: N
     assert len(list((home / "workspaces").glob("*.db"))) == 5
 
 
-def test_one_memory_may_be_used_by_many_threads(nursery: Nursery, home: Path) -> None:
-    assert nursery.fork("threads", home, count=8, rounds=10).report() == []
-    file = looking.file_of(home)
-    assert looking.count(file) == 80
-    assert looking.problems(file) == []
+def test_one_memory_may_be_used_by_many_threads(fork_server: ForkServer, home: Path) -> None:
+    assert fork_server.fork("threads", home, count=8, rounds=10).report() == []
+    file = store_files.file_of(home)
+    assert store_files.count(file) == 80
+    assert store_files.problems(file) == []
 
 
-def test_a_memory_that_was_open_when_its_process_forked_serves_both(nursery: Nursery, home: Path) -> None:
-    assert nursery.fork("fork_while_open", home, count=30).report() == 0
-    file = looking.file_of(home)
-    assert looking.count(file) == 1 + 3 * 30
-    assert looking.problems(file) == []
+def test_a_memory_that_was_open_when_its_process_forked_serves_both(fork_server: ForkServer, home: Path) -> None:
+    assert fork_server.fork("fork_while_open", home, count=30).report() == 0
+    file = store_files.file_of(home)
+    assert store_files.count(file) == 1 + 3 * 30
+    assert store_files.problems(file) == []
 
 
 def test_opening_a_home_twice_in_one_process_does_not_let_go_of_its_locks(
-    nursery: Nursery, home: Path, make: Callable[..., App]
+    fork_server: ForkServer, home: Path, make: Callable[..., App]
 ) -> None:
     """The system drops all locks of a process on a file when it closes any descriptor of it, whoever opened that."""
     first = make()
     first.memory("alpha").remember("before")
     make().memory("alpha").stats()
-    (listed, _) = nursery.fork("attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]).report()
+    (listed, _) = fork_server.fork(
+        "attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]
+    ).report()
     assert [item["id"] for item in listed["result"]] == ["alpha"]
     first.create_workspace("beta")
     first.memory("alpha").remember("after")
-    listed, stats = nursery.fork("attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]).report()
+    listed, stats = fork_server.fork(
+        "attempt", home, workspace="alpha", calls=[["workspaces", {}], ["stats", {}]]
+    ).report()
     assert [item["id"] for item in listed["result"]] == ["alpha", "beta"]
     assert stats["result"]["total_memories"] == 2
 
 
 def test_readers_do_not_wait_for_a_writer(app: App, home: Path) -> None:
     app.memory().remember("something to find")
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         db.execute("begin immediate")
         db.execute("update memory set text = 'not yet'")
         assert app.memory().search("something").hits[0].passage.text == "something to find"

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from tests.gc.stores import broken
-from tests.support import looking
+from tests.support import store_files
 
 View = dict[str, Counter[str]]
 
@@ -49,7 +49,7 @@ RECORDS = {
 
 def view(home: Path) -> View:
     """Every workspace by name (deleted ones too), table by table; and the registry."""
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         rows = list(db.execute("select name, file, deleted_at is not null from workspace"))
     found: View = {"registry": Counter(f"{name} {'deleted' if deleted else 'live'}" for name, _, deleted in rows)}
     for name, file, deleted in rows:
@@ -58,7 +58,7 @@ def view(home: Path) -> View:
         if not path.exists():
             found[f"{where}: file missing"] = Counter({"": 1})
             continue
-        with looking.open_file(path) as db:
+        with store_files.open_file(path) as db:
             for table, statement in {**CONTENT, **RECORDS}.items():
                 found[f"{where}: {table}"] = Counter(map(repr, db.execute(statement)))
             marked = db.execute("select count(*) from meta where key = 'deleted_at' and value is not null").fetchone()
@@ -99,7 +99,7 @@ def difference(left: View, right: View) -> str:
 def flaws(home: Path) -> list[str]:
     """What is broken in the files of the live workspaces, as seen without memsweep."""
     found = []
-    for file in looking.files_of(home):
+    for file in store_files.files_of(home):
         try:
             found += [f"{file.name}: {flaw}" for flaw in broken(file)]
         except apsw.Error as error:
@@ -109,7 +109,7 @@ def flaws(home: Path) -> list[str]:
 
 def leftovers(home: Path) -> list[str]:
     """Files that no workspace of the registry owns."""
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         known = {Path(str(file)).stem for (file,) in db.execute("select file from workspace")}
     files = [path for path in (home / "workspaces").iterdir() if not path.name.startswith(".")]
     return _described(path for path in files if path.name.split(".")[0] not in known)

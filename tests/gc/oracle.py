@@ -15,7 +15,7 @@ from typing import Any
 
 from memsweep.model.times import to_micros
 from tests.gc.stores import DAY, NOW
-from tests.support import looking
+from tests.support import store_files
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Rows:
 
 
 def rows_of(file: Path) -> Rows:
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
 
         def table(name: str) -> list[dict[str, Any]]:
             cursor = db.execute(f"select * from {name}")

@@ -22,7 +22,7 @@ from memsweep.model.ids import make_id
 from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.settings import load_settings
-from tests.support import looking
+from tests.support import store_files
 from tests.support.memory_disk import MEMORY_DISK
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -104,7 +104,7 @@ class Place:
 
     @property
     def file(self) -> Path:
-        return looking.file_of(self.home, self.workspace)
+        return store_files.file_of(self.home, self.workspace)
 
     def tools(self, now: datetime = NOW, **settings: Any) -> CollectorDependencies:
         """The collector with a clock that stands still."""
@@ -121,7 +121,7 @@ class Place:
         return make_id(prefix, next(self.ticks).to_bytes(8, "big"))
 
     def query(self, statement: str, *values: Any) -> list[Any]:
-        return looking.query(self.file, statement, *values)
+        return store_files.query(self.file, statement, *values)
 
     def ids(self, table: str, *names: str) -> list[str]:
         """Ids of entities by name, or of memories by text."""
@@ -145,7 +145,7 @@ def planted(plot: Plot, now: datetime = NOW) -> Iterator[Place]:
     with tempfile.TemporaryDirectory(prefix="memsweep-gc-", dir=MEMORY_DISK) as folder:
         home = Path(folder) / "home"
         shutil.copytree(_empty_home().name, home)
-        plant(looking.file_of(home), plot, now)
+        plant(store_files.file_of(home), plot, now)
         app = make_app(load_settings({"MEMSWEEP_HOME": str(home)}))
         try:
             yield Place(home, app)
@@ -156,7 +156,7 @@ def planted(plot: Plot, now: datetime = NOW) -> Iterator[Place]:
 def plant(file: Path, plot: Plot, now: datetime = NOW) -> None:
     """Write the rows of a plot, with all that belongs to them."""
     at = to_micros(now)
-    with looking.open_file(file) as db, db:
+    with store_files.open_file(file) as db, db:
         model = json.dumps({"name": "test", "dimension": DIMENSION})
         db.execute("insert into meta values ('model', ?) on conflict do nothing", (model,))
         notes = [_plant_note(db, note, at, plot.folder) for note in plot.notes]
@@ -258,7 +258,7 @@ def _plant_link(db: apsw.Connection, link: Link, things: Sequence[int], notes: S
 
 def dump(file: Path) -> dict[str, list[Any]]:
     """Every row of every table but the collection's own records, in order; and the full text agrees with them."""
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         tables = [
             name
             for name, kind in db.execute("select name, type from pragma_table_list where schema = 'main'")
@@ -285,7 +285,7 @@ def live(file: Path) -> dict[str, list[Any]]:
             where relation in (select id from live_relation) and memory in (select id from live_memory)""",
         "words": "select id from chunk_fts_docsize",
     }
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         rows = {name: sorted(map(repr, db.execute(statement))) for name, statement in statements.items()}
         db.execute("insert into chunk_fts (chunk_fts, rank) values ('integrity-check', 1)")
     return rows
@@ -294,13 +294,13 @@ def live(file: Path) -> dict[str, list[Any]]:
 def trash_of(file: Path, receipt_id: str) -> dict[str, set[int]]:
     """The keys of what a receipt holds, by kind."""
     statement = "select {0}.id from {0} join receipt on receipt.id = {0}.trash where receipt.uid = ?"
-    return {kind: set(looking.query(file, statement.format(kind), receipt_id)) for kind in KINDS}
+    return {kind: set(store_files.query(file, statement.format(kind), receipt_id)) for kind in KINDS}
 
 
 def broken(file: Path) -> list[str]:
     """Invariants that hold in every store, whatever was collected, undone or purged; empty for a whole one."""
     found = []
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         found += [str(row[0]) for row in db.execute("pragma integrity_check") if row[0] != "ok"]
         found += [f"{name}: {row}" for name, statement in _BROKEN.items() for row in db.execute(statement)]
         db.execute("insert into chunk_fts (chunk_fts, rank) values ('integrity-check', 1)")

@@ -12,9 +12,9 @@ from memsweep.gc import collect
 from memsweep.model.memory import MemoryDraft
 from memsweep.model.text import content_hash
 from tests.gc.oracle import Rows, held_by, reached_now, relations_left, rows_of, spread
-from tests.gc.plots import plots
+from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted, trash_of
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import TIMES
 
 changes = st.lists(
@@ -72,7 +72,7 @@ def _change(place: Place, what: str, first: int, second: int) -> None:
 
 
 def _write(place: Place, statement: str, *values: object) -> None:
-    with looking.open_file(place.file) as db:
+    with store_files.open_file(place.file) as db:
         db.execute(statement, values)
 
 
@@ -88,7 +88,7 @@ def _still_doomed(rows: Rows, planned: dict[tuple[str, int], int]) -> tuple[set[
     return memories, candidates - spread(alive, relations_left(rows, memories))
 
 
-@given(plots(), st.sampled_from(["stale_code", "all", "expired", "unreachable_entities"]), changes)
+@given(random_stores(), st.sampled_from(["stale_code", "all", "expired", "unreachable_entities"]), changes)
 @settings(max_examples=150 * TIMES)
 def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_alive_stays(
     plot: Plot, strategy: str, happening: list[tuple[str, int, int]]

@@ -14,7 +14,7 @@ import pytest
 from memsweep import clock
 from memsweep.app import App
 from tests.gc.stores import Link, Note, Plot, Thing, dump, plant
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import MEMSWEEP, Ran, environment
 from tests.support.waiting import PATIENCE
 
@@ -36,7 +36,7 @@ Run = Callable[..., Ran]
 def store(home: Path, app: App) -> Path:
     app.create_workspace("default")
     app.close()
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     plant(file, STALE, clock.now())
     return file
 
@@ -93,7 +93,7 @@ def test_prune_with_the_plan_that_was_shown(run: Run, store: Path) -> None:
     assert ran.status == 0
     assert (ran.json["dry_run"], ran.json["deleted_memories"], ran.json["plan_id"]) == (False, 1, shown["plan_id"])
     stale = "select path from code_file join live_memory on id = memory where stale order by id"
-    assert looking.query(store, stale) == ["src/kept.py", "later.py"]
+    assert store_files.query(store, stale) == ["src/kept.py", "later.py"]
     assert run("prune", "--plan", shown["plan_id"], "--yes").status == 4, "once"
 
 
@@ -222,7 +222,7 @@ def test_prune_asks_on_a_terminal_and_a_yes_removes(home: Path, store: Path) -> 
     assert status == 0
     assert "Move 1 memory and 1 entity to the trash?" in written
     assert "Moved 1 memory and 1 entity to the trash." in written
-    assert looking.count(store) == 2
+    assert store_files.count(store) == 2
 
 
 @pytest.mark.slow

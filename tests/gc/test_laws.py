@@ -14,7 +14,7 @@ from memsweep.gc import collect
 from memsweep.model.plan import Plan, Totals
 from memsweep.report.reasons import why
 from tests.gc.oracle import expected, held_by, protected_now, rows_of
-from tests.gc.plots import plots
+from tests.gc.random_stores import random_stores
 from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted, trash_of
 from tests.support.counts import TIMES
 
@@ -51,7 +51,7 @@ def sizes(keys: dict[str, set[int]]) -> Totals:
 # plans
 
 
-@given(plots(), strategies, st.sampled_from([None, 5.0, 100.0]), st.sampled_from([0.0, 1.0, 20.0]))
+@given(random_stores(), strategies, st.sampled_from([None, 5.0, 100.0]), st.sampled_from([0.0, 1.0, 20.0]))
 @settings(max_examples=150 * TIMES)
 def test_a_plan_holds_exactly_what_its_rule_names_and_what_that_leaves_without_a_root(
     plot: Plot, strategy: str, ttl_days: float | None, grace_days: float
@@ -71,7 +71,7 @@ def test_a_plan_holds_exactly_what_its_rule_names_and_what_that_leaves_without_a
         assert dump(place.file) == before, "planning changes nothing"
 
 
-@given(plots(), strategies, st.sampled_from([0.0, 20.0]))
+@given(random_stores(), strategies, st.sampled_from([0.0, 20.0]))
 @some
 def test_what_a_plan_calls_protected_is_protected_and_not_in_it(plot: Plot, strategy: str, grace_days: float) -> None:
     with planted(plot) as place:
@@ -84,7 +84,7 @@ def test_what_a_plan_calls_protected_is_protected_and_not_in_it(plot: Plot, stra
             assert shown["id"] not in items
 
 
-@given(plots(), strategies)
+@given(random_stores(), strategies)
 @some
 def test_every_item_has_a_reason_and_one_sentence_why(plot: Plot, strategy: str) -> None:
     with planted(plot) as place:
@@ -96,7 +96,7 @@ def test_every_item_has_a_reason_and_one_sentence_why(plot: Plot, strategy: str)
             assert sentence[0].isupper()
 
 
-@given(plots(), strategies)
+@given(random_stores(), strategies)
 @some
 def test_a_plan_is_a_value_that_can_be_read_again(plot: Plot, strategy: str) -> None:
     with planted(plot) as place:
@@ -112,7 +112,7 @@ def test_a_plan_is_a_value_that_can_be_read_again(plot: Plot, strategy: str) -> 
 # applying and undoing
 
 
-@given(plots(), strategies, st.booleans())
+@given(random_stores(), strategies, st.booleans())
 @many
 def test_an_apply_takes_exactly_the_plan_and_an_undo_gives_all_of_it_back(
     plot: Plot, strategy: str, at_once: bool
@@ -138,7 +138,7 @@ def test_an_apply_takes_exactly_the_plan_and_an_undo_gives_all_of_it_back(
         assert live(place.file) == live_before
 
 
-@given(plots(), strategies)
+@given(random_stores(), strategies)
 @some
 def test_what_was_collected_is_not_found_again(plot: Plot, strategy: str) -> None:
     with planted(plot) as place:
@@ -147,7 +147,7 @@ def test_what_was_collected_is_not_found_again(plot: Plot, strategy: str) -> Non
         assert again.totals == Totals()
 
 
-@given(plots())
+@given(random_stores())
 @some
 def test_clearing_leaves_what_is_pinned_and_what_that_holds_and_can_be_undone(plot: Plot) -> None:
     with planted(plot) as place:
@@ -168,7 +168,7 @@ def test_clearing_leaves_what_is_pinned_and_what_that_holds_and_can_be_undone(pl
         assert dump(place.file) == before
 
 
-@given(plots(), st.integers(1, 3))
+@given(random_stores(), st.integers(1, 3))
 @some
 def test_collecting_in_steps_takes_what_collecting_at_once_takes(plot: Plot, step: int) -> None:
     with planted(plot) as place:
@@ -209,7 +209,7 @@ def _act(place: Place, act: str, now: datetime = NOW) -> str | None:
 acts = st.sampled_from(["first", "last", "clear", "first", "last", *STRATEGIES])
 
 
-@given(plots(), st.lists(acts, min_size=2, max_size=5), st.randoms(use_true_random=False))
+@given(random_stores(), st.lists(acts, min_size=2, max_size=5), st.randoms(use_true_random=False))
 @settings(max_examples=120 * TIMES)
 def test_overlapping_receipts_undone_in_any_order_give_everything_back(
     plot: Plot, done: list[str], chance: Random
@@ -225,7 +225,7 @@ def test_overlapping_receipts_undone_in_any_order_give_everything_back(
         assert dump(place.file) == before
 
 
-@given(plots(), st.lists(acts, min_size=1, max_size=3), st.randoms(use_true_random=False))
+@given(random_stores(), st.lists(acts, min_size=1, max_size=3), st.randoms(use_true_random=False))
 @many
 def test_memories_recovered_one_by_one_come_back_with_what_they_mention(
     plot: Plot, done: list[str], chance: Random
@@ -252,7 +252,7 @@ def test_memories_recovered_one_by_one_come_back_with_what_they_mention(
         assert dump(place.file) == before
 
 
-@given(plots(), st.lists(acts, min_size=2, max_size=4))
+@given(random_stores(), st.lists(acts, min_size=2, max_size=4))
 @many
 def test_a_purge_leaves_nothing_of_it_and_takes_nothing_from_what_is_left(plot: Plot, done: list[str]) -> None:
     """Older receipts are purged, a newer one is undone: it still gives back all that was its own."""
@@ -278,7 +278,7 @@ def test_a_purge_leaves_nothing_of_it_and_takes_nothing_from_what_is_left(plot: 
         assert broken(place.file) == []
 
 
-@given(plots(), st.lists(acts, min_size=1, max_size=4))
+@given(random_stores(), st.lists(acts, min_size=1, max_size=4))
 @some
 def test_after_a_purge_of_everything_the_trash_is_empty(plot: Plot, done: list[str]) -> None:
     with planted(plot) as place:

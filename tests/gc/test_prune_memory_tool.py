@@ -19,7 +19,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 
 from memsweep import clock
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant
-from tests.support import looking
+from tests.support import store_files
 from tests.support.client import ServerClient, ToolFailed, connected
 from tests.support.commands import MEMSWEEP, environment
 
@@ -65,7 +65,7 @@ class Server:
 
     @property
     def file(self) -> Path:
-        return looking.file_of(self._home, self.workspace)
+        return store_files.file_of(self._home, self.workspace)
 
     def plant(self, plot: Plot) -> None:
         plant(self.file, plot, clock.now())
@@ -221,7 +221,7 @@ def test_stale_code_strategy(server: Server) -> None:
     server.plant(Plot(notes=(*STALE.notes, Note("old note", stale=True), Note("expired", expires_days=-1))))
     answer = server.prune(strategy="stale_code", dry_run=False, confirm=True)
     assert answer["deleted_memories"] == 1
-    left = looking.query(server.file, "select source from live_memory order by id")
+    left = store_files.query(server.file, "select source from live_memory order by id")
     assert left == ["code_indexer", "", "", ""]
     assert server.prune(strategy="stale_files")["strategy"] == "stale_files"
 
@@ -252,7 +252,7 @@ def test_orphaned_entities_strategy(server: Server) -> None:
     answer = server.prune(strategy="orphaned_entities", dry_run=False, confirm=True)
     way_back = f"undo_prune with {answer['receipt_id']} brings it back."
     assert answer["message"] == f"Successfully deleted 1 orphaned entities. It is in the trash; {way_back}"
-    assert set(looking.query(server.file, "select name from live_entity")) == {"Mentioned", "Related", "Other"}
+    assert set(store_files.query(server.file, "select name from live_entity")) == {"Mentioned", "Related", "Other"}
 
 
 def test_all_strategy(server: Server) -> None:
@@ -354,8 +354,8 @@ def test_prune_removes_stale_nodes(server: Server, repo: Path) -> None:
     for filters in ({}, {"include_stale": True}):
         found = server.call("search_memory", query="flat_tax amount", filters=filters)
         assert "tax.py" not in {hit.get("path") for hit in found["results"]}
-    assert looking.query(server.file, "select count(*) from live_chunk where text like '%flat_tax%'") == [0]
-    assert looking.query(server.file, "select name from live_entity where name = 'flat_tax'") == []
+    assert store_files.query(server.file, "select count(*) from live_chunk where text like '%flat_tax%'") == [0]
+    assert store_files.query(server.file, "select name from live_entity where name = 'flat_tax'") == []
 
 
 def test_stats_reflect_deletion(server: Server, repo: Path) -> None:
@@ -442,7 +442,7 @@ def test_no_valid_data_is_accidentally_deleted(server: Server, repo: Path) -> No
     assert server.call("get_memory", memory_id=note)["text"].startswith("Invoice totals")
     assert server.call("get_memory", memory_id=pinned)["pinned"] is True
     assert server.call("get_stats")["total_memories"] == 4
-    assert "Priya" in looking.query(server.file, "select name from live_entity")
+    assert "Priya" in store_files.query(server.file, "select name from live_entity")
 
 
 @pytest.mark.slow
@@ -537,7 +537,7 @@ def test_the_trash_pages(server: Server) -> None:
 
 def test_a_pin_keeps_what_it_mentions(server: Server) -> None:
     server.plant(STALE)
-    uid = looking.query(server.file, "select uid from memory where stale")[0]
+    uid = store_files.query(server.file, "select uid from memory where stale")[0]
     assert server.call("pin", id=uid) == {"id": uid, "type": "Memory", "pinned": True}
     answer = server.prune(strategy="all")
     assert answer["preview"] == []
@@ -549,6 +549,6 @@ def test_a_pin_keeps_what_it_mentions(server: Server) -> None:
 def test_who_did_it_is_in_the_audit_log(server: Server) -> None:
     uid = server.call("add_memory", text="watched")["memory_id"]
     receipt = server.call("delete_memory", memory_id=uid, confirm=True)["receipt_id"]
-    ((actor, action),) = looking.query(server.file, "select actor, action from audit where subject = ?", receipt)
+    ((actor, action),) = store_files.query(server.file, "select actor, action from audit where subject = ?", receipt)
     assert action == "delete"
     assert actor.startswith("mcp:")

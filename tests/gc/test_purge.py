@@ -13,9 +13,9 @@ from memsweep.errors import Conflict, StoreBusy
 from memsweep.gc import collect
 from memsweep.store.file import connect
 from memsweep.store.sqlite import vectors
-from tests.gc import dying
+from tests.gc import killed_at_each_step
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, planted
-from tests.support import looking
+from tests.support import store_files
 
 # Each is one word for the full text too, with a beginning that no other word shares.
 TEXT, TAG, METADATA, ENTITY, RELATION = "qtext7731zv", "xtag7732zv", "jmeta7733zv", "zname7734zv", "krel7735zv"
@@ -36,7 +36,7 @@ def left_in(home: Path, marks: tuple[str, ...] = MARKS) -> set[tuple[str, str]]:
 
 def vectors_of(home: Path) -> list[bytes]:
     statement = "select data from vector join chunk on chunk.id = vector.chunk where chunk.text like ?"
-    return looking.query(looking.file_of(home), statement, f"%{TEXT}%")
+    return store_files.query(store_files.file_of(home), statement, f"%{TEXT}%")
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_after_a_purge_no_byte_of_it_is_left_in_any_file(
     assert {mark for _, mark in left_in(home)} <= set(repository_marks), left_in(home)
     files = b"".join(path.read_bytes() for path in (home / "workspaces").iterdir())
     assert not [blob for blob in blobs if blob in files]
-    assert broken(looking.file_of(home)) == []
+    assert broken(store_files.file_of(home)) == []
     full.remember("life goes on")
     assert full.search("life").hits
 
@@ -135,16 +135,16 @@ def test_a_purge_that_was_cut_short_before_the_log_was_emptied_is_finished_by_th
     plot = Plot(
         notes=(Note(f"{TEXT} here", path=f"{PATH}.py", stale=True),), things=(Thing(SYMBOL),), mentions=((0, 0, 0),)
     )
-    operation = dying.OPERATIONS["purge"]
+    operation = killed_at_each_step.OPERATIONS["purge"]
     with planted(plot) as place:
         collect.plan_and_apply(place.tools(), "all", confirm=True)
         place.app.close()
-        said = dying.attempt(place.home, operation, None, 100, at=0, after=False)
+        said = killed_at_each_step.attempt(place.home, operation, None, 100, at=0, after=False)
         assert said
     with planted(plot) as place:
         collect.plan_and_apply(place.tools(), "all", confirm=True)
         place.app.close()
-        assert dying.attempt(place.home, operation, None, 100, at=said["ended"], after=True) == {}
+        assert killed_at_each_step.attempt(place.home, operation, None, 100, at=said["ended"], after=True) == {}
         assert {mark for _, mark in left_in(place.home)} == {TEXT, PATH, SYMBOL}, "committed, and still in the log"
         again = Place(place.home, place.app)
         assert collect.purge(again.tools(), 0, confirm=True).receipts == ()
@@ -158,7 +158,7 @@ def test_another_process_that_reads_keeps_the_log_and_is_named(
     memory = make().memory()
     uid = memory.remember(f"{TEXT} here").memory_id
     memory.delete(uid, confirm=True)
-    with looking.open_file(looking.file_of(home)) as reader:
+    with store_files.open_file(store_files.file_of(home)) as reader:
         reader.execute("begin")
         reader.execute("select count(*) from memory").fetchall()
         with pytest.raises(StoreBusy, match=r"the trash is freed, but another process holds on to .*-wal"):
@@ -198,12 +198,12 @@ def test_a_name_seen_in_purged_and_in_live_text_is_still_counted(memory: Memory,
     """Names found by rule wait for more evidence; the chunks they were seen in may be purged meanwhile."""
     uid = memory.remember("We met Zebulon today.").memory_id
     memory.remember("And again Zebulon was there.")
-    seen = looking.query(looking.file_of(home), "select name, chunks from name_seen")
+    seen = store_files.query(store_files.file_of(home), "select name, chunks from name_seen")
     memory.delete(uid, confirm=True, forever=True)
-    assert broken(looking.file_of(home)) == []
+    assert broken(store_files.file_of(home)) == []
     for number in range(4):
         memory.remember(f"On day {number} we asked Zebulon and Zebulon answered; then Zebulon slept.")
-    assert broken(looking.file_of(home)) == [], seen
+    assert broken(store_files.file_of(home)) == [], seen
 
 
 # Tombstones

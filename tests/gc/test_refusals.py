@@ -11,7 +11,7 @@ import pytest
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound, StoreBusy, StoreCorrupt, Unconfirmed
 from memsweep.gc import collect
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, dump, plant, planted
-from tests.support import looking
+from tests.support import store_files
 
 STALE = Plot(
     notes=(*(Note(f"stale {n}", path=f"{n}.py", stale=True) for n in range(3)), Note("pinned", pinned=True)),
@@ -70,7 +70,7 @@ def test_an_expired_plan_is_gone_when_the_next_is_made() -> None:
 def test_the_plan_of_another_workspace_is_unknown_here() -> None:
     with planted(STALE) as place:
         place.app.create_workspace("other")
-        plant(looking.file_of(place.home, "other"), STALE)
+        plant(store_files.file_of(place.home, "other"), STALE)
         other = Place(place.home, place.app, "other", place.ticks)
         plan = collect.plan(other.tools(), "stale_code")
         words = f"plan '{plan.id}' does not exist in this workspace"
@@ -89,7 +89,7 @@ def test_an_unknown_plan() -> None:
 def test_a_plan_whose_items_were_tampered_with() -> None:
     with planted(STALE) as place:
         plan = collect.plan(place.tools(), "stale_code")
-        with looking.open_file(place.file) as db:
+        with store_files.open_file(place.file) as db:
             db.execute("update plan_item set key = 4 where position = 0")
         refused(place, lambda: collect.apply(place.tools(), plan.id, confirm=True), StoreCorrupt, "not as it was saved")
 

@@ -26,10 +26,10 @@ from memsweep.schedule.runs import (
     with_run,
     write_runs,
 )
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -178,10 +178,10 @@ def fill(app: App, expired: int) -> None:
         app.memory().remember(f"kept {number}")
 
 
-def ran_by(nursery: Nursery, home: Path, due: datetime, processes: int = 6) -> list[int]:
+def ran_by(fork_server: ForkServer, home: Path, due: datetime, processes: int = 6) -> list[int]:
     """What each run of so many processes deleted that all find it due at the same moment."""
     order = {"due": iso(due), "settings": SETTINGS}
-    children = [nursery.fork("run_schedule", home, **order) for _ in range(processes)]
+    children = [fork_server.fork("run_schedule", home, **order) for _ in range(processes)]
     assert [child.said() for child in children] == ["ready"] * processes
     for child in children:
         child.go()
@@ -190,12 +190,12 @@ def ran_by(nursery: Nursery, home: Path, due: datetime, processes: int = 6) -> l
 
 @pytest.mark.slow
 def test_of_many_processes_one_runs_what_is_due_and_no_record_is_lost(
-    nursery: Nursery, make: Callable[..., App], home: Path, run: Callable[..., Ran]
+    fork_server: ForkServer, make: Callable[..., App], home: Path, run: Callable[..., Ran]
 ) -> None:
     app = make(**SETTINGS)
     fill(app, 29)
-    assert ran_by(nursery, home, datetime.now(UTC) - timedelta(minutes=1)) == [29]
-    assert ran_by(nursery, home, datetime.now(UTC)) == [0]
+    assert ran_by(fork_server, home, datetime.now(UTC) - timedelta(minutes=1)) == [29]
+    assert ran_by(fork_server, home, datetime.now(UTC)) == [0]
     status = Background(app).status()
     assert status["last_outcomes"][0]["deleted_memories"] == 0
     assert status["last_removal"]["outcomes"][0]["deleted_memories"] == 29
@@ -224,7 +224,7 @@ def test_a_run_that_fails_in_one_workspace_is_recorded(make: Callable[..., App],
     fill(app, 3)
     app.memory("broken").remember("x")
     app.close()
-    looking.file_of(home, "broken").write_bytes(b"no database" * 1000)
+    store_files.file_of(home, "broken").write_bytes(b"no database" * 1000)
     done = Background(make(**SETTINGS), lambda: NOON).run(NOON)
     assert done is not None
     outcomes = {item["workspace_id"]: item for item in done["outcomes"]}

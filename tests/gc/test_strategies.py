@@ -13,7 +13,7 @@ from memsweep.gc import collect
 from memsweep.gc.disk import missing_files
 from memsweep.model.plan import Plan
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, plant, planted
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import run
 
 
@@ -173,7 +173,7 @@ def test_expired_leaves_a_file_alone_that_an_index_run_has_verified() -> None:
     """An index run writes nothing for a file that did not change; it was seen all the same."""
     plot = Plot(notes=(Note("x", path="x.py", age_days=90), Note("y", path="y.py", age_days=90)))
     with planted(plot) as place:
-        with looking.open_file(place.file) as db:
+        with store_files.open_file(place.file) as db:
             verified = (NOW - timedelta(days=2)).timestamp() * 1_000_000
             db.execute("insert into code_scope (id, root, filters, verified_at) values (1, 1, '{}', ?)", (verified,))
             db.execute("update code_file set scope = 1 where path = 'x.py'")
@@ -182,8 +182,8 @@ def test_expired_leaves_a_file_alone_that_an_index_run_has_verified() -> None:
 
 def test_expired_counts_a_file_that_left_from_the_run_that_saw_it_last(memory: Memory, repo: Path, home: Path) -> None:
     memory.code.index(repo)
-    file = looking.file_of(home)
-    with looking.open_file(file) as db:
+    file = store_files.file_of(home)
+    with store_files.open_file(file) as db:
         db.execute("update memory set last_seen_at = last_seen_at - 100 * 86400000000")
     (repo / "a.py").unlink()
     memory.code.index(repo)
@@ -434,7 +434,7 @@ def test_the_default_workspace_is_warned_of_and_no_other() -> None:
         assert "WARNING: Deleting from default workspace" in collect.plan(place.tools(), "stale_code").warnings
         assert collect.plan(place.tools(), "expired").warnings == (), "nothing is deleted"
         place.app.create_workspace("other")
-        plant(looking.file_of(place.home, "other"), plot)
+        plant(store_files.file_of(place.home, "other"), plot)
         assert collect.plan(Place(place.home, place.app, "other").tools(), "stale_code").warnings == ()
 
 
@@ -461,6 +461,6 @@ def test_validate_deletion_safety(name: str) -> None:
     workspace, ids, is_safe, warnings, blocked = SAFETY[name]
     with planted(Plot()) as place:
         place.app.create_workspace("other")
-        plant(looking.file_of(place.home, "other"), Plot(notes=(Note("here"),)))
+        plant(store_files.file_of(place.home, "other"), Plot(notes=(Note("here"),)))
         safety = place.app.memory(workspace).sweep.check_deletion(ids)
         assert (safety.is_safe, list(safety.warnings), list(safety.blocked_ids)) == (is_safe, warnings, blocked)

@@ -10,9 +10,9 @@ import pytest
 
 from memsweep.app import App
 from tests.gc.stores import broken
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import TIMES
-from tests.support.nursery import Child, Nursery
+from tests.support.fork_server import Child, ForkServer
 
 LONG_AGO = "2020-01-01"
 
@@ -38,10 +38,10 @@ def outcomes(children: list[Child]) -> Counter[str]:
 
 
 @pytest.mark.soak
-def test_writers_lose_nothing_while_others_collect_and_undo(nursery: Nursery, home: Path, app: App) -> None:
+def test_writers_lose_nothing_while_others_collect_and_undo(fork_server: ForkServer, home: Path, app: App) -> None:
     old = old_notes(app, 30)
     each = 40 * TIMES
-    children = [nursery.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(3)]
+    children = [fork_server.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(3)]
     let_go(children)
     memory, rounds = app.memory(), 0
     while rounds < 5 or any(not child.ended for child in children):
@@ -54,16 +54,16 @@ def test_writers_lose_nothing_while_others_collect_and_undo(nursery: Nursery, ho
     receipt = memory.sweep.prune("expired", confirm=True, allow_large=True)
     added = [uid for child in children for uid in child.report()]
     assert len(set(added)) == 3 * each
-    file = looking.file_of(home)
-    assert set(looking.query(file, "select uid from live_memory")) == set(added)
-    assert set(looking.query(file, "select uid from memory where trash is not null")) == set(old)
+    file = store_files.file_of(home)
+    assert set(store_files.query(file, "select uid from live_memory")) == set(added)
+    assert set(store_files.query(file, "select uid from memory where trash is not null")) == set(old)
     assert broken(file) == []
-    assert looking.problems(file) == []
+    assert store_files.problems(file) == []
 
 
 @pytest.mark.soak
 def test_a_text_that_is_said_again_while_it_is_collected_is_there_afterwards(
-    nursery: Nursery, home: Path, app: App
+    fork_server: ForkServer, home: Path, app: App
 ) -> None:
     """Said before the apply it is skipped, said after it it is new; either way it is live, once."""
     for round_ in range(4 * TIMES):
@@ -73,21 +73,21 @@ def test_a_text_that_is_said_again_while_it_is_collected_is_there_afterwards(
         plan = app.memory().sweep.plan("expired")
         calls = [["remember", {"text": text, "expires_at": "2999-01-01"}] for text in texts]
         children = [
-            nursery.fork("attempt_when_told", home, first=[], then=calls),
-            nursery.fork("attempt_when_told", home, first=[], then=calls[::-1]),
+            fork_server.fork("attempt_when_told", home, first=[], then=calls),
+            fork_server.fork("attempt_when_told", home, first=[], then=calls[::-1]),
         ]
         let_go(children)
         receipt = app.memory().sweep.apply(plan.id, confirm=True, allow_large=True)
         assert outcomes(children) == {"done": 50}
-        file = looking.file_of(home)
-        live = Counter(looking.query(file, "select text from live_memory where text like ?", f"round {round_} %"))
+        file = store_files.file_of(home)
+        live = Counter(store_files.query(file, "select text from live_memory where text like ?", f"round {round_} %"))
         assert live == Counter(texts)
         assert receipt.totals.memories + len(receipt.skipped) == 25
         assert broken(file) == []
 
 
 @pytest.mark.parametrize("what", ["sweep.apply", "undo"])
-def test_a_plan_and_a_receipt_have_one_user(nursery: Nursery, home: Path, app: App, what: str) -> None:
+def test_a_plan_and_a_receipt_have_one_user(fork_server: ForkServer, home: Path, app: App, what: str) -> None:
     old_notes(app, 10)
     memory = app.memory()
     arguments: dict[str, Any]
@@ -95,27 +95,27 @@ def test_a_plan_and_a_receipt_have_one_user(nursery: Nursery, home: Path, app: A
         arguments = {"receipt_id": memory.sweep.prune("expired", confirm=True).id}
     else:
         arguments = {"plan_id": memory.sweep.plan("expired").id, "confirm": True}
-    children = [nursery.fork("attempt_when_told", home, first=[], then=[[what, arguments]]) for _ in range(4)]
+    children = [fork_server.fork("attempt_when_told", home, first=[], then=[[what, arguments]]) for _ in range(4)]
     let_go(children)
     assert outcomes(children) == {"done": 1, "Conflict": 3}
     assert memory.stats().total_memories == (10 if what == "undo" else 0)
-    assert broken(looking.file_of(home)) == []
+    assert broken(store_files.file_of(home)) == []
 
 
-def test_collectors_at_the_same_time_take_everything_once(nursery: Nursery, home: Path, app: App) -> None:
+def test_collectors_at_the_same_time_take_everything_once(fork_server: ForkServer, home: Path, app: App) -> None:
     old = old_notes(app, 12)
     prune = [["sweep.prune", {"strategy": "expired", "confirm": True}]]
-    children = [nursery.fork("attempt_when_told", home, first=[], then=prune * 3) for _ in range(3)]
+    children = [fork_server.fork("attempt_when_told", home, first=[], then=prune * 3) for _ in range(3)]
     let_go(children)
     taken = [outcome["result"]["totals"]["memories"] for child in children for outcome in child.report()]
     assert sorted(taken) == [0] * 8 + [12]
-    file = looking.file_of(home)
-    assert set(looking.query(file, "select uid from memory where trash is not null")) == set(old)
+    file = store_files.file_of(home)
+    assert set(store_files.query(file, "select uid from memory where trash is not null")) == set(old)
 
 
-def test_what_one_process_collects_another_no_longer_finds(nursery: Nursery, home: Path, app: App) -> None:
+def test_what_one_process_collects_another_no_longer_finds(fork_server: ForkServer, home: Path, app: App) -> None:
     old_notes(app, 5)
-    child = nursery.fork(
+    child = fork_server.fork(
         "attempt_when_told",
         home,
         first=[["search", {"query": "old note"}]],

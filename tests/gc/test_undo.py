@@ -13,9 +13,9 @@ from memsweep.errors import Conflict
 from memsweep.gc import collect
 from memsweep.model.plan import Totals
 from tests.gc.oracle import Rows, rows_of
-from tests.gc.plots import plots
+from tests.gc.random_stores import random_stores
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant, planted, trash_of
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import TIMES
 
 
@@ -52,7 +52,12 @@ def facts(rows: Rows, keys: Iterable[int]) -> dict[tuple[Any, ...], int]:
     }
 
 
-@given(plots(), st.sampled_from(["clear", "all", "expired"]), st.sets(st.integers(0, 5)), st.sets(st.integers(0, 8)))
+@given(
+    random_stores(),
+    st.sampled_from(["clear", "all", "expired"]),
+    st.sets(st.integers(0, 5)),
+    st.sets(st.integers(0, 8)),
+)
 @settings(max_examples=100 * TIMES)
 def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
     plot: Plot, act: str, notes: set[int], things: set[int]
@@ -184,7 +189,7 @@ def test_a_relation_waits_for_an_end_that_a_later_receipt_holds() -> None:
     with planted(plot) as place:
         before = dump(place.file)
         first = collect.delete(place.tools(), "mem_000000000001", confirm=True)
-        with looking.open_file(place.file) as db:
+        with store_files.open_file(place.file) as db:
             db.execute("update entity set trash = null where id = 2")
         second = collect.plan_and_apply(place.tools(), "unreachable_entities", confirm=True)
         undone = collect.undo(place.tools(), first.id)

@@ -11,7 +11,7 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import StoreError
 from memsweep.services.memory import Memory
-from tests.support import looking
+from tests.support import store_files
 from tests.support.disk import Disk, refusing_disk
 
 # In WAL mode the file itself is written by a checkpoint alone, and the log is cut by the last one.
@@ -68,7 +68,7 @@ def test_a_disk_error_after_the_deletion_is_not_reported_as_if_nothing_had_chang
     assert "freed" in said or "deleted for good" in said
     assert "memsweep compact" in said
     assert memory.stats().total_memories == 1
-    assert looking.query(looking.file_of(home), "select count(*) from memory") == [1]
+    assert store_files.query(store_files.file_of(home), "select count(*) from memory") == [1]
     disk.refusals.clear()
     memory.care.compact()
     assert not any(SECRET.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())
@@ -91,7 +91,7 @@ def test_a_disk_error_after_the_compaction_says_that_the_space_is_still_taken(
 
 def test_a_vector_file_that_cannot_be_removed_is_named(memory: Memory, home: Path) -> None:
     gone = memory.remember(f"{SECRET} is in this one").memory_id
-    stem = looking.file_of(home).stem
+    stem = store_files.file_of(home).stem
     in_the_way = home / "workspaces" / f"{stem}.None.1.vec"
     in_the_way.mkdir()  # also for root
     with pytest.raises(StoreError, match="deleted for good") as raised:

@@ -13,7 +13,7 @@ from memsweep.remember.draft import make_draft
 from memsweep.remember.remember import remember
 from tests.support.engines import on_every_engine
 from tests.support.inside import app_of, dump_of, store_of
-from tests.support.looking import file_of, open_file, problems
+from tests.support.store_files import file_of, open_file, problems
 
 pytestmark = on_every_engine
 DAYS = 100

@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.services.memory import Memory
-from tests.support import looking
+from tests.support import store_files
 from tests.support.engines import on_every_engine
 from tests.support.inside import app_of
 
@@ -18,7 +18,7 @@ pytestmark = on_every_engine
 
 
 def rows(memory: Memory, statement: str) -> list[Any]:
-    with looking.into(memory) as db:
+    with store_files.into(memory) as db:
         return list(db.execute(statement))
 
 

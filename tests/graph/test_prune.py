@@ -24,7 +24,7 @@ from memsweep.model.plan import EntityRow, RelationRow, Survey
 from memsweep.model.times import to_micros
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
-from tests.support import looking
+from tests.support import store_files
 from tests.support.engines import on_every_engine
 from tests.support.inside import app_of, collector_of
 
@@ -55,7 +55,7 @@ def change(memory: Memory, statements: tuple[str, str], **values: Any) -> None:
     """Past memsweep, in SQL or in Cypher."""
     engine: Any = app_of(memory).engine
     if not hasattr(engine, "link"):
-        with looking.open_file(looking.file_of(app_of(memory).settings.home)) as db:
+        with store_files.open_file(store_files.file_of(app_of(memory).settings.home)) as db:
             db.execute(statements[0], values)
     else:
         graph = engine.open("default").graph._graph
@@ -68,7 +68,7 @@ def planned(memory: Memory, **given: float | bool) -> set[str]:
 
 
 def live(memory: Memory) -> set[str]:
-    with looking.into(memory) as db:
+    with store_files.into(memory) as db:
         rows = db.execute("select name from live_entity union select relation from live_relation")
         return {name for (name,) in rows}
 
@@ -97,7 +97,7 @@ def test_nightly_storing_changes_nothing(memory: Memory) -> None:
     edge = next(fact for fact in first.faded if fact.type == "MET")
     assert edge.current == pytest.approx(0.997**30, abs=1e-4)  # 0.914, not 0.247
     assert memory.graph.related("Ada").walk.edges[0].weight == pytest.approx(edge.current, abs=1e-4)
-    with looking.into(memory) as db:
+    with store_files.into(memory) as db:
         ((stored,),) = db.execute("select current from relation")
     assert stored == pytest.approx(edge.current, abs=1e-4)
 

@@ -21,7 +21,7 @@ from memsweep.services.code import CodeService
 from memsweep.services.graph import GraphService
 from memsweep.services.memory import BaseMemory
 from memsweep.services.sweep import SweepService
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import run
 
 
@@ -168,7 +168,7 @@ def test_an_awaited_operation_says_what_is_damaged_too(home: Path) -> None:
         async with open_memory_async(home=home) as memory:
             added = await memory.remember("a note that will be damaged")
             await memory.context("w").add([{"segment_id": "s", "text": "a line", "type": "log"}])
-            with looking.open_file(looking.file_of(home)) as db:
+            with store_files.open_file(store_files.file_of(home)) as db:
                 db.execute("update memory set text = cast(x'ff' as text)")
                 db.execute("update segment set tags = 'no json'")
             for damaged in (memory.get(added.memory_id), memory.context("w").segments()):

@@ -16,7 +16,7 @@ from memsweep.library import open_memory
 from memsweep.model.search import Page
 from memsweep.remember.recall import MAX_LIMIT
 from memsweep.store.sqlite import words
-from tests.support import looking
+from tests.support import store_files
 
 
 def texts(page: Page) -> list[str]:
@@ -25,7 +25,7 @@ def texts(page: Page) -> list[str]:
 
 def change(home: Path, statement: str, *values: object) -> None:
     """Set a column by hand that no operation sets yet."""
-    looking.query(looking.file_of(home), statement, *values)
+    store_files.query(store_files.file_of(home), statement, *values)
 
 
 @pytest.fixture(scope="module")
@@ -365,7 +365,7 @@ def test_stale_is_hidden_unless_asked_for(memory: Memory, home: Path) -> None:
 
 def trash(home: Path, memory_id: str) -> None:
     """Move a memory to the trash as the engine's notes say: the words first, then the flags."""
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         rows = "from chunk where memory = (select id from memory where uid = ?)"
         db.execute("begin immediate")
         db.execute(
@@ -389,7 +389,7 @@ def test_trash_is_invisible_to_every_read(memory: Memory, home: Path) -> None:
     with pytest.raises(Exception, match="does not exist"):
         memory.get(gone.memory_id)
     assert memory.stats().total_memories == memory.stats().total_chunks == 1
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
     again = memory.remember("the rotten apple", thread_id="t")
     assert again.duplicate_of is None
 

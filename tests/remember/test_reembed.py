@@ -11,9 +11,9 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import EmbedderError, ModelMismatch
 from memsweep.remember import reembed as reembedding
-from tests.support import looking
+from tests.support import store_files
 from tests.support.embedding_server import EmbeddingServer
-from tests.support.nursery import Nursery
+from tests.support.fork_server import ForkServer
 
 MANY = 40
 
@@ -39,9 +39,9 @@ def old(make: Callable[..., App]) -> App:
 
 
 def whole(home: Path, model: str, dimension: int) -> None:
-    file = looking.file_of(home)
-    assert looking.problems(file) == []
-    assert looking.query(file, "select value from meta where key = 'model'") == [
+    file = store_files.file_of(home)
+    assert store_files.problems(file) == []
+    assert store_files.query(file, "select value from meta where key = 'model'") == [
         f'{{"name":"{model}","dimension":{dimension}}}'
     ]
 
@@ -171,9 +171,11 @@ def test_a_search_at_the_moment_of_the_switch_is_answered_or_refused(
     assert {outcome for outcome in seen if isinstance(outcome, str)} == set()
 
 
-def test_two_processes_may_do_it_at_once(old: App, nursery: Nursery, server: EmbeddingServer, home: Path) -> None:
+def test_two_processes_may_do_it_at_once(
+    old: App, fork_server: ForkServer, server: EmbeddingServer, home: Path
+) -> None:
     children = [
-        nursery.fork("attempt", home, calls=[["care.reembed", {}]], settings=server.settings("ollama"))
+        fork_server.fork("attempt", home, calls=[["care.reembed", {}]], settings=server.settings("ollama"))
         for _ in range(2)
     ]
     for child in children:

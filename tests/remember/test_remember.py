@@ -16,7 +16,7 @@ from memsweep.library import open_memory
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import MAX_TEXT_BYTES
 from memsweep.model.times import parse_time
-from tests.support import looking
+from tests.support import store_files
 from tests.support.counts import TIMES
 
 
@@ -64,7 +64,7 @@ def test_odd_text_comes_back_and_is_found_as_it_is(memory: Memory, text: str, ho
     added = memory.remember(text)
     assert memory.get(added.memory_id).text == text
     assert memory.search(text).hits[0].passage.text == text
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 @pytest.mark.soak
@@ -76,7 +76,7 @@ def test_a_text_of_megabytes_is_remembered_whole(memory: Memory, home: Path) -> 
     assert memory.get(added.memory_id).text == text
     assert added.chunks_created > 300
     assert memory.search("quick fox", limit=1).total > 0
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 def everything(memory: Memory) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def test_everything_that_was_given_comes_back(memory: Memory, home: Path) -> Non
     assert before <= kept.created_at == kept.updated_at == kept.last_seen_at <= datetime.now(UTC)
     stats = memory.stats()
     assert (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations) == (1, 1, 2, 1)
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_same_text_again_touches_the_old_memory(memory: Memory, home: Path) 
     assert new.version == old.version + 1
     assert memory.stats().total_memories == 1
     assert [hit.passage.text for hit in memory.search("same", filters={"tags": ["a", "c"]}).hits] == ["the same"]
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 def test_a_duplicate_does_not_forget_when_the_first_one_expires(memory: Memory) -> None:
@@ -176,7 +176,7 @@ def test_what_a_duplicate_says_of_names_and_facts_is_kept(memory: Memory, home: 
     memory.remember("Ada met Bob.", entities=["Bob"], relations=[{"from": "Ada", "relation": "met", "to": "Bob"}])
     assert {thing.name for thing in memory.get(first.memory_id).entities} == {"Ada", "Bob"}
     assert memory.stats().total_relations == 1
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 def test_the_same_text_in_another_thread_is_another_memory(memory: Memory) -> None:
@@ -191,7 +191,7 @@ def test_an_almost_equal_text_is_another_memory(memory: Memory) -> None:
 
 def test_a_stale_memory_has_no_twin(memory: Memory, home: Path) -> None:
     first = memory.remember("the same")
-    looking.query(looking.file_of(home), "update memory set stale = 1")
+    store_files.query(store_files.file_of(home), "update memory set stale = 1")
     assert memory.remember("the same").memory_id != first.memory_id
 
 
@@ -199,8 +199,8 @@ def test_turns_of_a_thread_keep_their_order(memory: Memory, home: Path) -> None:
     for number in range(5):
         memory.remember(f"turn {number}", thread_id="talk")
         memory.remember(f"elsewhere {number}", thread_id="other")
-    rows = looking.query(
-        looking.file_of(home),
+    rows = store_files.query(
+        store_files.file_of(home),
         "select chunk.text from chunk join memory on memory.id = chunk.memory join thread on thread.id = memory.thread"
         " where thread.uid = 'talk' order by stream_position",
     )
@@ -215,7 +215,7 @@ def test_a_name_becomes_an_entity_when_the_workspace_has_seen_enough_of_it(memor
     for added in (first, second):
         assert memory.get(added.memory_id).entities == (NamedThing("Caroline"),)
     assert memory.remember("then Caroline left").entities_created == 0
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 def test_names_that_the_caller_hands_in_come_instead_of_the_rule(memory: Memory) -> None:
@@ -235,14 +235,14 @@ def test_a_fact_told_twice_is_one_relation_with_more_evidence(memory: Memory, ho
     fact = {"from": "Ada", "relation": "knows", "to": "Bob", "weight": 0.5}
     memory.remember("one", relations=[fact])
     memory.remember("two", relations=[{**fact, "relation": "KNOWS", "weight": 0.25}])
-    rows = looking.query(looking.file_of(home), "select relation, weight, evidence from relation")
+    rows = store_files.query(store_files.file_of(home), "select relation, weight, evidence from relation")
     assert rows == [("knows", pytest.approx(0.5), 2)]
 
 
 def test_a_relation_from_a_thing_to_itself_is_kept(memory: Memory, home: Path) -> None:
     memory.remember("loop", relations=[{"from": "Ada", "relation": "is", "to": "Ada"}])
     assert memory.stats().total_relations == 1
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import looking
+from tests.support import store_files
 from tests.support.client import MODES, ServerClient, ToolFailed
 from tests.support.counts import some_of
 
@@ -56,8 +56,8 @@ def _calls(schema: dict[str, Any], tool: str) -> list[tuple[str, dict[str, Any]]
 
 
 def _state(file: Path) -> dict[str, int]:
-    tables = looking.query(file, "select name from sqlite_master where type = 'table' and name not like '%_vec%'")
-    return {table: looking.query(file, f'select count(*) from "{table}"')[0] for table in tables}
+    tables = store_files.query(file, "select name from sqlite_master where type = 'table' and name not like '%_vec%'")
+    return {table: store_files.query(file, f'select count(*) from "{table}"')[0] for table in tables}
 
 
 def test_what_is_refused_makes_no_workspace(server: ServerClient) -> None:
@@ -78,7 +78,7 @@ def test_what_is_refused_makes_no_workspace(server: ServerClient) -> None:
 
 def test_what_is_refused_writes_nothing(server: ServerClient, served_home: Path) -> None:
     server.call("add_memory", text=GOOD["text"], relations=[{"from": "Ada", "relation": "WORKS_AT", "to": "Acme"}])
-    file = looking.file_of(served_home)
+    file = store_files.file_of(served_home)
     written, before = [], _state(file)
     for tool in server.tools().values():
         for name, arguments in _calls(tool.input_schema, tool.name):
@@ -99,7 +99,7 @@ def test_a_page_that_cannot_be_shown_saves_no_plan(
     server.call("add_memory", text="something")
     if not bad.keys() <= server.tools()[tool].input_schema["properties"].keys():
         pytest.skip(f"{tool} has no such parameter")
-    file = looking.file_of(served_home)
+    file = store_files.file_of(served_home)
     before = _state(file)
     with pytest.raises(ToolFailed, match=next(iter(bad))):
         server.call(tool, **bad)

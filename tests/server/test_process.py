@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import looking, ordinary
+from tests.support import store_files, unprivileged
 from tests.support.client import MODES, connected, raw_server
 from tests.support.commands import ORDINARY
 from tests.support.embedding_server import EmbeddingServer
@@ -62,7 +62,7 @@ def test_initialize_is_answered_while_the_data_folder_is_unreadable(home: Path, 
                     "io.modelcontextprotocol/clientCapabilities": {},
                 }
                 answer = server.ask("server/discover", {"_meta": meta})
-            if server.process.poll() == ordinary.CANNOT:
+            if server.process.poll() == unprivileged.CANNOT:
                 pytest.skip("root cannot become an ordinary user here")
             assert "result" in answer, answer
             if mode == "legacy":
@@ -73,7 +73,7 @@ def test_initialize_is_answered_while_the_data_folder_is_unreadable(home: Path, 
             server.hang_up()
     finally:
         home.chmod(0o700)
-    assert looking.count(looking.file_of(home)) == 1
+    assert store_files.count(store_files.file_of(home)) == 1
 
 
 def test_a_home_that_appears_later_is_used(home: Path, tmp_path: Path, app: App) -> None:
@@ -136,7 +136,7 @@ def test_nothing_but_protocol_is_on_standard_output_whatever_comes_in(home: Path
         assert message["jsonrpc"] == "2.0"
         assert {"result", "error", "method"} & message.keys()
     assert b"still alive" not in log
-    assert looking.query(looking.file_of(home), "select text from memory") == ["still alive"]
+    assert store_files.query(store_files.file_of(home), "select text from memory") == ["still alive"]
 
 
 def test_debugging_goes_to_standard_error(home: Path) -> None:
@@ -158,7 +158,7 @@ def test_standard_input_is_read_as_utf8_whatever_the_platform_says(home: Path, e
         added = server.answer(99)["result"]["structuredContent"]
         number = server.send("tools/call", {"name": "get_memory", "arguments": {"memory_id": added["memory_id"]}})
         assert server.answer(number)["result"]["structuredContent"]["text"] == text
-    assert looking.query(looking.file_of(home), "select text from memory") == [text]
+    assert store_files.query(store_files.file_of(home), "select text from memory") == [text]
 
 
 def test_a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing_half(home: Path) -> None:
@@ -177,9 +177,9 @@ def test_a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing_half(home
             embedder.released.set()
             wait_for(lambda: server.process.poll() is not None, "the server to end")
             assert server.process.returncode == 0
-    file = looking.file_of(home)
-    assert looking.problems(file) == []
-    assert looking.query(file, "select text from memory where text = 'before'") == ["before"]
+    file = store_files.file_of(home)
+    assert store_files.problems(file) == []
+    assert store_files.query(file, "select text from memory where text = 'before'") == ["before"]
 
 
 def test_a_client_that_vanishes_while_it_is_answered_ends_the_server(home: Path, app: App) -> None:
@@ -194,7 +194,7 @@ def test_a_client_that_vanishes_while_it_is_answered_ends_the_server(home: Path,
         assert server.process.stdin is not None
         server.process.stdin.close()
         wait_for(lambda: server.process.poll() is not None, "the server to end")
-    assert looking.problems(looking.file_of(home)) == []
+    assert store_files.problems(store_files.file_of(home)) == []
 
 
 def test_a_client_that_hangs_up_at_once_ends_the_server(home: Path) -> None:
@@ -226,8 +226,8 @@ def test_a_signal_ends_it_without_a_traceback(home: Path, number: signal.Signals
         assert server.process.returncode == -number
         assert server.process.stderr is not None
         assert b"Traceback" not in server.process.stderr.read()
-    assert looking.problems(looking.file_of(home)) == []
-    assert looking.count(looking.file_of(home)) == 1
+    assert store_files.problems(store_files.file_of(home)) == []
+    assert store_files.count(store_files.file_of(home)) == 1
 
 
 def test_a_server_killed_in_the_middle_of_calls_loses_nothing_it_answered(home: Path) -> None:
@@ -244,9 +244,9 @@ def test_a_server_killed_in_the_middle_of_calls_loses_nothing_it_answered(home: 
                 assert message["id"] in numbers
                 answered.add(message["result"]["structuredContent"]["memory_id"])
             server.process.kill()
-    file = looking.file_of(home)
-    assert looking.problems(file) == []
-    assert answered <= set(looking.query(file, "select uid from memory"))
+    file = store_files.file_of(home)
+    assert store_files.problems(file) == []
+    assert answered <= set(store_files.query(file, "select uid from memory"))
 
 
 def test_calls_are_answered_while_another_one_waits(home: Path) -> None:

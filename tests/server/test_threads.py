@@ -14,7 +14,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.server.tool import WRITING, in_a_thread
-from tests.support import looking
+from tests.support import store_files
 from tests.support.client import raw_server
 from tests.support.waiting import PATIENCE
 
@@ -68,7 +68,7 @@ def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogC
 def test_a_search_is_answered_while_forty_adds_wait_for_the_lock(home: Path, app: App) -> None:
     app.memory().remember("the parser was rewritten in spring")
     app.close()
-    with raw_server(home) as server, looking.open_file(looking.file_of(home)) as held:
+    with raw_server(home) as server, store_files.open_file(store_files.file_of(home)) as held:
         server.initialize()
         held.execute("begin immediate")
         for number in range(40):

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from tests.support import ordinary
+from tests.support import unprivileged
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MEMSWEEP = [sys.executable, "-m", "memsweep"]
-ORDINARY = [sys.executable, "-S", "-E", ordinary.__file__]
+ORDINARY = [sys.executable, "-S", "-E", unprivileged.__file__]
 
 
 def environment(home: Path | str | None, **more: str) -> dict[str, str]:
@@ -58,7 +58,7 @@ def run(
     done = subprocess.run(
         command, input=stdin, capture_output=True, env=environment(home, **more), cwd=cwd, timeout=120, check=False
     )
-    if as_ordinary_user and done.returncode == ordinary.CANNOT:
+    if as_ordinary_user and done.returncode == unprivileged.CANNOT:
         pytest.skip("root cannot become an ordinary user here")
     err = done.stderr.decode(errors="replace")
     assert "Traceback" not in err, err

@@ -1,4 +1,4 @@
-"""What children of the nursery can do with a context window."""
+"""What children of the fork_server can do with a context window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sweep_until_killed(app: App, say: Callable[[Any], None], *, prefix: str, pro
 
 def add_segments(app: App, say: Callable[[Any], None], *, prefix: str, count: int, project: str) -> None:
     """Add so many segments, one a call; say the ids that were acknowledged and the errors."""
-    from tests.support.nursery import wait_for_word
+    from tests.support.fork_server import wait_for_word
 
     window = app.memory().context(project)
     say("ready")

@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from tests.support import looking
+from tests.support import store_files
 
 _STRUCTURE = """
     select type, name, tbl_name, sql from sqlite_schema
@@ -21,13 +21,13 @@ _TABLES = """
 
 
 def edit(file: Path, script: str) -> None:
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute(script)
 
 
 def edit_schema(file: Path, name: str, old: str, new: str) -> None:
     """Write another definition of an object into the schema, as nobody could make it by a statement."""
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute("pragma writable_schema = on")
         db.execute("update sqlite_schema set sql = replace(sql, ?, ?) where name = ?", (old, new, name))
         assert db.changes() == 1
@@ -36,7 +36,7 @@ def edit_schema(file: Path, name: str, old: str, new: str) -> None:
 
 def reseal(file: Path) -> None:
     """Make the seal one of the file as it is now."""
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         values: dict[str, Any] = dict(db.execute("select key, value from backup_seal"))
         values.pop("digest", None)
         values["memories"] = _count(db)
@@ -76,7 +76,7 @@ def patch(file: Path, at: int, raw: bytes) -> None:
 
 def root_of(file: Path, table: str) -> int:
     """Where the root page of a table begins; pages have 4096 bytes."""
-    (page,) = looking.query(file, "select rootpage from sqlite_schema where name = ?", table)
+    (page,) = store_files.query(file, "select rootpage from sqlite_schema where name = ?", table)
     return int(page - 1) * 4096
 
 

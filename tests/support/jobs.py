@@ -1,4 +1,4 @@
-"""What children of the nursery can do. Each job says what it did; see `nursery`."""
+"""What children of the fork_server can do. Each job says what it did; see `fork_server`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from memsweep.app import App
 from memsweep.errors import MemsweepError
 from tests.support.context_jobs import CONTEXT_JOBS
-from tests.support.nursery import Say, wait_for_word
+from tests.support.fork_server import Say, wait_for_word
 
 
 def add_many(app: App, say: Say, *, prefix: str, count: int, workspace: str = "", wait: bool = False) -> None:

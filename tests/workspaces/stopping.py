@@ -7,7 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.workspaces.dying import OPERATIONS, at_step, open_app
+from tests.workspaces.killed_at_each_step import OPERATIONS, at_step, open_app
 
 
 def main(operation: str, place: Path, given: str, at: int) -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from tests.support.commands import run
 from tests.support.counts import ARGUMENTS
-from tests.workspaces.dying import OPERATIONS
+from tests.workspaces.killed_at_each_step import OPERATIONS
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_at_any_step_the_next_command_leaves_a_clean_home(operation: str) -> None:
-    ran = run([sys.executable, "-m", "tests.workspaces.dying", operation, *ARGUMENTS], home=None)
+    ran = run([sys.executable, "-m", "tests.workspaces.killed_at_each_step", operation, *ARGUMENTS], home=None)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["points"] >= 5

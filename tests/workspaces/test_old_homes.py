@@ -10,15 +10,15 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import StoreReadOnly
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS
-from tests.support import looking
-from tests.workspaces.dying import fill, leftovers
+from tests.support import store_files
+from tests.workspaces.killed_at_each_step import fill, leftovers
 
 
 @pytest.fixture
 def old_home(home: Path) -> Path:
     """As a version without intents made it."""
     fill(home)
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         db.execute("drop table intent")
         db.pragma("user_version", 1)
     return home
@@ -33,7 +33,7 @@ def test_a_home_of_an_earlier_version_opens_and_works(old_home: Path, make: Call
     app.create_workspace("new")
     assert app.memory("other").stats().total_memories == 3
     assert app.memory().care.doctor().findings == ()
-    assert looking.query(old_home / "registry.db", "pragma user_version") == [len(REGISTRY_MIGRATIONS)]
+    assert store_files.query(old_home / "registry.db", "pragma user_version") == [len(REGISTRY_MIGRATIONS)]
 
 
 def test_drafts_that_an_earlier_version_left_go_with_the_next_clean_up(
@@ -50,8 +50,8 @@ def test_drafts_that_an_earlier_version_left_go_with_the_next_clean_up(
 
 def test_an_intent_never_removes_a_file_that_the_registry_knows(old_home: Path, make: Callable[..., App]) -> None:
     make().workspaces()
-    file = looking.file_of(old_home, "other")
-    with looking.open_file(old_home / "registry.db") as db:
+    file = store_files.file_of(old_home, "other")
+    with store_files.open_file(old_home / "registry.db") as db:
         db.execute("insert into intent values (?, 'remove', 'nobody')", (file.name,))
     app = make()
     assert app.memory("other").stats().total_memories == 3
@@ -66,7 +66,7 @@ def test_an_intent_leads_nowhere_but_to_a_file_of_the_home(
     make().workspaces()
     precious = tmp_path / "precious.db"
     precious.write_bytes(b"not ours")
-    with looking.open_file(old_home / "registry.db") as db:
+    with store_files.open_file(old_home / "registry.db") as db:
         db.execute("insert into intent values (?, 'remove', '0123456789abcdef')", (file,))
     app = make()
     assert app.memory("other").stats().total_memories == 3
@@ -76,7 +76,7 @@ def test_an_intent_leads_nowhere_but_to_a_file_of_the_home(
 
 def test_a_file_that_cannot_be_removed_is_said_and_removed_later(old_home: Path, make: Callable[..., App]) -> None:
     app = make()
-    file = looking.file_of(old_home, "other")
+    file = store_files.file_of(old_home, "other")
     app.delete_workspace("other", confirm=True)
     app.close()
     blocked = file.with_suffix(".vec.d")

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import looking
+from tests.support import store_files
 from tests.support.commands import environment
 from tests.support.counts import some_of
-from tests.support.nursery import Nursery
-from tests.workspaces.dying import OPERATIONS, attempt, fill, leftovers, open_app, state
+from tests.support.fork_server import ForkServer
+from tests.workspaces.killed_at_each_step import OPERATIONS, attempt, fill, leftovers, open_app, state
 
 pytestmark = pytest.mark.slow
 
@@ -78,11 +78,13 @@ def test_nobody_cleans_up_what_a_living_process_is_at_work_on(
     assert leftovers(place / "home") == []
 
 
-def test_a_doctor_beside_restores_finds_no_loss_and_destroys_nothing(nursery: Nursery, place: Path, app: App) -> None:
+def test_a_doctor_beside_restores_finds_no_loss_and_destroys_nothing(
+    fork_server: ForkServer, place: Path, app: App
+) -> None:
     backup = app.memory("other").care.backup(place / "copy.backup")
     calls = [["restore", {"path": str(backup.path), "workspace_id": "other", "replace": True}]] * 25
     calls += [["restore", {"path": str(backup.path), "workspace_id": f"new{n}"}] for n in range(10)]
-    children = [nursery.fork("attempt", place / "home", calls=calls[part::2]) for part in range(2)]
+    children = [fork_server.fork("attempt", place / "home", calls=calls[part::2]) for part in range(2)]
     rounds = 0
     while any(not child.ended for child in children):
         assert app.memory().care.doctor(repair=True).findings == ()
@@ -93,6 +95,6 @@ def test_a_doctor_beside_restores_finds_no_loss_and_destroys_nothing(nursery: Nu
     assert app.memory().care.doctor().findings == ()
     assert {workspace.id for workspace in app.workspaces()} == {"default", "other", *(f"new{n}" for n in range(10))}
     for name in ("other", *(f"new{n}" for n in range(10))):
-        assert looking.problems(looking.file_of(place / "home", name)) == []
+        assert store_files.problems(store_files.file_of(place / "home", name)) == []
         assert app.memory(name).stats().total_memories == 3
     assert leftovers(place / "home") == []

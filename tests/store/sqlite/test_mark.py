@@ -17,8 +17,8 @@ from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from memsweep.store.file import mark
 from memsweep.store.file.mark import Mark
-from tests.support import looking
-from tests.support.nursery import Nursery
+from tests.support import store_files
+from tests.support.fork_server import ForkServer
 
 FRAME = 24 + 4096
 
@@ -122,9 +122,9 @@ def test_a_lost_change_that_made_no_row_is_noticed_too(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
     memory.remember("one and the same")
-    before = mark.read(looking.file_of(home))
+    before = mark.read(store_files.file_of(home))
     memory.remember("one and the same", tags=["again"])
-    after = mark.read(looking.file_of(home))
+    after = mark.read(store_files.file_of(home))
     assert before
     assert after
     assert (after.salts, after.rows) == (before.salts, before.rows)
@@ -207,7 +207,7 @@ def test_a_mark_that_is_behind_missing_or_damaged_accuses_nobody(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
     memory.remember("first")
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     beside = file.with_name(file.name + "-mark")
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
     behind = beside.read_bytes()
@@ -226,7 +226,7 @@ def test_a_mark_that_is_behind_missing_or_damaged_accuses_nobody(
 
 def test_a_folder_in_the_place_of_the_mark_does_no_harm(memory: Memory, home: Path) -> None:
     memory.remember("first")
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     memory.close()
     beside = file.with_name(file.name + "-mark")
     beside.unlink()
@@ -236,12 +236,12 @@ def test_a_folder_in_the_place_of_the_mark_does_no_harm(memory: Memory, home: Pa
     assert memory.stats().warnings == ()
 
 
-def test_writers_that_are_killed_among_each_other_are_no_loss(nursery: Nursery, home: Path, app: App) -> None:
+def test_writers_that_are_killed_among_each_other_are_no_loss(fork_server: ForkServer, home: Path, app: App) -> None:
     app.memory().remember("first")
     app.close()
     calls = [["remember", {"text": f"{{}} number {number} {'of many words ' * 40}"}] for number in range(60)]
     writers = [
-        nursery.fork("attempt", home, calls=[[name, {"text": given["text"].format(who)}] for name, given in calls])
+        fork_server.fork("attempt", home, calls=[[name, {"text": given["text"].format(who)}] for name, given in calls])
         for who in range(4)
     ]
     for writer in writers[:2]:
@@ -286,9 +286,9 @@ def test_what_counts_as_lost(case: str) -> None:
 def test_the_salts_are_those_of_the_log(memory: Memory, home: Path) -> None:
     """The mark follows the log when it is begun anew, whoever does that."""
     memory.remember("first")
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     before = mark.read(file)
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         db.execute("select count(*) from memory").fetchall()  # until it reads, it does not know that there is a log
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
     memory.remember("second")

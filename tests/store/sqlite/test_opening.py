@@ -20,8 +20,8 @@ from memsweep.library import open_memory
 from memsweep.store.file.connect import connect, make_file
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.readable import refusal
-from tests.support import looking
-from tests.support.nursery import Nursery
+from tests.support import store_files
+from tests.support.fork_server import ForkServer
 
 OPERATIONS: dict[str, Callable[[Memory], object]] = {
     "add": lambda memory: memory.remember("another"),
@@ -53,12 +53,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def filled(template: Path, home: Path) -> Path:
     """The file of a workspace with 200 memories that nobody has open."""
     shutil.copytree(template, home)
-    return looking.file_of(home)
+    return store_files.file_of(home)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_file_of_a_newer_version_is_left_as_it_is(filled: Path, make: Callable[..., App], operation: str) -> None:
-    with looking.open_file(filled) as db:
+    with store_files.open_file(filled) as db:
         db.pragma("user_version", len(WORKSPACE_MIGRATIONS) + 1)
     before = bytes_of(filled)
     with pytest.raises(StoreTooNew, match=r"newer memsweep \(schema") as caught:
@@ -69,7 +69,7 @@ def test_a_file_of_a_newer_version_is_left_as_it_is(filled: Path, make: Callable
 
 
 def test_a_registry_of_a_newer_version_is_refused(filled: Path, home: Path, make: Callable[..., App]) -> None:
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         db.pragma("user_version", len(REGISTRY_MIGRATIONS) + 1)
     with pytest.raises(StoreTooNew, match=r"registry\.db"):
         make().workspaces()
@@ -126,7 +126,7 @@ def test_a_database_of_somebody_else_is_not_taken_over(filled: Path, make: Calla
     db.close()
     with pytest.raises(StoreCorrupt):
         make().memory().remember("x")
-    assert looking.query(filled, "select name from sqlite_schema") == ["theirs"]
+    assert store_files.query(filled, "select name from sqlite_schema") == ["theirs"]
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused(home: Path, app: App) -> None:
@@ -178,7 +178,7 @@ def test_a_migration_that_fails_leaves_the_file_at_its_version(tmp_path: Path) -
     connect(file, STEPS[:1], no_fill).close()
     with pytest.raises(apsw.SQLError):
         connect(file, (*STEPS[:2], "create table one (again)"))
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         assert db.pragma("user_version") == 1
         assert [name for (name,) in db.execute("select name from sqlite_schema")] == ["one"]
 
@@ -193,7 +193,7 @@ def test_what_fills_a_new_file_is_one_transaction_with_its_schema(tmp_path: Path
 
     with pytest.raises(RuntimeError):
         connect(file, STEPS, fail)
-    with looking.open_file(file) as db:
+    with store_files.open_file(file) as db:
         assert db.pragma("user_version") == 0
         assert list(db.execute("select name from sqlite_schema")) == []
 
@@ -209,10 +209,10 @@ def modes(home: Path) -> dict[str, int]:
     return kinds
 
 
-def test_only_the_owner_can_read_whatever_the_umask(nursery: Nursery, tmp_path: Path) -> None:
+def test_only_the_owner_can_read_whatever_the_umask(fork_server: ForkServer, tmp_path: Path) -> None:
     home = tmp_path / "deep" / "er" / "home"
     calls = [["remember", {"text": "secret"}], ["search", {"query": "secret"}]]
-    child = nursery.fork("attempt", home, calls=calls, wait=True, umask=0)
+    child = fork_server.fork("attempt", home, calls=calls, wait=True, umask=0)
     assert all("result" in outcome for outcome in child.said())
     made = modes(home)
     child.go()

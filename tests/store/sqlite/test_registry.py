@@ -12,7 +12,7 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import AlreadyExists, BadInput, StoreCorrupt, Unconfirmed, UnknownWorkspace
 from tests.model.test_ids import BAD_NAMES
-from tests.support import looking
+from tests.support import store_files
 
 
 def lose_registry(home: Path) -> None:
@@ -84,10 +84,10 @@ def test_deleting_an_unknown_workspace_says_so(app: App, confirm: bool) -> None:
 
 def test_a_deleted_workspace_keeps_its_file(app: App, home: Path) -> None:
     app.memory("alpha").remember("precious")
-    file = looking.file_of(home, "alpha")
+    file = store_files.file_of(home, "alpha")
     app.delete_workspace("alpha", confirm=True)
     app.close()
-    assert looking.query(file, "select text from memory") == ["precious"]
+    assert store_files.query(file, "select text from memory") == ["precious"]
 
 
 @pytest.mark.parametrize("description", ["", "x" * 1000, "[red]🎉[/red]", "two\nlines"])
@@ -146,7 +146,7 @@ def test_a_damaged_file_does_not_make_the_others_vanish_with_the_registry(make: 
     app.memory("alpha").remember("kept")
     app.memory("beta").remember("kept")
     app.close()
-    damaged = looking.file_of(home, "beta")
+    damaged = store_files.file_of(home, "beta")
     damaged.write_bytes(b"not a database" * 1000)
     lose_registry(home)
     app = make()
@@ -175,7 +175,7 @@ def test_of_two_files_with_one_name_the_fuller_one_is_taken(make: Callable[..., 
     app = make()
     app.create_workspace("alpha")
     app.close()
-    empty = looking.file_of(home, "alpha")
+    empty = store_files.file_of(home, "alpha")
     kept = empty.with_suffix(".kept")
     empty.rename(kept)
     lose_registry(home)
@@ -193,7 +193,7 @@ def test_a_workspace_whose_file_vanished_is_named_and_can_be_deleted(make: Calla
     app.memory("alpha").remember("x")
     app.memory("beta").remember("y")
     app.close()
-    file = looking.file_of(home, "alpha")
+    file = store_files.file_of(home, "alpha")
     file.unlink()
     app = make()
     for call in (lambda: app.memory("alpha").search("x"), lambda: app.memory("alpha").remember("z")):
@@ -209,7 +209,7 @@ def test_a_workspace_whose_file_vanished_is_named_and_can_be_deleted(make: Calla
 
 def test_nothing_is_written_into_a_file_that_vanished_while_it_was_open(app: App, home: Path) -> None:
     app.memory("alpha").remember("x")
-    file = looking.file_of(home, "alpha")
+    file = store_files.file_of(home, "alpha")
     for path in file.parent.glob(f"{file.name}*"):
         path.unlink()
     with pytest.raises(StoreCorrupt, match="is missing"):
@@ -220,7 +220,7 @@ def test_a_file_that_was_replaced_while_it_was_open_is_the_one_that_is_used(app:
     """As when somebody puts a backup back."""
     app.memory("alpha").remember("in the backup")
     app.close()
-    file = looking.file_of(home, "alpha")
+    file = store_files.file_of(home, "alpha")
     backup = file.with_suffix(".backup")
     shutil.copy(file, backup)
     app.memory("alpha").remember("after the backup")
@@ -228,7 +228,7 @@ def test_a_file_that_was_replaced_while_it_was_open_is_the_one_that_is_used(app:
     backup.rename(file)
     assert app.memory("alpha").stats().total_memories == 1
     app.memory("alpha").remember("new")
-    assert looking.query(file, "select text from memory") == ["in the backup", "new"]
+    assert store_files.query(file, "select text from memory") == ["in the backup", "new"]
 
 
 def test_a_home_that_was_removed_while_it_was_open_is_made_again(app: App, home: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_home_that_was_removed_while_it_was_open_is_made_again(app: App, home:
         app.memory("alpha").search("gone")
     assert not home.exists()
     app.memory("alpha").remember("new")
-    assert looking.query(looking.file_of(home, "alpha"), "select text from memory") == ["new"]
+    assert store_files.query(store_files.file_of(home, "alpha"), "select text from memory") == ["new"]
 
 
 def test_a_registry_that_was_lost_while_it_was_open_is_made_again(make: Callable[..., App], home: Path) -> None:
@@ -284,7 +284,7 @@ def test_a_damaged_workspace_can_be_deleted(make: Callable[..., App], home: Path
     app = make()
     app.memory("alpha").remember("x")
     app.close()
-    file = looking.file_of(home, "alpha")
+    file = store_files.file_of(home, "alpha")
     file.write_bytes(b"garbage" * 1000)
     app = make()
     with pytest.raises(StoreCorrupt, match=file.name):
@@ -297,7 +297,7 @@ def test_a_damaged_workspace_can_be_deleted(make: Callable[..., App], home: Path
 def test_making_a_workspace_that_cannot_be_registered_leaves_no_file(app: App, home: Path) -> None:
     app.create_workspace("alpha")
     files = set((home / "workspaces").iterdir())
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         db.execute("create unique index one_description on workspace (description)")
     with pytest.raises(AlreadyExists):  # SQLite calls it a constraint
         app.create_workspace("beta")
@@ -307,7 +307,7 @@ def test_making_a_workspace_that_cannot_be_registered_leaves_no_file(app: App, h
 def test_the_registry_is_whole(app: App, home: Path) -> None:
     for name in ("a", "b", "c"):
         app.create_workspace(name)
-    with looking.open_file(home / "registry.db") as db:
+    with store_files.open_file(home / "registry.db") as db:
         assert db.pragma("integrity_check") == "ok"
         assert db.pragma("journal_mode") == "wal"
         with pytest.raises(apsw.ConstraintError):

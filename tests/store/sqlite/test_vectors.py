@@ -19,9 +19,9 @@ from memsweep.app import App, Memory
 from memsweep.embed.protocol import quantise
 from memsweep.model.search import Filters
 from memsweep.store.sqlite import vectors
-from tests.support import looking
+from tests.support import store_files
+from tests.support.fork_server import ForkServer
 from tests.support.inside import app_of, store_of
-from tests.support.nursery import Nursery
 
 MANY = 60
 
@@ -139,14 +139,14 @@ def test_files_that_do_not_belong_are_not_mapped(
     app = make()
     fill(app.memory(), texts)
     app.close()
-    stranger = home / "workspaces" / name.format(stem=looking.file_of(home).stem)
+    stranger = home / "workspaces" / name.format(stem=store_files.file_of(home).stem)
     stranger.write_bytes(os.urandom(1000))
     assert by_meaning(make().memory(), texts) == texts
 
 
 def test_a_file_that_cannot_be_written_does_no_harm(memory: Memory, home: Path, texts: list[str]) -> None:
     fill(memory, texts)
-    stem = looking.file_of(home).stem
+    stem = store_files.file_of(home).stem
     (home / "workspaces" / f"{stem}.None.{MANY}.vec").mkdir()  # in the way, also for root
     assert by_meaning(memory, texts) == texts
     assert drafts(home) == []
@@ -182,14 +182,14 @@ def test_who_has_the_old_generation_mapped_moves_on(make: Callable[..., App], ho
 
 
 def test_processes_share_one_file_and_none_of_them_maps_it(
-    nursery: Nursery, home: Path, memory: Memory, texts: list[str]
+    fork_server: ForkServer, home: Path, memory: Memory, texts: list[str]
 ) -> None:
     """Who maps a file dies when it is cut."""
     fill(memory, texts)
     call = ["search", {"query": texts[7]}]
     children = []
     for _ in range(2):
-        children.append(nursery.fork("search_with_small_tail", home, calls=[call], wait=True, umask=0))
+        children.append(fork_server.fork("search_with_small_tail", home, calls=[call], wait=True, umask=0))
         (outcome,) = children[-1].said()
         assert outcome["result"]["hits"][0]["passage"]["text"] == texts[7]
     (file,) = files(home)
@@ -261,8 +261,8 @@ def test_no_flipped_bit_of_the_file_changes_an_answer(make: Callable[..., App], 
     whole = file.read_bytes()
     for spot in range(0, len(whole), 97):
         file.write_bytes(whole[:spot] + bytes([whole[spot] ^ 0x40]) + whole[spot + 1 :])
-        index = vectors.VectorIndex(looking.file_of(home).with_suffix(""))
-        with looking.open_file(looking.file_of(home)) as db:
+        index = vectors.VectorIndex(store_files.file_of(home).with_suffix(""))
+        with store_files.open_file(store_files.file_of(home)) as db:
             keys, rows = zip(*db.execute("select chunk, data from vector order by chunk"), strict=True)
             found, cosines = index.similarities(db, rows[3])
             assert found.tolist() == list(keys)
@@ -277,7 +277,7 @@ def test_a_vector_of_another_width_does_not_hide_the_others(
     app = make()
     fill(app.memory(), texts)
     app.close()
-    with looking.open_file(looking.file_of(home)) as db:
+    with store_files.open_file(store_files.file_of(home)) as db:
         db.execute(f"update vector set data = {width.decode()} where chunk = 5")
     found = by_meaning(make().memory(), texts)
     assert [text for text, other in zip(texts, found, strict=True) if text != other] == [texts[4]]
@@ -289,7 +289,7 @@ def test_a_crash_while_the_file_is_written_leaves_no_half_file(
     """A draft without its name, as `kill -9` leaves it, is never mapped and in time goes."""
     app = make()
     fill(app.memory(), texts[:30])
-    stem = looking.file_of(home).stem
+    stem = store_files.file_of(home).stem
     draft = home / "workspaces" / f"{stem}.None.30.99999.1.draft"
     draft.write_bytes(b"half of it")
     assert by_meaning(app.memory(), texts[:30]) == texts[:30]
@@ -303,7 +303,7 @@ def test_an_older_database_that_was_put_back_does_not_meet_the_newer_vectors(
     app = make()
     fill(app.memory(), texts[:5])
     app.close()
-    file = looking.file_of(home)
+    file = store_files.file_of(home)
     backup = shutil.copy(file, home / "backup")
     fill(app.memory(), texts[5:40])
     assert by_meaning(app.memory(), texts[:40]) == texts[:40]

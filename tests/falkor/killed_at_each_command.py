@@ -1,0 +1,234 @@
+"""Forks children that die at a command to FalkorDB: `python -m tests.falkor.killed_at_each_command PORT OPERATION`.
+
+Each child does the operation on a copy of the same workspace and kills itself right before it sends its n-th
+command, or right after, without waiting for the reply; of commands that go together it sends those before. Clock
+and ids stand still, so there are exactly two states that the workspace may be left in: as if nothing had been done,
+or as if all of it had. One line of JSON says how often it died and what was wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import redis
+from redis.connection import AbstractConnection
+
+from memsweep.gc import collect
+from memsweep.graph import facts
+from memsweep.graph.facts import GraphDependencies
+from memsweep.store.falkor.engine import FalkorEngine
+from tests.falkor.both_engines import Side
+from tests.gc.killed_at_each_step import GONE, OPERATIONS, PLOT, Operation
+from tests.gc.stores import NOW, planted
+from tests.support.counts import some_of, turns
+
+MERGED = ["ring one", "ring two"]
+
+
+def _graphing(side: Any) -> GraphDependencies:
+    return GraphDependencies(side.engine.open("default").graph, "tester", lambda: NOW, side.new_id)
+
+
+def _merged(place: Any) -> str:
+    """Merge in the file that becomes the graph."""
+    told = facts.merge(_graphing(Side(place.app.engine, place.ticks)), MERGED, "shared", None)
+    assert told.receipt_id is not None
+    return told.receipt_id
+
+
+ALL_OPERATIONS = {
+    **OPERATIONS,
+    "merge": Operation(lambda side, _: facts.merge(_graphing(side), MERGED, "shared", None)),
+    "undo of a merge": Operation(lambda side, receipt: collect.undo(side.tools(), receipt), _merged),
+    "split": Operation(
+        lambda side, memory: facts.split(_graphing(side), "shared", "part", "Concept", [], [memory]), lambda place: GONE
+    ),
+}
+_GREETINGS = {"HELLO", "CLIENT", "INFO", "MODULE", "AUTH", "SELECT"}
+_READS = {"EXISTS", "GET", "GRAPH.RO_QUERY", "HGET", "HGETALL", "SCAN", "SMEMBERS"}
+
+
+class Dying:
+    """Counts the commands of this process, and ends it at one of them as hard as can be."""
+
+    def __init__(self, at: int, sent: bool) -> None:
+        self._at, self._sent = at, sent
+        self.commands: list[str] = []
+        self._last: Any = None
+        self._send, self._pack = AbstractConnection.send_command, AbstractConnection.pack_commands
+        dying = self
+
+        def send_command(connection: Any, *args: Any, **options: Any) -> None:
+            dying.meet(args, lambda: None)
+            dying._send(connection, *args, **options)
+            dying.leave()
+
+        def pack_commands(connection: Any, commands: Iterable[Any]) -> Any:
+            together = list(commands)
+            for number, command in enumerate(together):
+                before = together[:number]
+                dying.meet(command, lambda before=before: dying._part(connection, before))  # type: ignore[misc]
+                if dying._sent and len(dying.commands) == dying._at:
+                    dying._part(connection, together[: number + 1])
+                    dying.leave()
+            return dying._pack(connection, together)
+
+        AbstractConnection.send_command = send_command  # type: ignore[method-assign]
+        AbstractConnection.pack_commands = pack_commands  # type: ignore[method-assign]
+
+    def meet(self, command: Any, send_before: Callable[[], None]) -> None:
+        waits, self._last = command == self._last, command  # asked again until an index is ready: no step of its own
+        if command[0] not in _GREETINGS and not waits:
+            self.commands.append(command[0])
+            if len(self.commands) == self._at and not self._sent:
+                send_before()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def leave(self) -> None:
+        if self._sent and len(self.commands) == self._at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def _part(self, connection: Any, commands: list[Any]) -> None:
+        if commands:
+            connection.send_packed_command(self._pack(connection, commands))
+
+
+def attempt(act: Callable[[], object], at: int, sent: bool) -> list[str]:
+    """Do it in a child of its own; the commands it sent, or none if it died before it was done."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            dying = Dying(at, sent)
+            act()
+            os.write(writing, json.dumps(dying.commands).encode())
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        said = pipe.read()
+    os.waitpid(pid, 0)
+    return json.loads(said or b"[]")  # type: ignore[no-any-return]
+
+
+class Bench:
+    """A workspace on the server that can be put back as it was."""
+
+    def __init__(self, engine: FalkorEngine, port: int) -> None:
+        self.engine = engine
+        self.graph = engine.graphs()["default"]
+        self._pristine = f"{self.graph}:pristine"
+        self._client = redis.Redis(port=port)
+        self._copy(self.graph, self._pristine)
+        self.before = self.state()
+        self._known = self._clients()
+
+    def attempt(self, act: Callable[[], object], at: int, sent: bool) -> list[str]:
+        done = attempt(act, at, sent)
+        deadline = time.monotonic() + 30
+        while self._clients() - self._known or self._is_busy():  # what was sent is done even if nobody waits for it
+            assert time.monotonic() < deadline, "the server does not come to rest"
+            time.sleep(0.001)
+        self._client.delete(f"{self.graph}:writer")  # its place would be free by itself after seconds
+        return done
+
+    def state(self) -> list[str]:
+        """Every node and every edge."""
+        nodes = self._ask("MATCH (n) RETURN labels(n), properties(n)")
+        edges = self._ask("MATCH (a)-[r]->(b) RETURN type(r), properties(r), labels(a), a.key, labels(b), b.key")
+        return sorted(map(repr, [*nodes, *edges]))
+
+    def put_back(self) -> None:
+        self._client.delete(self.graph)
+        self._copy(self._pristine, self.graph)
+
+    def findings(self) -> list[str]:
+        return [found.invariant for found in self.engine.open("default").keeper.examine()]
+
+    def close(self) -> None:
+        self._client.close()
+        self.engine.close()
+
+    def _ask(self, query: str) -> list[Any]:
+        return self.engine.link.ask(query, self.graph)
+
+    def _copy(self, source: str, target: str) -> None:
+        self._client.execute_command("GRAPH.COPY", source, target)
+        for what in ("vectors:0", "indexed:0"):
+            self._client.delete(f"{target}:{what}")
+            if (dumped := self._client.dump(f"{source}:{what}")) is not None:
+                self._client.restore(f"{target}:{what}", 0, dumped)
+
+    def _clients(self) -> set[str]:
+        return {each["id"] for each in self._client.client_list()}
+
+    def _is_busy(self) -> bool:
+        _, running, _, waiting, *_ = self._client.execute_command("GRAPH.INFO")
+        return bool(running or waiting)
+
+
+def points(commands: list[str], thorough: bool) -> list[tuple[int, bool]]:
+    """When to die: some commands, those where another kind begins among them; or at all of them."""
+    kinds = ["read" if command in _READS else command for command in commands]
+    chosen = some_of(range(1, len(commands) + 1), 6, turns(kinds), thorough)
+    return [(at, sent) for at in chosen for sent in (False, True)]
+
+
+def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
+    operation, url = ALL_OPERATIONS[name], f"falkor://127.0.0.1:{port}/dying"
+    problems: list[str] = []
+    with copied(url, operation) as (engine, given, ticks):
+        bench = Bench(engine, port)
+
+        def act() -> None:
+            operation.run(Side(FalkorEngine(url), count(ticks)), given)  # type: ignore[arg-type]
+
+        known_before = set(bench.findings())  # the plot has pieces that belong to nothing
+        commands = bench.attempt(act, at=0, sent=False)
+        left = done = bench.state()
+        known_after = set(bench.findings())
+        if done == bench.before:
+            problems.append("what was acknowledged is not there")
+        outcomes = {"before": 0, "done": 0}
+        for at, sent in points(commands, thorough):
+            if left != bench.before:
+                bench.put_back()
+            where = f"killed {'after' if sent else 'before'} command {at} of {len(commands)}"
+            if bench.attempt(act, at, sent):
+                problems.append(f"{where}: lived")
+            left = bench.state()
+            if left not in (bench.before, done):
+                problems.append(f"{where}: neither nor")
+            outcomes["done" if left == done else "before"] += 1
+            if left == done or at % 5 == 0:
+                expected = known_after if left == done else known_before
+                problems += [f"{where}: {found}" for found in bench.findings() if found not in expected]
+        bench.close()
+    return {"points": len(points(commands, thorough)), "problems": problems, **outcomes}
+
+
+@contextmanager
+def copied(url: str, operation: Operation) -> Iterator[tuple[FalkorEngine, Any, int]]:
+    """The plot in FalkorDB, prepared for the operation; what that needs; and how far the ids have come."""
+    with planted(PLOT) as place, tempfile.TemporaryDirectory() as folder:
+        given = operation.prepare(place)
+        draft = Path(folder) / "copy"
+        draft.touch()
+        place.app.engine.open("default").keeper.copy(draft, draft, "0", NOW)
+        engine = FalkorEngine(url)
+        engine.keeper.install(draft, "default", replace=True, receipt_id="r", actor="tester", now=NOW)
+        yield engine, given, next(place.ticks)
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(int(sys.argv[1]), sys.argv[2], "thorough" in sys.argv)))

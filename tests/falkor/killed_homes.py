@@ -1,0 +1,148 @@
+"""Clients that die at work on workspaces: `python -m tests.falkor.killed_homes PORT OPERATION`.
+
+Each child works on a prefix of its own, and kills itself right before it sends its n-th command or right after. Then
+another process looks: there are exactly two states that the workspaces may be in, the doctor has nothing to say, and
+every key belongs to something that is known. One line of JSON says how often it died and what was wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from memsweep.app import App, make_app
+from memsweep.embed.local import LocalEmbedder
+from memsweep.settings import load_settings
+from tests.falkor.killed_at_each_command import attempt, points
+
+_model = LocalEmbedder()
+
+
+@dataclass(frozen=True)
+class Operation:
+    run: Callable[[App, Path, Any], object]
+    prepare: Callable[[App], Any] = lambda app: None
+
+
+def _deleted(app: App) -> str | None:
+    return app.delete_workspace("other", confirm=True).receipt_id
+
+
+OPERATIONS = {
+    "create": Operation(lambda app, backup, _: app.create_workspace("new", "a new one")),
+    "delete": Operation(lambda app, backup, _: app.delete_workspace("other", confirm=True)),
+    "undelete": Operation(lambda app, backup, receipt: app.engine.undelete(receipt), _deleted),
+    "purge": Operation(lambda app, backup, _: app.purge_workspaces(0), _deleted),
+    "replacing restore": Operation(lambda app, backup, _: app.restore(backup, "other", replace=True)),
+}
+
+
+class Home:
+    """A prefix of its own on the server, with a workspace that holds something."""
+
+    def __init__(self, port: int, folder: Path, number: int, backup: Path) -> None:
+        self._client = redis.Redis(port=port)
+        self._url, self._folder, self._prefix = f"falkor://127.0.0.1:{port}/home{number}", folder, f"home{number}"
+        app = self.app()
+        app.restore(backup, "other")
+        app.close()
+
+    def app(self) -> App:
+        app = make_app(load_settings({"MEMSWEEP_HOME": str(self._folder), "MEMSWEEP_STORE": self._url}))
+        app.__dict__["local_model"] = _model
+        return app
+
+    def rest(self) -> None:
+        """Wait until the server has done what nobody waits for; then the time of a dead maker runs out."""
+        deadline = time.monotonic() + 30
+        while any(self._client.execute_command("GRAPH.INFO")[at] for at in (1, 3)):
+            assert time.monotonic() < deadline, "the server does not come to rest"
+            time.sleep(0.001)
+        for key in self._client.scan_iter(f"{self._prefix}:*:making"):
+            assert self._client.pttl(key) > 0
+            self._client.delete(key)
+
+    def state(self, app: App) -> list[Any]:
+        """What a person could see: names with what is in them, and what can be brought back."""
+        graphs = app.engine.graphs()  # type: ignore[attr-defined]
+        live = [(name, app.memory(name).stats().total_memories) for name in graphs]
+        return sorted(live) + sorted(
+            (name, "deleted")
+            for name, _, about in app.engine.deleted()
+            if about["receipt"]  # type: ignore[attr-defined]
+        )
+
+    def strange_keys(self, app: App) -> list[str]:
+        engine: Any = app.engine
+        unfinished = [(name, graph) for name, graph, _ in engine.deleted()]
+        known = {*engine.graphs().items(), *unfinished}
+        own = {f"{self._prefix}:{{{name}}}" for name, _ in known}
+        graphs = "|".join(re.escape(graph) for _, graph in known) or "nothing"
+        parts = re.compile(rf"({graphs})(:(vectors|indexed):\d+|:writer)?|({'|'.join(map(re.escape, own))})(:deleted)?")
+        keys = (key.decode() for key in self._client.scan_iter(f"{self._prefix}:*"))
+        return [key for key in keys if not parts.fullmatch(key)]
+
+    def close(self) -> None:
+        keys = list(self._client.scan_iter(f"{self._prefix}:*"))
+        if keys:
+            self._client.unlink(*keys)
+        self._client.close()
+
+
+def made_backup(port: int, folder: Path) -> Path:
+    app = make_app(load_settings({"MEMSWEEP_HOME": str(folder / "origin")}))
+    app.__dict__["local_model"] = _model
+    for number in range(3):
+        app.memory().remember(f"memory {number} of Grace Hopper")
+    app.memory().care.backup(folder / "copy.backup")
+    app.close()
+    return folder / "copy.backup"
+
+
+def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
+    operation, problems = OPERATIONS[name], []
+    outcomes = {"before": 0, "done": 0}
+    with tempfile.TemporaryDirectory() as folder:
+        backup = made_backup(port, Path(folder))
+
+        def once(number: int, at: int, sent: bool) -> tuple[list[str], list[Any], list[Any], list[str]]:
+            home = Home(port, Path(folder) / "home", number, backup)
+            app = home.app()
+            given = operation.prepare(app)
+            before = home.state(app)
+            app.close()
+            commands = attempt(lambda: operation.run(home.app(), backup, given), at, sent)
+            home.rest()
+            app = home.app()
+            said = [f"doctor: {each.invariant} {each.samples}" for each in app.engine.keeper.examine()]
+            said += [f"left: {key}" for key in home.strange_keys(app)]
+            after = home.state(app)
+            for workspace in app.workspaces():
+                said += [f"doctor: {each.invariant}" for each in app.memory(workspace.id).care.doctor().findings]
+            app.close()
+            home.close()
+            return commands, before, after, said
+
+        commands, before, done, said = once(0, 0, False)
+        problems += said if done != before or name == "replacing restore" else ["what was acknowledged is not there"]
+        chosen = points(commands, thorough)
+        for number, (at, sent) in enumerate(chosen, 1):
+            where = f"killed {'after' if sent else 'before'} command {at} of {len(commands)}"
+            lived, _, left, said = once(number, at, sent)
+            problems += [f"{where}: {each}" for each in said] + ([f"{where}: lived"] if lived else [])
+            problems += [] if left in (before, done) else [f"{where}: neither nor: {left}"]
+            outcomes["done" if left == done else "before"] += 1
+    return {"points": len(chosen), "problems": problems, **outcomes}
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(int(sys.argv[1]), sys.argv[2], "thorough" in sys.argv)))

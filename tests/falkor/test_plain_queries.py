@@ -1,0 +1,339 @@
+"""The queries of the first design, many of which fail on FalkorDB, and what does their work here, on a real server.
+
+A row names a query of that design, the Cypher of ours that stands in its place, and a check that goes through the
+door, sees that this Cypher was sent, and shows which mistake of the design is not made here.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsweep.app import make_app
+from memsweep.gc import collect
+from memsweep.services.memory import Memory
+from memsweep.settings import load_settings
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher
+from tests.falkor.both_engines import Side, both_engines
+from tests.gc.stores import Link, Note, Plot, Thing
+from tests.support import falkor
+from tests.support.engines import Home, falkor_server
+from tests.support.inside import store_of
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+
+CODE = "def {0}():\n    return 1\n\n\ndef {0}_too():\n    return {0}()\n"
+ODD = 'naïve "x" \\ 漢.py'
+# A live note with a pinned, a told and a loose thing; two dead things that know each other; pieces of no memory.
+PLOT = Plot(
+    notes=(Note("alpha beta", chunks=3), Note("empty one", chunks=0)),
+    things=(Thing("Loose"), Thing("Pinned", pinned=True), Thing("Told", handed_in=True), Thing("One"), Thing("Two")),
+    links=(Link(3, 4), Link(4, 3)),
+    strays=((), ()),
+)
+
+
+@dataclass
+class World:
+    """A workspace on FalkorDB, and folders of code to index into it."""
+
+    memory: Memory
+    folder: Path
+
+    def repo(self, name: str, *files: str) -> Path:
+        root = self.folder / name
+        root.mkdir(exist_ok=True)
+        for file in files:
+            (root / file).write_text(CODE.format(re.sub(r"\W", "_", f"{name}_{file[:-3]}")))
+        return root
+
+    def stale(self) -> set[str]:
+        return {path for path, stale, _, _ in self.files() if stale}
+
+    def files(self) -> list[tuple[str, bool, str, int]]:
+        graph: Any = store_of(self.memory).graph
+        rows = graph._graph.ask("MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.path, m.stale, m.id, m.version")
+        return [tuple(row) for row in rows]
+
+    def gone(self) -> Path:
+        """Two repositories, and a file that has left the first."""
+        one, other = self.repo("one", "a.py", "b.py", "d.py"), self.repo("other", "c.py")
+        self.memory.code.index(one)
+        self.memory.code.index(other)
+        (one / "b.py").unlink()
+        self.memory.code.index(one)
+        return one
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    home = Home("falkor", tmp_path / "home")
+    app = make_app(load_settings(home.variables))
+    yield World(app.memory(), tmp_path)
+    app.close()
+    home.close()
+
+
+@pytest.fixture
+def planted() -> Iterator[Side]:
+    with both_engines(PLOT) as pair:
+        yield pair.falkor
+
+
+def what_left_the_scope_is_stale_and_nothing_else(world: World) -> None:
+    world.gone()
+    assert world.stale() == {"b.py"}  # the other repository is untouched
+    world.memory.code.index(world.folder / "one", languages=["go"])
+    assert world.stale() == {"b.py"}  # a narrower filter is no deletion
+
+
+def a_file_that_comes_back_is_the_same_memory_whatever_its_name(world: World) -> None:
+    root = world.repo("one", "a.py", ODD)
+    world.memory.code.index(root)
+    before = {path: uid for path, _, uid, _ in world.files()}
+    text = (root / ODD).read_text()
+    (root / ODD).unlink()
+    world.memory.code.index(root)
+    assert world.stale() == {ODD}
+    (root / ODD).write_text(text)
+    world.memory.code.index(root)
+    assert world.stale() == set()  # found by its path, not by a part of some JSON
+    assert {path: uid for path, _, uid, _ in world.files()} == before
+
+
+def a_preview_is_a_saved_plan_with_the_chunks_of_each(world: World) -> None:
+    world.gone()
+    plan = world.memory.sweep.plan("stale_code")
+    (item,) = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
+    assert (item.relative_path, item.chunk_count, plan.totals.memories) == ("b.py", plan.totals.chunks, 1)
+    assert item.chunk_count > 1
+    assert world.stale() == {"b.py"}  # looking changes nothing
+    (world.folder / "one" / "a.py").unlink()
+    world.memory.code.index(world.folder / "one")
+    receipt = world.memory.sweep.apply(plan.id, confirm=True)
+    assert (receipt.totals.memories, world.stale()) == (1, {"a.py"})  # what was shown is what goes
+
+
+def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(world: World) -> None:
+    world.gone()
+    before = world.memory.stats()
+    receipt = world.memory.sweep.prune("stale_code", confirm=True)
+    after = world.memory.stats()
+    assert before.total_memories - after.total_memories == receipt.totals.memories == 1
+    assert before.total_chunks - after.total_chunks == receipt.totals.chunks > 1
+    world.memory.sweep.undo(receipt.id)  # a prune is not final
+    restored = world.memory.stats()
+    assert (restored.total_memories, restored.total_chunks) == (before.total_memories, before.total_chunks)
+    assert world.stale() == {"b.py"}
+
+
+def chunks_of_no_memory_are_found(side: Side) -> None:
+    plan = collect.plan(side.tools(), "orphaned_chunks")
+    items = collect.plan_items(side.tools(), plan.id, 0, 20)
+    assert [(each.kind, each.text_length) for each in items] == [("chunk", len("stray piece 0 of nothing"))] * 2
+
+
+def chunks_of_no_memory_go_and_those_of_one_in_the_trash_are_none(side: Side) -> None:
+    collect.delete(side.tools(), "mem_000000000001", confirm=True)
+    receipt = collect.plan_and_apply(side.tools(), "orphaned_chunks", confirm=True, allow_large=True)
+    assert (receipt.totals.chunks, receipt.totals.memories) == (2, 0)
+    assert side.store.stats().total_chunks == 0
+    collect.undo(side.tools(), receipt.id)
+    assert side.store.stats().total_chunks == 2
+
+
+def things_that_nothing_speaks_of_are_found_but_for_roots(side: Side) -> None:
+    plan = collect.plan(side.tools(), "orphaned_entities")
+    assert [each.name for each in collect.plan_items(side.tools(), plan.id, 0, 20)] == ["Loose"]
+    assert [(each["name"], each["reason"]) for each in plan.protected] == [("Pinned", "pinned")]
+
+
+def things_that_nothing_keeps_go_though_they_know_each_other(side: Side) -> None:
+    receipt = collect.plan_and_apply(side.tools(), "unreachable_entities", confirm=True, allow_large=True)
+    assert (receipt.totals.entities, receipt.totals.relations) == (3, 2)  # Loose, and the dead circle
+    assert {name for (name,) in _ask(side, "MATCH (e:Entity) RETURN e.name")} == {"Pinned", "Told"}
+    collect.undo(side.tools(), receipt.id)
+    assert len(_ask(side, "MATCH (e:Entity)-[r:RELATED_TO]->() RETURN r.id")) == 2
+
+
+def memories_without_chunks_are_found(side: Side) -> None:
+    plan = collect.plan(side.tools(), "empty_memories")
+    assert [each.id for each in collect.plan_items(side.tools(), plan.id, 0, 20)] == ["mem_000000000002"]
+
+
+def a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root(world: World) -> None:
+    one, other = world.repo("one", "a.py", "b.py"), world.repo("other", "c.py")
+    world.memory.code.index(one)
+    world.memory.code.index(other)
+    (one / "b.py").unlink()
+    (other / "c.py").unlink()
+    other.rmdir()
+    plan = world.memory.sweep.plan("missing_files")
+    shown = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
+    assert [each.relative_path for each in shown] == ["b.py"]  # a vanished mount is not a deletion
+
+
+def a_memory_of_several_chunks_is_one_memory(side: Side) -> None:
+    receipt = collect.delete(side.tools(), "mem_000000000001", confirm=True)
+    assert (receipt.totals.memories, receipt.totals.chunks) == (1, 3)  # not three
+
+
+def a_run_that_breaks_off_marks_nothing(world: World) -> None:
+    root = world.repo("one", "a.py", "b.py")
+    world.memory.code.index(root)
+    (root / "a.py").unlink()
+    world.repo("one", "new.py")
+
+    class Break(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise Break
+
+    with pytest.raises(Break):
+        world.memory.code.index(root, progress=stop)
+    assert world.stale() == set()  # marks are written at the end of a run
+    world.memory.code.index(root)
+    assert world.stale() == {"a.py"}
+
+
+def an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written(world: World) -> None:
+    root = world.repo("one", "a.py", "b.py")
+    world.memory.code.index(root)
+    before = {path: (uid, version) for path, _, uid, version in world.files()}
+    world.memory.code.index(root)
+    assert {path: (uid, version) for path, _, uid, version in world.files()} == before  # no change, no writes
+    (root / "b.py").write_text(CODE.format("changed"))
+    world.memory.code.index(root)
+    after = {path: (uid, version) for path, _, uid, version in world.files()}
+    assert after["a.py"] == before["a.py"]
+    assert (after["b.py"][0], after["b.py"][1] > before["b.py"][1]) == (before["b.py"][0], True)
+    assert "changed" in world.memory.get(after["b.py"][0]).text  # an edit is read
+
+
+def what_changed_since_it_was_shown_is_skipped(world: World) -> None:
+    root = world.gone()
+    plan = world.memory.sweep.plan("stale_code")
+    world.repo("one", "b.py")
+    world.memory.code.index(root)
+    receipt = world.memory.sweep.apply(plan.id, confirm=True)
+    assert (receipt.totals.memories, len(receipt.skipped) >= 1, world.stale()) == (0, True, set())  # it came back
+
+
+def what_would_go_is_counted_once_each(world: World) -> None:
+    world.gone()
+    assert world.memory.stats().stale_memories == 1
+    totals = world.memory.sweep.plan("stale_code").totals
+    assert (totals.memories, totals.chunks > 1) == (1, True)  # rows are not memories
+
+
+def a_preview_pages_through_everything(world: World) -> None:
+    root = world.repo("one", "stays.py", *(f"f{number}.py" for number in range(22)))
+    world.memory.code.index(root)
+    for number in range(22):
+        (root / f"f{number}.py").unlink()
+    world.memory.code.index(root)
+    plan = world.memory.sweep.plan("stale_code")
+    pages = [world.memory.sweep.items(plan.id, offset=at, limit=20) for at in range(0, plan.item_count, 20)]
+    paths = [each.relative_path for page in pages for each in page if each.kind == "memory"]
+    assert sorted(path or "" for path in paths) == sorted(f"f{number}.py" for number in range(22))
+
+
+DESCRIBE = gc_cypher.live_and_trashed(gc_cypher.DESCRIBE_MEMORY)[0]
+MOVED = (gc_cypher.TRASH_MEMORY, gc_cypher.TRASH_CHUNK)
+ROWS: dict[str, tuple[tuple[str, ...], Callable[[Any], None]]] = {
+    "mark stale": ((code_cypher.MARK_STALE,), what_left_the_scope_is_stale_and_nothing_else),
+    "mark fresh": ((code_cypher.MARK_FRESH,), a_file_that_comes_back_is_the_same_memory_whatever_its_name),
+    "preview stale memories": (
+        (gc_cypher.MEMORIES, DESCRIBE),
+        a_preview_is_a_saved_plan_with_the_chunks_of_each,
+    ),
+    "delete stale memories": (MOVED, what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back),
+    "orphaned chunks": ((gc_cypher.LONE_CHUNKS,), chunks_of_no_memory_are_found),
+    "delete orphaned chunks": (
+        (gc_cypher.TRASH_CHUNK,),
+        chunks_of_no_memory_go_and_those_of_one_in_the_trash_are_none,
+    ),
+    "orphaned entities": (
+        (gc_cypher.ENTITIES, gc_cypher.MENTIONS, gc_cypher.EDGES),
+        things_that_nothing_speaks_of_are_found_but_for_roots,
+    ),
+    "delete orphaned entities": (
+        (gc_cypher.TRASH_ENTITY, gc_cypher.TRASH_RELATION),
+        things_that_nothing_keeps_go_though_they_know_each_other,
+    ),
+    "memories without chunks": ((gc_cypher.CHUNK_COUNTS,), memories_without_chunks_are_found),
+    "chunks without a memory": ((gc_cypher.LONE_CHUNKS,), chunks_of_no_memory_are_found),
+    "entities without mentions": (
+        (gc_cypher.ENTITIES, gc_cypher.MENTIONS, gc_cypher.EDGES),
+        things_that_nothing_speaks_of_are_found_but_for_roots,
+    ),
+    "code memories": (
+        (gc_cypher.CODE_PATHS,),
+        a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root,
+    ),
+    "batch delete": ((gc_cypher.LIVE_MEMORIES, *MOVED), a_memory_of_several_chunks_is_one_memory),
+    "step 1, mark all as stale": ((code_cypher.MARK_STALE,), a_run_that_breaks_off_marks_nothing),
+    "step 2, mark fresh": (
+        (cypher.ADD_MEMORY, cypher.CHANGE_MEMORY),
+        an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written,
+    ),
+    "step 3, delete stale": (
+        (gc_cypher.PLAN_ITEMS, gc_cypher.LIVE_MEMORIES),
+        what_changed_since_it_was_shown_is_skipped,
+    ),
+    "count nodes to delete": ((cypher.COUNT_STALE, gc_cypher.MEMORIES), what_would_go_is_counted_once_each),
+    "preview node details": ((gc_cypher.PLAN_ITEMS, DESCRIBE), a_preview_pages_through_everything),
+}
+
+
+@pytest.mark.parametrize("query", ROWS)
+def test_a_query_of_the_documents_has_a_counterpart_that_works_on_falkor(
+    query: str, request: pytest.FixtureRequest
+) -> None:
+    ours, check = ROWS[query]
+    place = request.getfixturevalue("planted" if "side" in check.__annotations__ else "world")
+    with _listening() as said:
+        check(place)
+    sent = [_plain(line) for line in said]
+    for text in ours:
+        begins = _plain(text).split("{*")[0]  # behind it the properties are written out
+        assert any(begins in line for line in sent), f"nothing of this was sent: {text}"
+
+
+class _listening:
+    """What the server is told meanwhile, as it hears it."""
+
+    def __init__(self) -> None:
+        self._heard: list[str] = []
+
+    def __enter__(self) -> list[str]:
+        self._client = falkor_server().client()
+        self._ear: Any = self._client.connection_pool.get_connection()
+        self._ear.send_command("MONITOR")
+        self._ear.read_response()
+        return self._heard
+
+    def __exit__(self, *_: object) -> None:
+        end = secrets.token_hex(8)
+        self._client.execute_command("ECHO", end)
+        while end not in (line := self._ear.read_response().decode()):
+            self._heard.append(line)
+        self._ear.disconnect()
+        self._client.close()
+
+
+def _plain(text: str) -> str:
+    """Without the signs that only the log of the server has, on one line."""
+    return " ".join(text.replace("\\n", " ").replace('\\"', '"').split())
+
+
+def _ask(side: Side, query: str) -> list[Any]:
+    graph: Any = side.store.graph
+    return graph._graph.ask(query)  # type: ignore[no-any-return]
