@@ -235,7 +235,8 @@ def perform(
     report = place / "counts.json"
     counts = json.loads(report.read_text()) if report.exists() else None
     acknowledged, refusal, answer = _judge(said, status, act)
-    log = (place / "log").read_text("utf-8", errors="replace")[-2000:]
+    written = place / "log"  # which a process that was killed at once has not made
+    log = written.read_text("utf-8", errors="replace")[-2000:] if written.exists() else ""
     return Outcome(acknowledged, refusal, answer, killed, seconds, counts, log)
 
 
