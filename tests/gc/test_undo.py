@@ -52,6 +52,7 @@ def facts(rows: Rows, keys: Iterable[int]) -> dict[tuple[Any, ...], int]:
     }
 
 
+@pytest.mark.slow
 @given(plots(), st.sampled_from(["clear", "all", "expired"]), st.sets(st.integers(0, 5)), st.sets(st.integers(0, 8)))
 @settings(max_examples=100 * TIMES)
 def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
