@@ -232,6 +232,7 @@ def pristine(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_one_wrong_byte_is_refused_or_does_not_matter(pristine: Path, data: st.DataObject) -> None:
     home, spoiled = pristine / "home", pristine / "spoiled.backup"

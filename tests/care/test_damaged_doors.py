@@ -90,6 +90,7 @@ def damaged(file: Path, script: str) -> Iterator[None]:
                 metadata = was.metadata, text = was.text from temp.was where was.key = memory.id""")
 
 
+@pytest.mark.slow
 def test_an_agent_gets_a_sentence_and_the_others_go_on(filled: Path, home: Path, tmp_path: Path) -> None:
     good, bad = store_files.query(filled, "select uid from memory where trash is null order by id limit 2")
     log = tmp_path / "log"

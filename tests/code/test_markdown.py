@@ -40,6 +40,7 @@ def test_a_section_is_where_it_says():
     assert [text[each.start : each.end] for each in found] == ["# Größe\n日本\n## B\nx\n", "## B\nx\n", "# C\n"]
 
 
+@pytest.mark.slow
 def test_nothing_takes_time_that_grows_with_the_square_of_a_file():
     parse("# " + " " * 200_000 + "x\n" + "=" * 200_000 + "x\n" + "`" * 200_000 + "\n", "markdown")
     assert len(parse("#\n" * 200_000, "markdown").symbols) == 200_000

@@ -88,6 +88,7 @@ def _still_doomed(rows: Rows, planned: dict[tuple[str, int], int]) -> tuple[set[
     return memories, candidates - spread(alive, relations_left(rows, memories))
 
 
+@pytest.mark.slow
 @given(random_stores(), st.sampled_from(["stale_code", "all", "expired", "unreachable_entities"]), changes)
 @settings(max_examples=150 * TIMES)
 def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_alive_stays(

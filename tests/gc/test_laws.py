@@ -51,6 +51,7 @@ def sizes(keys: dict[str, set[int]]) -> Totals:
 # plans
 
 
+@pytest.mark.slow
 @given(random_stores(), strategies, st.sampled_from([None, 5.0, 100.0]), st.sampled_from([0.0, 1.0, 20.0]))
 @settings(max_examples=150 * TIMES)
 def test_a_plan_holds_exactly_what_its_rule_names_and_what_that_leaves_without_a_root(
@@ -209,6 +210,7 @@ def _act(place: Place, act: str, now: datetime = NOW) -> str | None:
 acts = st.sampled_from(["first", "last", "clear", "first", "last", *STRATEGIES])
 
 
+@pytest.mark.slow
 @given(random_stores(), st.lists(acts, min_size=2, max_size=5), st.randoms(use_true_random=False))
 @settings(max_examples=120 * TIMES)
 def test_overlapping_receipts_undone_in_any_order_give_everything_back(
@@ -225,6 +227,7 @@ def test_overlapping_receipts_undone_in_any_order_give_everything_back(
         assert dump(place.file) == before
 
 
+@pytest.mark.slow
 @given(random_stores(), st.lists(acts, min_size=1, max_size=3), st.randoms(use_true_random=False))
 @many
 def test_memories_recovered_one_by_one_come_back_with_what_they_mention(
@@ -252,6 +255,7 @@ def test_memories_recovered_one_by_one_come_back_with_what_they_mention(
         assert dump(place.file) == before
 
 
+@pytest.mark.slow
 @given(random_stores(), st.lists(acts, min_size=2, max_size=4))
 @many
 def test_a_purge_leaves_nothing_of_it_and_takes_nothing_from_what_is_left(plot: Plot, done: list[str]) -> None:

@@ -52,6 +52,7 @@ def facts(rows: Rows, keys: Iterable[int]) -> dict[tuple[Any, ...], int]:
     }
 
 
+@pytest.mark.slow
 @given(
     random_stores(),
     st.sampled_from(["clear", "all", "expired"]),
