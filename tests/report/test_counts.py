@@ -65,7 +65,6 @@ _WORD_FOR_WORD = {
     "report/collector.py",
     "gc/planner.py",
     "graph/whole_graph.py",
-    "store/sqlite/rescue.py",
     "context/plan.py",
 }
 

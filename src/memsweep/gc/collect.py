@@ -206,7 +206,7 @@ def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool
 
 
 def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Safety:
-    """S2's check before a deletion by ids."""
+    """Whether all of these memories are there to be deleted, and what to think of before."""
     known = tools.store.memory_keys(memory_ids)
     blocked = tuple(uid for uid in memory_ids if uid not in known)
     warnings = [f"Memory {uid} not found" for uid in blocked]

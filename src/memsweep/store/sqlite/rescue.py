@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from memsweep.errors import StoreError
+from memsweep.model.text import counted
 from memsweep.store.drafts import remove
 from memsweep.store.file import aside, copying, meta_sql, sealing, values, values_sql
 from memsweep.store.file.connect import Pool, connect, exists, immediate, make_file, one, plain_errors
@@ -105,8 +106,8 @@ def _replace(registry: Pool, old: Path, name: str, note: Note, now: int) -> list
 
 
 def _told(name: str, saved: Saved, kept: Path) -> str:
-    lost = ", ".join(f"{count:,} rows of {table}" for table, count in saved.lost.items() if count)
-    found = f"{saved.rows['memory']:,} memories and {saved.rows['segment']:,} segments"
+    lost = ", ".join(f"{counted(count, 'row')} of {table}" for table, count in saved.lost.items() if count)
+    found = f"{counted(saved.rows['memory'], 'memory', 'memories')} and {counted(saved.rows['segment'], 'segment')}"
     return (
         f"workspace {name!r}: {found} were saved into a new file; not readable: {lost or 'nothing that is known of'};"
         f" the damaged file is kept as {kept} until the next purge."
