@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from memsweep import cli
 from memsweep.app import App, Memory, make_app
+from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
 from tests.support.engines import Home
@@ -44,6 +45,14 @@ def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(("MEMSWEEP_", "OPENAI_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model_for_all() -> Iterator[None]:
+    """The bundled model is only read, and loading it takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "local_model", LocalEmbedder())
+        yield
 
 
 @pytest.fixture
