@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from memsweep import cli
 from memsweep.app import App, Memory, make_app
+from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
 from tests.support.engines import Home
@@ -36,6 +37,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
 )
+settings.register_profile("quick", settings.get_profile("memsweep"), max_examples=20)  # for `make quick`
 settings.load_profile("memsweep")
 
 
@@ -44,6 +46,14 @@ def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in os.environ:
         if name.startswith(("MEMSWEEP_", "OPENAI_")):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_model_for_all() -> Iterator[None]:
+    """The bundled model is only read, and loading it takes longer than most tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "local_model", LocalEmbedder())
+        yield
 
 
 @pytest.fixture

@@ -518,6 +518,7 @@ def test_a_backup_that_does_not_fit_on_the_disk_is_refused_before_it_is_copied(
         assert "are free" in ran.err
 
 
+@pytest.mark.slow
 def test_the_command_refuses_in_a_process_of_its_own(home: Path, filled: Path, copy: Path) -> None:
     forged(f"create trigger t after insert on memory {ALL_GONE}")(copy)
     ran = memsweep("restore", str(copy), "--workspace", "other", home=home)

@@ -44,6 +44,7 @@ def test_a_project_id_is_never_a_path(app: App, home: Path, project: str) -> Non
     assert not home.exists()
 
 
+@pytest.mark.slow
 def test_a_restart_loses_no_stash(window: ContextWindow, app: App, home: Path) -> None:
     """The stash that does not survive a full disk is in test_faults."""
     window.add([some("a", "precious words"), some("b")])

@@ -91,6 +91,7 @@ def test_similar_texts_are_closer_than_others(embedder: LocalEmbedder) -> None:
     assert cosine(dog, puppy) > cosine(dog, tax) + 0.2
 
 
+@pytest.mark.slow
 def test_many_threads_may_load_and_use_it_at_once() -> None:
     embedder, rows = LocalEmbedder(), []
     barrier = threading.Barrier(8)

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher
-from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
 from tests.support import falkor
-from tests.support.engines import falkor_server
+from tests.support.engines import Home
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -63,12 +62,12 @@ def value(name: str) -> Any:
 
 
 @pytest.fixture(scope="module")
-def graph() -> Iterator[GraphHandle]:
-    engine = FalkorEngine(f"{falkor_server().url}/cypher")
+def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphHandle]:
+    home = Home("falkor", tmp_path_factory.mktemp("home"))  # a prefix of its own: a worker may come here twice
+    engine = home.engine()
     engine.create("one", "", datetime.now(UTC))
-    yield engine.open("one").graph._graph
-    engine.drop_graph(engine.graphs()["one"])
-    engine.close()
+    yield engine.open("one").graph._graph  # type: ignore[attr-defined]
+    home.close()
 
 
 @pytest.mark.parametrize(("name", "text"), [pytest.param(*each, id=each[0]) for each in queries()])

@@ -169,6 +169,7 @@ def test_a_long_run_of_the_same_letter_is_cut_without_delay(letter: str) -> None
     assert joined(text, pieces) == text
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_ten_megabytes_of_lines_without_a_blank_one_are_cut_without_delay() -> None:
     text = "2026-03-31 INFO a line of a log\n" * 300_000

@@ -244,6 +244,7 @@ def test_two_requests_with_one_id_are_both_answered(talk: Talk) -> None:
     assert all(answer["result"]["isError"] is False for answer in heard)
 
 
+@pytest.mark.slow
 def test_a_line_of_100_mb_is_refused_by_its_id_wherever_that_is(talk: Talk) -> None:
     long = b"x" * (100 * 1024 * 1024)
     first = b'{"jsonrpc":"2.0","id":"first","method":"ping","params":{"a":"' + long + b'"}}'

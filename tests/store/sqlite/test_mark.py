@@ -191,6 +191,7 @@ def use(memory: Memory) -> Iterator[None]:
     yield
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_moment_is_no_loss(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
