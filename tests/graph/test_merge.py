@@ -233,3 +233,14 @@ def test_other_names_go_along_when_a_graph_is_carried_away(people: Memory, forma
     elsewhere.graph.load(written, format)
     assert elsewhere.graph.dump(format) == written
     assert elsewhere.graph.related("bob").start.name == "Robert"
+
+
+def test_undoing_a_merge_does_not_bring_back_a_mention_that_was_split_off_before_it(memory: Memory) -> None:
+    memory_id = memory.remember("Alan met Kurt.", entities=["Alan Turing", "Kurt Gödel"]).memory_id
+    memory.graph.merge(["Kurt Gödel"], "Alan Turing")
+    memory.graph.unmerge("Alan Turing", "Part", memories=[memory_id])
+    before = {each.name: each.mentions for each in memory.graph.entities()[0]}
+    assert before == {"Alan Turing": 0, "Part": 1}
+    merged = memory.graph.merge(["Part"], "Alan Turing")
+    memory.sweep.undo(merged.receipt_id)
+    assert {each.name: each.mentions for each in memory.graph.entities()[0]} == before

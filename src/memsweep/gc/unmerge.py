@@ -161,13 +161,16 @@ class Unmerge:
             self._kept = kept.strengthened(retraced.values, retraced.version)
 
     def _move_mentions_back(self, others: Collection[int]) -> None:
-        """`others` are merges into the same entity: a mention that one of them moved, too, stays for its sake."""
+        """`others` are merges into the same entity: a mention that a later one moved, too, stays for its sake.
+
+        An earlier one found a mention that was there before this merge, and may be gone since.
+        """
         moved = [MovedMention(move.a, move.b or 0, move.c) for move in self._of("mention")]
         chunks = {each.chunk for each in moved}
         theirs = self._tx.moves.of(others, ("mention",), about=chunks) if others and chunks else []
         shared: dict[int, int] = {}
         for number, move in enumerate(theirs):
-            if move.c is None:
+            if move.c is None and move.receipt > self._receipt:
                 shared.setdefault(move.a, number)
         back = mentions_back(moved, shared)
         self._mentions = [Mention(*pair) for pair in back.added], [Mention(*pair) for pair in back.dropped]
