@@ -107,8 +107,10 @@ def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Pr
     files = sorted(tools.store.code_files(scope.root), key=lambda file: (not file.memory_id, not file.stale))
     if problem := refusal(seen, scope.root, sum(not file.stale for file in files), allow_empty=allow_empty):
         raise problem
-    draft = compare(scope, seen, _known(files))
-    delta = settle(draft, {path: _fingerprint(scope.root, path) for path in draft.to_hash})
+    known = _known(files)
+    draft = compare(scope, seen, known)
+    textless = {each.path for each in known if not each.id}
+    delta = settle(draft, {path: _fingerprint(scope.root, path, path not in textless) for path in draft.to_hash})
     work = _Work(_jobs(delta, files))
     _write_changes(tools, scope, work, progress)
     tools.store.end_run(_run_end(scope, seen, delta, work), tools.clock())
@@ -164,15 +166,16 @@ def _is_wanted(path: str, text: str, language: str) -> bool:
     return bool(text.strip()) and not is_minified(path, text) and not is_secret_text(text, kind)
 
 
-def _fingerprint(root: str, path: str) -> Fingerprint | Unreadable:
-    """Of a file whose content decides. One that is not to be indexed is no longer what it was known as."""
+def _fingerprint(root: str, path: str, has_text: bool) -> Fingerprint | Unreadable:
+    """Of a file whose content decides. One that is judged otherwise by now is no longer what it was known as."""
     content = read_file(root, path)
     if isinstance(content, Unreadable):
         return content
     decoded = decode(content.data)
-    if decoded is not None and _is_wanted(path, decoded.text, detect(path, decoded.text)):
+    is_wanted = decoded is not None and _is_wanted(path, decoded.text, detect(path, decoded.text))
+    if is_wanted == has_text:
         return content.fingerprint
-    return replace(content.fingerprint, digest=f"unwanted:{content.fingerprint.digest}")
+    return replace(content.fingerprint, digest=f"judged otherwise: {content.fingerprint.digest}")
 
 
 def _file(
