@@ -22,6 +22,7 @@ CURES = (
     "places",
     "lost",
     "code",
+    "chunks",
     "plans",
     "vectors",
     "embed",
@@ -119,6 +120,11 @@ INVARIANTS = {
     "memory_without_chunks": Invariant(
         "memory has no chunks, so no search can find it",
         "memories have no chunks, so no search can find them",
+        "chunks",
+    ),
+    "memory_without_text": Invariant(
+        "memory has neither text nor chunks",
+        "memories have neither text nor chunks",
         next_step="memsweep prune -s empty_memories",
     ),
     "position_gap": Invariant(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.care import Compaction, Finding, Restored, Seal
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, Workspace
+from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, NewPiece, Remembered, Stats, Workspace
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -73,6 +73,13 @@ class Store(Protocol):
 
     def unreadable(self, keys: Sequence[int]) -> int:
         """How many of these are live and damaged."""
+
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        """Note when memories were read, if that was later than what is known; False if somebody writes just now.
+
+        Neither a change nor an event: no version, no revision, no audit, no waiting. Where nothing may be written,
+        nothing happens.
+        """
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """For each text, the words of the query that it contains, as the full-text index sees them."""
@@ -228,6 +235,14 @@ class Keeper(Protocol):
 
     def explain(self) -> StoreCorrupt | None:
         """What is damaged, if that may be why something failed that should not fail."""
+
+    def chunkless(self) -> list[tuple[int, str]]:
+        """Live memories that have text and no chunks: their keys and texts."""
+
+    def add_chunks(
+        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
+    ) -> None:
+        """Chunks for memories that have none, without vectors; a code file is read anew by the next index run."""
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         """Chunks without a vector, or with one of another dimension."""

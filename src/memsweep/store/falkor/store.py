@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Memory,
+    MemoryDraft,
+    NamedThing,
+    NewMemory,
+    Remembered,
+    Stats,
+    last_seen,
+)
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
@@ -60,7 +69,7 @@ class FalkorStore:
         )
         if not found:
             return None
-        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found[0]
+        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count, verified = found[0]
         created, updated, seen, expires = times
         expect(str, uid, text, source, *tags)
         return Memory(
@@ -72,7 +81,7 @@ class FalkorStore:
             thread_id=thread,
             created_at=from_micros(created),
             updated_at=from_micros(updated),
-            last_seen_at=from_micros(seen),
+            last_seen_at=from_micros(last_seen(created, seen, stale=stale, verified_at=verified)),
             expires_at=None if expires is None else from_micros(expires),
             stale=stale,
             pinned=pinned,
@@ -121,6 +130,10 @@ class FalkorStore:
 
     def unreadable(self, keys: Sequence[int]) -> int:
         return searching.unreadable(self._graph, keys) if keys else 0
+
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        self._graph.mark(cypher.MARK_SEEN, seen=[[memory_id, to_micros(at)] for memory_id, at in seen.items()])
+        return True
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)

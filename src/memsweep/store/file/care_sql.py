@@ -91,6 +91,8 @@ _IS_NOTE_WITH_FILE = "source <> 'code_indexer' and exists (select 1 from code_fi
 _IS_CODE_WITHOUT_FILE = """
     source = 'code_indexer' and stale = 0 and trash is null
     and not exists (select 1 from code_file where code_file.memory = memory.id)"""
+_IS_CHUNKLESS = "trash is null and not exists (select 1 from chunk where chunk.memory = memory.id)"
+_HAS_TEXT = "trim(text, char(9, 10, 11, 12, 13, 32)) <> ''"
 _NAMES_NO_CHUNK = f"exists (select 1 from json_each(name_seen.chunks) as seen where {_no('chunk', 'seen.value')})"
 _PLAN_IS_GONE = "plan is not null and not exists (select 1 from plan where plan.uid = receipt.plan)"
 _COUNTS = """
@@ -107,9 +109,8 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",
     "chunk_out_of_step": """
         select chunk.uid from chunk join memory on memory.id = chunk.memory where chunk.trash is not memory.trash""",
-    "memory_without_chunks": """
-        select uid from memory where trash is null
-          and not exists (select 1 from chunk where chunk.memory = memory.id)""",
+    "memory_without_chunks": f"select uid from memory where {_IS_CHUNKLESS} and {_HAS_TEXT}",
+    "memory_without_text": f"select uid from memory where {_IS_CHUNKLESS} and not {_HAS_TEXT}",
     "position_gap": f"""
         select coalesce(memory.uid, format('memory %d', gap.memory)) from ({_GAPS}) as gap
         left join memory on memory.id = gap.memory""",
@@ -283,6 +284,9 @@ TEXTS = """
     where source <> 'code_indexer' and not exists (select 1 from code_file where code_file.memory = memory.id)"""
 UNUSED_PLANS = "select id, uid, digest from plan where receipt is null order by id"
 DROP_PLAN = ("delete from plan_item where plan = ?", "delete from plan where id = ?")
+CHUNKLESS = f"select id, cast(text as blob) from memory where {_IS_CHUNKLESS} and {_HAS_TEXT} order by id"
+IS_CHUNKLESS = f"select exists (select 1 from memory where id = ? and {_IS_CHUNKLESS})"
+READ_ANEW = "update code_file set digest = '' where memory = ?"
 UNFIT_CHUNKS = f"""
     select chunk.id, cast(chunk.text as blob) from chunk left join vector on vector.chunk = chunk.id
     where vector.chunk is null or length(data) <> {_DIMENSION} order by chunk.id"""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memsweep.store.sqlite.gc_sql import SEEN
+
 _KEYS = "(select value from json_each(:keys))"
 
 FIND = """
@@ -28,6 +30,9 @@ DESCRIBE_RELATIONS = f"""
     where relation.id in {_KEYS}"""
 
 TEXTS = f"select id, text from memory where trash is null and id in {_KEYS}"
+LAST_SEEN = f"""
+    select memory.id, coalesce({SEEN}, created_at) from memory left join code_file on code_file.memory = memory.id
+    left join code_scope on code_scope.id = code_file.scope where memory.trash is null and memory.id in {_KEYS}"""
 LIVE = {
     "memory": f"select id, version, pinned from memory where trash is null and id in {_KEYS}",
     "entity": f"select id, version, pinned from entity where trash is null and id in {_KEYS}",

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Memory,
+    MemoryDraft,
+    NamedThing,
+    NewMemory,
+    Remembered,
+    Stats,
+    last_seen,
+)
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
@@ -67,7 +76,9 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
-            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
+            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count, verified = (
+                found
+            )
             created, updated, seen, expires = times
             expect(str, uid, text, source)
             expect_or_null(str, thread)
@@ -82,7 +93,7 @@ class SqliteStore:
                 thread_id=thread,
                 created_at=from_micros(created),
                 updated_at=from_micros(updated),
-                last_seen_at=from_micros(seen),
+                last_seen_at=from_micros(last_seen(created, seen, stale=bool(stale), verified_at=verified)),
                 expires_at=None if expires is None else from_micros(expires),
                 stale=bool(stale),
                 pinned=bool(pinned),
@@ -134,6 +145,10 @@ class SqliteStore:
             return 0
         with self._pool.reading() as db:
             return searching.live_count(db, keys)
+
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        with self._pool.connection() as db:
+            return writing.mark_seen(db, seen)
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:
