@@ -96,8 +96,7 @@ DAMAGES = {
     ),
     "a memory without chunks": Damage(_LOSE_CHUNK, {"memory_without_chunks"}),
     "a memory without text and chunks": Damage(
-        f"{_LOSE_CHUNK};"
-        f"update memory set text = ' ', content_hash = x'{content_hash(' ').hex()}' where id = {_A_NOTE}",
+        f"{_LOSE_CHUNK};update memory set text = ' ', content_hash = x'{content_hash(' ').hex()}' where id = {_A_NOTE}",
         {"memory_without_text"},
         {"memory_without_text"},
     ),
@@ -208,7 +207,7 @@ DAMAGES = {
     ),
     "a note with a file": Damage(f"update memory set source = 'me' where id = {_A_FILE}", {"note_with_file"}),
     "code without a file": Damage(f"delete from code_file where memory = {_A_FILE}", {"code_without_file"}),
-    "a file twice": Damage("update code_file set path = 'a.py'", {"file_twice"}, {"file_twice"}),
+    "a file twice": Damage("update code_file set path = 'a.py'", {"file_twice"}),
     "files in no folder": Damage(
         "delete from code_root; insert into code_skip values (1, 'x', '', '', '', 0)",
         {"root_missing", "scope_without_root", "skip_without_root"},

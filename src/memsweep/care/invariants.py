@@ -22,6 +22,7 @@ CURES = (
     "places",
     "lost",
     "code",
+    "doubles",
     "chunks",
     "plans",
     "vectors",
@@ -206,11 +207,7 @@ INVARIANTS = {
     "code_without_file": Invariant(
         "code memory does not say which file it is of", "code memories do not say which file they are of", "code"
     ),
-    "file_twice": Invariant(
-        "code file has more than one memory",
-        "code files have more than one memory",
-        next_step="`memsweep delete ID` moves one of them to the trash.",
-    ),
+    "file_twice": Invariant("code file has more than one memory", "code files have more than one memory", "doubles"),
     "root_missing": Invariant(
         "code file is in a folder that is not known", "code files are in a folder that is not known", "lost"
     ),

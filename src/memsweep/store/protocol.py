@@ -84,8 +84,11 @@ class Store(Protocol):
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """For each text, the words of the query that it contains, as the full-text index sees them."""
 
+    def code_roots(self) -> list[str]:
+        """The folders that were indexed."""
+
     def code_files(self, root: str) -> list[KnownFile]:
-        """Every file of a root that is known, stale ones included."""
+        """Every file of a root that is known, stale ones included, and those it lists without a memory of its own."""
 
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
         """The hashes of the chunks that these files have now: what need not be embedded again."""

@@ -138,4 +138,4 @@ TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at 
 TOMBSTONE_OF = "MATCH (t:Tombstone {memory: $id}) RETURN t.hash"
 DROP_TOMBSTONE = "MATCH (t:Tombstone {memory: row}) DELETE t"
 # Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "MATCH (s:CodeSkip) DELETE s"
+DROP_SKIPS = "MATCH (s:CodeSkip) WHERE s.digest <> 'listed' DELETE s"

@@ -138,6 +138,9 @@ class FalkorStore:
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)
 
+    def code_roots(self) -> list[str]:
+        return code.roots(self._graph)
+
     def code_files(self, root: str) -> list[KnownFile]:
         return code.known_files(self._graph, root)
 

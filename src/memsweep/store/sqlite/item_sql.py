@@ -81,4 +81,4 @@ PIN = {kind: f"update {kind} set pinned = ?, version = version + 1 where id = ?"
 ADD_TOMBSTONE = "insert into tombstone (hash, at, memory, reason) values (?, ?, ?, ?) on conflict (hash) do nothing"
 DROP_TOMBSTONE = "delete from tombstone where memory = ? returning memory"
 # Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "delete from code_skip"
+DROP_SKIPS = "delete from code_skip where digest <> 'listed'"

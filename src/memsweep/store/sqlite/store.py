@@ -154,6 +154,10 @@ class SqliteStore:
         with self._pool.connection() as db:
             return words.matched(db, query, texts)
 
+    def code_roots(self) -> list[str]:
+        with self._pool.reading() as db:
+            return code.roots(db)
+
     def code_files(self, root: str) -> list[KnownFile]:
         with self._pool.reading() as db:
             return code.known_files(db, root)
@@ -176,6 +180,7 @@ class SqliteStore:
     ) -> None:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
+            code.refuse_doubles(db, root, files)
             key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
             for file in files:
                 code.write_file(db, key, file, names, to_micros(now))
