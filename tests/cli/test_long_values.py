@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from memsweep.cli.commands import cli
+from memsweep.cli.commands import command_line
 from memsweep.errors import MAX_ECHO
 from tests.server.test_long_values import LONG, repeats
 from tests.support.commands import Ran, memsweep
@@ -19,7 +19,7 @@ _SERVES = {"serve"}  # would take our own input and output
 
 
 def commands() -> dict[str, Any]:
-    return {" ".join(words): command for words, command in _leaves(typer.main.get_command(cli), ())}
+    return {" ".join(words): command for words, command in _leaves(typer.main.get_command(command_line()), ())}
 
 
 def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

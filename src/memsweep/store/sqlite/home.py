@@ -54,7 +54,7 @@ class _Facts(NamedTuple):
 
 
 class SqliteHomeKeeper:
-    """Implements `memsweep.store.protocol.HomeKeeper`."""
+    """Implements `memsweep.store.ports.care.HomeKeeper`."""
 
     def __init__(self, registry: Callable[[], Pool], folder: Path, intents: Intents) -> None:
         self._registry = registry
