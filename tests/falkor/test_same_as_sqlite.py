@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from memsweep.gc import collect
 from memsweep.gc import purge as purging
-from memsweep.gc.strategies import NAMES
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
+from memsweep.model.strategies import NAMES
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Plot, Thing

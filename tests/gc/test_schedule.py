@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -230,3 +232,28 @@ def test_a_run_that_fails_in_one_workspace_is_recorded(make: Callable[..., App],
     outcomes = {item["workspace_id"]: item for item in done["outcomes"]}
     assert "damaged" in outcomes["broken"]["stopped"]
     assert outcomes["default"]["deleted_memories"] == 3
+
+
+# who is told
+
+
+def test_a_command_with_arguments_gets_the_summary(make: Callable[..., App], tmp_path: Path) -> None:
+    told = tmp_path / "told it"
+    script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read())"
+    line = shlex.join([sys.executable, "-c", script, str(told)])
+    app = make(**SETTINGS, MEMSWEEP_SCHEDULE_NOTIFY_COMMAND=line)
+    app.memory().remember("old", expires_at=NOON - DAY)
+    done = Background(app, lambda: NOON).run()
+    assert json.loads(told.read_text()) == done
+
+
+@pytest.mark.parametrize("settings", [{"COMMAND": "no-such-program --now"}, {"URL": "http://[bad"}, {"URL": "ftp://x"}])
+def test_a_notification_that_fails_stops_nothing(
+    make: Callable[..., App], settings: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make(**SETTINGS, **{f"MEMSWEEP_SCHEDULE_NOTIFY_{name}": value for name, value in settings.items()})
+    app.memory().remember("old", expires_at=NOON - DAY)
+    done = Background(app, lambda: NOON).run()
+    assert done is not None
+    assert done["outcomes"][0]["deleted_memories"] == 1
+    assert "the notification" in caplog.text

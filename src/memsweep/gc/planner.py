@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.errors import Conflict
 from memsweep.gc.roots import liveness, protection
-from memsweep.gc.strategies import NAMES, STRATEGIES, resolve
+from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import EntityRow, Found, Kind, MemoryRow, PlanDraft, PlanItem, Protected, RelationRow, Survey
+from memsweep.model.strategies import NAMES
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options

@@ -116,14 +116,14 @@ def notify(command: tuple[str, ...], url: str, summary: Mapping[str, Any]) -> No
     if command:
         try:
             subprocess.run(list(command), input=text.encode(), timeout=60, check=True, capture_output=True)
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:  # ValueError: a NUL in a word
             logger.warning("the notification command failed: %s", error)
     if url:
         import httpx
 
         try:
             httpx.post(url, json=summary, timeout=30).raise_for_status()
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("the notification webhook failed: %s", error)
 
 
