@@ -74,6 +74,7 @@ def plan_of(
         {row.key: row for row in survey.relations},
     )
     chosen, protected = _sorted_out(found, rows, options)
+    chosen = _newest_first(chosen, rows)
     chosen = _step(chosen, at_most)
     if fallen := _left_without_root(survey, chosen, options):
         known = {item.key for item in chosen if item.kind == "entity"}
@@ -157,6 +158,13 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
     if row is None:
         return "" if item.kind == "chunk" else "gone"
     return protection(row, options)
+
+
+def _newest_first(chosen: list[Found], rows: _Rows) -> list[Found]:
+    """The memories by age, the newest first; what else there is follows as it was found."""
+    memories = [item for item in chosen if item.kind == "memory"]
+    memories.sort(key=lambda item: rows.memories[item.key].created_at, reverse=True)
+    return memories + [item for item in chosen if item.kind != "memory"]
 
 
 def _step(chosen: list[Found], at_most: int | None) -> list[Found]:
