@@ -21,9 +21,9 @@ from memsweep.schedule.cron import parse_cron
 from memsweep.schedule.runs import (
     MOST_RUNS,
     Run,
+    expected_memories,
     has_run,
     last_removal,
-    memories_after,
     read_runs,
     with_run,
     write_runs,
@@ -128,7 +128,7 @@ def test_a_record_keeps_the_last_runs_and_the_last_that_removed_something() -> N
 
 def test_what_a_workspace_had_is_known_from_the_last_run_that_counted_it() -> None:
     runs = [run_of(NOON, after=7), run_of(NOON, after=3, workspace="other"), run_of(NOON + DAY, after=None)]
-    assert memories_after(runs) == {"default": 7, "other": 3}
+    assert expected_memories(runs) == {"default": 7, "other": 3}
 
 
 OLD = json.dumps({"last_run": iso(NOON), "outcomes": [{"workspace_id": "default", "memories_after": 4}]})
@@ -151,7 +151,7 @@ DAMAGED = {
 def test_a_record_of_an_earlier_version_is_read() -> None:
     (run,) = read_runs(OLD)
     assert run.at == NOON
-    assert memories_after([run]) == {"default": 4}
+    assert expected_memories([run]) == {"default": 4}
 
 
 @pytest.mark.parametrize("case", DAMAGED)
