@@ -187,7 +187,7 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
-    return undoing.undo(tools.store, receipt_id, tools.operation())
+    return undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation())
 
 
 def recover(tools: CollectorDependencies, memory_id: str) -> Undone:

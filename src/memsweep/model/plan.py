@@ -193,6 +193,10 @@ class Receipt:
 class Undone:
     totals: Totals
     conflicts: tuple[tuple[str, str], ...]
+    summaries: tuple[str, ...] = ()
+    """Summaries of what came back, which were moved to the trash for it."""
+    receipt_id: str | None = None
+    """Of the summaries."""
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:
