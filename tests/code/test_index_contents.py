@@ -126,11 +126,25 @@ def test_links_are_not_followed_and_lead_nowhere(desk: Desk, repo: Path, tmp_pat
     assert desk.stale(repo) == {"app.py"}
 
 
-def test_a_file_that_outgrows_the_limit_keeps_its_last_state(desk: Desk, repo: Path) -> None:
+def test_a_file_that_outgrows_the_limit_becomes_stale_with_a_warning(desk: Desk, repo: Path) -> None:
     desk.index(repo, max_file_size=200)
     before = desk.live(repo)["app.py"]
     (repo / "app.py").write_text(FILES["app.py"] * 10)
     result = desk.index(repo, max_file_size=200)
-    assert (result.files_seen, result.files_removed, result.stale_memories) == (len(FILES) - 1, 0, 0)
-    assert desk.live(repo)["app.py"] == before
+    size = len(FILES["app.py"]) * 10
+    assert (result.files_seen, result.files_removed, result.stale_memories) == (len(FILES) - 1, 1, 1)
+    assert result.warnings == (
+        f"app.py: it has {size} bytes now, more than the 200 of max_file_size; its memory is stale",
+    )
+    assert desk.stale(repo) == {"app.py"}
+    assert "app.py" not in {hit.code.path for hit in desk.hits("first second sep")}
+    again = desk.index(repo, max_file_size=200)
+    assert (again.files_removed, again.stale_memories, again.warnings) == (0, 1, ()), "said once"
     assert desk.index(repo).files_indexed == 1
+    assert desk.live(repo)["app.py"].id == before.id
+
+
+def test_a_narrower_filter_alone_makes_nothing_stale(desk: Desk, repo: Path) -> None:
+    desk.index(repo)
+    result = desk.index(repo, max_file_size=50)
+    assert (result.files_removed, result.stale_memories, result.warnings) == (0, 0, ())
