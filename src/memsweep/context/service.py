@@ -38,7 +38,7 @@ from memsweep.model.window import (
 )
 from memsweep.operation import Calls, Mode, operation
 from memsweep.settings import Settings
-from memsweep.store.protocol import OpenWindow, Segments
+from memsweep.store.ports.windows import OpenWindow, Segments
 
 MOST_SHOWN = 1000
 

@@ -14,7 +14,7 @@ from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
-    from memsweep.store.protocol import Collector
+    from memsweep.store.ports.collector import Collector
 
 _NO_RECEIPT = 0
 """Holds nothing: keys begin at 1."""

@@ -37,7 +37,7 @@ _DEFAULT_TYPE = NamedThing("").type
 
 
 class FalkorGraph:
-    """Implements `memsweep.store.protocol.Graph`."""
+    """Implements `memsweep.store.ports.graph_store.Graph`."""
 
     def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph

@@ -40,7 +40,7 @@ _DEFAULT_TYPE = NamedThing("").type
 
 
 class SqliteGraph:
-    """Implements `memsweep.store.protocol.Graph`."""
+    """Implements `memsweep.store.ports.graph_store.Graph`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
