@@ -8,7 +8,7 @@ from memsweep.context.policy import Policy
 from memsweep.context.roots import hard_reason
 from memsweep.errors import AlreadyExists, BadInput
 from memsweep.model.segment import ContextSegment
-from memsweep.store.protocol import OpenWindow
+from memsweep.store.ports.windows import OpenWindow
 
 
 def known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool, message_of: Mapping[str, str]) -> set[str]:
