@@ -53,7 +53,8 @@ def rarest(having: dict[str, int], chunks: int) -> list[str]:
     """
     room = min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if chunks > _SMALL else float("inf")
     chosen: list[str] = []
-    for word in sorted(reversed(having), key=having.__getitem__)[:MAX_WORDS]:
+    latest_first = list(reversed(having))
+    for word in sorted(latest_first, key=having.__getitem__)[:MAX_WORDS]:
         room -= having[word]
         if chosen and room < 0:
             break
