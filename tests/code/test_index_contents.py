@@ -22,7 +22,7 @@ ODD = {
     "crlf.py": b"def findme():\r\n    return 1\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
     "cr.txt": b"findme\rold\rmac\r",
     "late_nul.txt": b"findme " * 1500 + b"\0 after a NUL findme\n" + b"more " * 500,
-    "long_line.js": b"var findme = [" + b"1234567," * 20_000 + b"];\n",
+    "long_line.py": b"findme = [" + b"1234567," * 20_000 + b"]\n",
     "many_lines.txt": b"findme\n" * 3000,
     "separators.py": "def findme(): return 'a\u2028b\x85c\x0bd\x0ce\x1cf'\n".encode(),
     "wide.py": "def 日本(): return '𝕗𝕚𝕟𝕕 🎉 findme'\n".encode(),

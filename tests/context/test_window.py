@@ -90,7 +90,7 @@ def test_all_segments_of_a_call_come_in_or_none(window: ContextWindow) -> None:
         ({"text": "x", "tags": "a"}, "tags must be a list"),
         ({"text": "x", "references": [1]}, "references must be a list"),
         ({"text": "x", "colour": "red"}, "no field colour"),
-        ({"text": "x", "created_at": "yesterday"}, "not an ISO time"),
+        ({"text": "x", "created_at": "yesterday"}, "not a date or time"),
         ("text", "must be an object"),
     ],
 )
