@@ -74,7 +74,7 @@ def by_id(graph: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_sound(memory: Memory) -> bool:
-    """Nothing is found but what older versions made of one name with two types, which nobody can decide for its user."""
+    """Nothing is found but one name with two types, as older versions made it: which is right only its user knows."""
     return {finding.invariant for finding in memory.care.doctor().findings} <= {"name_twice"}
 
 
