@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from memsweep.app import Memory
+from memsweep.app import App, Memory
 from memsweep.gc import collect
 from memsweep.gc.disk import missing_files
 from memsweep.model.plan import Plan
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, plant, planted
 from tests.support import store_files
 from tests.support.commands import run
+from tests.support.engines import on_every_engine
 
 
 def found(place: Place, strategy: str, ttl_days: float | None = None, **settings: float) -> dict[str, str]:
@@ -26,6 +28,18 @@ def found(place: Place, strategy: str, ttl_days: float | None = None, **settings
 
 def protected(plan: Plan) -> dict[str, str]:
     return {item["name"]: item["reason"] for item in plan.protected}
+
+
+@on_every_engine
+def test_a_plan_begins_with_the_newest_memories(make: Callable[..., App], engine_kind: str) -> None:
+    app = make()
+    for days in (3, 1, 40, 2):
+        app.clock = lambda days=days: NOW - timedelta(days=days)  # type: ignore[misc]
+        app.memory().remember(f"{days} days old", expires_at=NOW)
+    app.clock = lambda: NOW + timedelta(hours=1)
+    plan = app.memory().sweep.plan("expired")
+    shown = [item.name for item in app.memory().sweep.items(plan.id)]
+    assert shown == ["1 days old", "2 days old", "3 days old", "40 days old"]
 
 
 # stale_code

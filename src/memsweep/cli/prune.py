@@ -12,8 +12,8 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import Unconfirmed
-from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
+from memsweep.model.strategies import NAMES
 from memsweep.model.text import counted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up

@@ -119,6 +119,9 @@ class Totals:
     relations: int = 0
     segments: int = 0
 
+    def plus(self, other: Totals) -> Totals:
+        return Totals(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
 
 def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
     """As they are stored and audited; segments where there are some, or where they are asked for."""
@@ -202,6 +205,10 @@ class Receipt:
 class Undone:
     totals: Totals
     conflicts: tuple[tuple[str, str], ...]
+    summaries: tuple[str, ...] = ()
+    """Summaries of what came back, which were moved to the trash for it."""
+    receipt_id: str | None = None
+    """Of the summaries."""
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

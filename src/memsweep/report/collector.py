@@ -56,11 +56,15 @@ class PruneAnswer(TypedDict):
 
 
 class UndoAnswer(TypedDict):
+    """`removed_summaries` are what stood for segments that are back; `receipt_id` is theirs."""
+
     restored_memories: int
     restored_chunks: int
     restored_entities: int
     restored_relations: int
     restored_segments: NotRequired[int]
+    removed_summaries: NotRequired[list[str]]
+    receipt_id: NotRequired[str]
     conflicts: list[dict[str, str]]
     message: str
 
@@ -204,11 +208,21 @@ def undone(result: Undone) -> UndoAnswer:
         "restored_entities": totals.entities,
         "restored_relations": totals.relations,
         "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
-        "message": (f"Restored {back}." if back else "Nothing was restored.") + left,
+        "message": (f"Restored {back}." if back else "Nothing was restored.") + _summaries_out(result) + left,
     }
     if totals.segments:
         answer["restored_segments"] = totals.segments
+    if result.receipt_id:
+        answer |= {"removed_summaries": list(result.summaries), "receipt_id": result.receipt_id}
     return answer
+
+
+def _summaries_out(result: Undone) -> str:
+    number = len(result.summaries)
+    if not number:
+        return ""
+    what, them = ("summary", "it") if number == 1 else ("summaries", "them")
+    return f" Moved the {what} of them to the trash; undo_prune with {result.receipt_id} brings {them} back."
 
 
 def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor: str | None) -> TrashAnswer:

@@ -16,6 +16,7 @@ from memsweep.model.memory import (
     Remembered,
     Stats,
     last_seen,
+    vector_bytes,
 )
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
@@ -28,7 +29,7 @@ from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
 from memsweep.store.stored import expect, mapping
 
@@ -97,6 +98,7 @@ class FalkorStore:
         )
         chunks, entities, relations, stale = (row[0] for row in others)
         meta = self._graph.meta()
+        model = writing.model_of(meta)
         oldest, newest = (None if at is None else from_micros(at) for at in span)
         return Stats(
             workspace_id=self.workspace_id,
@@ -106,9 +108,9 @@ class FalkorStore:
             total_relations=relations,
             stale_memories=stale,
             database_bytes=self._graph.size_bytes(),
-            vector_bytes=self._vectors.size_bytes(meta["generation"]),
+            vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes(meta["generation"])),
             engine="falkor",
-            model=writing.model_of(meta),
+            model=model,
             oldest=oldest,
             newest=newest,
         )

@@ -16,13 +16,14 @@ from memsweep.model.memory import (
     Remembered,
     Stats,
     last_seen,
+    vector_bytes,
 )
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
 from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
@@ -115,7 +116,7 @@ class SqliteStore:
             total_relations=relations,
             stale_memories=stale,
             database_bytes=sum(file.stat().st_size for file in side_files if file.exists()),
-            vector_bytes=self._vectors.size_bytes(),
+            vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes()),
             engine="sqlite",
             model=model,
             oldest=None if oldest is None else from_micros(oldest),
