@@ -24,6 +24,7 @@ FEW = {
     "merges": (0, 40, {"histories": 40}),
     "falkor_merges": (0, 8, {"histories": 8}),
     "backups": (0, 5, {"flips": 100}),
+    "overlaps": (0, 12, {"histories": 12, "index_runs": 100}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
 

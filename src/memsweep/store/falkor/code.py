@@ -16,10 +16,12 @@ from memsweep.model.code import (
     FileWrite,
     KnownFile,
     RunEnd,
+    other_case,
     other_places,
+    things_of,
 )
 from memsweep.model.memory import CODE_SOURCE, NamedThing
-from memsweep.model.text import name_key
+from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher
 from memsweep.store.falkor.naming import Known, Names, Relations
@@ -84,7 +86,7 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
             raise file_removed_meanwhile(file.path)
     _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
-    named = _named(tx, files, now, new_id)
+    named = _CodeNames(tx, files, now, new_id)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
     ensure_root(tx, root)
@@ -95,7 +97,7 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
     for file in files:
         memory = memories[file.memory_id]
         places = chunks.write(memory, before.chunks[memory], file.chunks)
-        mentions[memory] = {(places[each.chunk], _found(named, each.thing).key) for each in file.symbols}
+        mentions[memory] = {(places[each.chunk], named[each.thing].key) for each in file.symbols}
     chunks.finish()
     stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id) for file in files}
     named.write()
@@ -240,33 +242,71 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
     }
 
 
-def _named(tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> Names:
-    """Every name of the files, known or made; a name that is seen again is not a changed one."""
-    things = [symbol.thing for file in files for symbol in file.symbols]
-    things += [thing for file in files for link in file.links for thing in (link.subject, link.object)]
-    names = Names(tx, [thing.name for thing in things])
-    for thing in dict.fromkeys(things):
-        known = names.find(thing)
-        if known is None:
-            names.add(thing, new_id("ent"), now, confidence=1.0, handed_in=False)
-        elif known.props["last_seen"] < now:
-            known.change(raises_version=False, last_seen=now)
-    return names
+class _CodeNames:
+    """Every name of some files, known or made; a name that is seen again is not a changed one."""
+
+    def __init__(self, tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> None:
+        self._now, self._new_id = now, new_id
+        things = things_of(files)
+        self._names = Names(tx, [thing.name for thing in things])
+        self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things}
+        doubtful = [
+            known.key for thing in things if (known := self._names.find(thing)) and _is_other_case(known, thing)
+        ]
+        self._used = _used_elsewhere(tx, doubtful, {file.memory_id for file in files})
+        self._found = {thing: self._see(thing) for thing in things}
+
+    def __getitem__(self, thing: NamedThing) -> Known:
+        return self._found[thing]
+
+    def write(self) -> None:
+        self._names.write()
+
+    def _see(self, thing: NamedThing) -> Known:
+        known = self._names.find(thing)
+        if known is not None and _is_other_case(known, thing):
+            known = self._other_case(thing, known)
+        elif known is None:
+            known = self._add(thing)
+        if known.props["last_seen"] < self._now:
+            known.change(raises_version=False, last_seen=self._now)
+        return known
+
+    def _add(self, thing: NamedThing, named: str = "") -> Known:
+        return self._names.add(thing, self._new_id("ent"), self._now, confidence=1.0, handed_in=False, named=named)
+
+    def _other_case(self, thing: NamedThing, known: Known) -> Known:
+        wanted = (spelled(known.props["name"]), name_key(thing.type)) in self._wanted
+        given = known.props["handed_in"] or known.props["pinned"]
+        match other_case(wanted=wanted, used=known.key in self._used, given=given):
+            case "renamed":
+                known.change(name=thing.name)
+            case "another":
+                return self._add(thing, case_key(thing.name))
+        return known
 
 
-def _found(names: Names, thing: NamedThing) -> Known:
-    found = names.find(thing)
-    assert found is not None, "every name of a file was looked up"
-    return found
+def _is_other_case(known: Known, thing: NamedThing) -> bool:
+    """Whether an entity has this name but for letter case; one that was found by an old name has another one."""
+    name = known.props["name"]
+    return name_key(name) == name_key(thing.name) and spelled(name) != spelled(thing.name)
 
 
-def _ends(names: Names, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
-    return [
-        (_found(names, link.subject).key, name_key(link.relation), _found(names, link.object).key) for link in links
-    ]
+def _used_elsewhere(tx: Transaction, entities: list[int], written: set[str]) -> set[int]:
+    if not entities:
+        return set()
+    asked = {"entities": entities}
+    answers = tx.ask_all((code_cypher.MENTIONING, asked), (code_cypher.STATING, asked))
+    return {key for rows in answers for key, memory in rows if memory not in written}
 
 
-def _state(relations: Relations, names: Names, links: Sequence[CodeLink], now: int, new_id: NewId) -> dict[int, int]:
+def _ends(names: _CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
+    return [(names[link.subject].key, name_key(link.relation), names[link.object].key) for link in links]
+
+
+def _state(
+    relations: Relations, names: _CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId
+) -> dict[int, int]:
     """The relations that a file states, each with the entity it begins at."""
     stated = {}
     for link, ends in zip(links, _ends(names, links), strict=True):

@@ -263,7 +263,19 @@ SEE_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, created_at, last_seen)
     values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
     on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
-    returning id"""
+    returning id, name"""
+ANY_CASE = "select exists (select 1 from entity where trash is null and name_key >= char(31) and name_key < ' ')"
+NAME_OF = "select name from entity where id = ?"
+# By files that are not written now, in the trash or not; and whether a person named it.
+_OTHER_FILE = "memory.source = :code and memory.uid not in (select value from json_each(:written))"
+CASE_IN_USE = f"""
+    select exists (select 1 from mention join chunk on chunk.id = mention.chunk
+                   join memory on memory.id = chunk.memory where mention.entity = :id and {_OTHER_FILE})
+        or exists (select 1 from relation join relation_source on relation_source.relation = relation.id
+                   join memory on memory.id = relation_source.memory
+                   where (relation.subject = :id or relation.object = :id) and {_OTHER_FILE}),
+        (select handed_in or pinned from entity where id = :id)"""
+RENAME_ENTITY = "update entity set name = ?, version = version + 1 where id = ?"
 SEE_ENTITY_AT = "update entity set last_seen = max(last_seen, ?) where id = ?"
 SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)

@@ -182,7 +182,7 @@ class SqliteStore:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
             for file in files:
                 code.write_file(db, key, file, names, to_micros(now))
 
