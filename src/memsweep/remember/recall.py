@@ -8,6 +8,7 @@ from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place, Ranked
+from memsweep.remember.files import by_file
 from memsweep.remember.fusion import Row, fuse, places_around, shown, spread
 from memsweep.remember.remember import check_model
 from memsweep.store.protocol import Store
@@ -56,7 +57,8 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
     vector = _embedded(embedder, query)
     candidates = store.candidates(query, vector, filters, DEPTH)
     ranked = fuse(candidates)
-    return spread(ranked, _neighbourhood(store, candidates, ranked, filters))
+    ranked = spread(ranked, _neighbourhood(store, candidates, ranked, filters))
+    return by_file(ranked, store.origins([key for _, key, *_ in ranked]), query)
 
 
 def _embedded(embedder: Embedder, query: str) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Passage, Place, place_at, stream_and_position
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place, place_at, stream_and_position
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.ranking import Ranking
@@ -55,6 +55,10 @@ def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> 
     wanted = [list(stream_and_position(place)) for place in places]
     rows = graph.ask(cypher.at_places(where), places=wanted, **values)
     return {place_at(stream, position): key for key, stream, position in rows}
+
+
+def origins(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Origin]:
+    return {key: Origin(memory, path) for key, memory, path in graph.ask(cypher.ORIGINS, keys=list(keys))}
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:

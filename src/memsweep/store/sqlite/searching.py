@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
@@ -70,6 +70,11 @@ def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]
 def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
     where, values = _eligible(db, filters, "chunk.id")
     return dict(db.execute(sql.at_places(where), [json.dumps(list(places)), *values]))
+
+
+def origins(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Origin]:
+    rows: Iterable[Any] = db.execute(sql.ORIGINS, (json.dumps(list(keys)),))
+    return {key: Origin(memory, path) for key, memory, path in rows}
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:

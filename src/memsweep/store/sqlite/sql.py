@@ -125,6 +125,9 @@ PASSAGES = """
     left join code_scope on code_scope.id = code_file.scope"""
 
 # searching
+ORIGINS = """
+    select chunk.id, chunk.memory, code_file.path from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"

@@ -17,7 +17,7 @@ from memsweep.model.memory import (
     Stats,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -133,6 +133,10 @@ class SqliteStore:
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         with self._pool.reading() as db:
             return searching.at_places(db, places, filters)
+
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        with self._pool.reading() as db:
+            return searching.origins(db, keys)
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
