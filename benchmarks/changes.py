@@ -63,10 +63,10 @@ def git(folder: Path, *command: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def commits(repository: Path, most: int) -> list[Item]:
-    """Up to `most` questions, spread evenly over the history, the oldest first."""
+def commits(repository: Path, most: int, until: str = "HEAD") -> list[Item]:
+    """Up to `most` questions, spread evenly over the history up to `until`, the oldest first."""
     form = "--format=%x1e%P%x1f%B%x1f"
-    log = git(repository, "log", "--no-merges", "--topo-order", "--reverse", "-M", "--name-status", form)
+    log = git(repository, "log", "--no-merges", "--topo-order", "--reverse", "-M", "--name-status", form, until, "--")
     fit = [item for record in log.split("\x1e")[1:] if (item := _commit(*record.split("\x1f")))]
     if len(fit) <= most:
         return fit

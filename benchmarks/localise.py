@@ -1,6 +1,6 @@
 """Which files does a change concern? memsweep's search beside BM25 over whole files, asked with commit messages.
 
-python benchmarks/localise.py REPOSITORY [--items N] [--fresh] [--json FILE]
+python benchmarks/localise.py REPOSITORY [--items N] [--until COMMIT] [--fresh] [--json FILE]
 python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATH] [--json FILE]
 
 The tree before a commit is indexed as by default, tests and documents included, and the commit's message is searched;
@@ -59,7 +59,7 @@ def main() -> None:
         if options.sdists:
             answered = list(from_releases(options.sdists, options.changelog, Path(scratch)))
         else:
-            answered = list(from_history(options.repository, options.items, options.fresh, Path(scratch)))
+            answered = list(from_history(options, Path(scratch)))
     if not answered:
         print("Nothing to measure: no change has a question and a source file that answers it.")
         write_json(options.json, "localise", [], skipped="no items")
@@ -75,6 +75,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("repository", type=Path, nargs="?", help="a git repository with its history")
     parser.add_argument("--items", type=int, default=40, metavar="N", help="how many commits (%(default)s)")
+    parser.add_argument("--until", default="HEAD", metavar="COMMIT", help="the last one, to measure the same again")
     parser.add_argument("--fresh", action="store_true", help="index every tree from nothing")
     parser.add_argument(
         "--sdists", type=Path, nargs="+", metavar="FILE", help="releases, the oldest first, packed or not"
@@ -89,13 +90,13 @@ def _options() -> argparse.Namespace:
     return options
 
 
-def from_history(repository: Path, most: int, fresh: bool, scratch: Path) -> Iterator[Answered]:
-    items = commits(repository, most)
-    tree = scratch / "tree"
+def from_history(options: argparse.Namespace, scratch: Path) -> Iterator[Answered]:
+    repository, tree = options.repository, scratch / "tree"
+    items = commits(repository, options.items, options.until)
     git(repository, "clone", "-q", "--shared", "--no-checkout", str(repository.resolve()), str(tree))
     for number, item in enumerate(items):
         git(tree, "checkout", "-q", "--force", "--detach", item.tree)
-        with open_memory(f"tree-{number if fresh else 0}", home=scratch / "home") as memory:
+        with open_memory(f"tree-{number if options.fresh else 0}", home=scratch / "home") as memory:
             memory.code.index(tree)
             yield _answered(memory, texts(tree), item)
         print(f"\r{number + 1} of {len(items)} commits", end="", file=sys.stderr, flush=True)
