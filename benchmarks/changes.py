@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memsweep.code.languages import language_by_name
-from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE, is_test_path
+from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE
+from memsweep.model.roles import is_test_path
 
 MOST_ANSWERS = 5
 _FEWEST_WORDS = 4

@@ -10,14 +10,14 @@ from memsweep.model.search import Origin
 from memsweep.remember.fusion import Row
 
 _A_PAGE = 2  # hits of one file before those of others
-_OTHERS = (0.3, 0.15)  # what the second and third best passages of a file add to its best
+_OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
 _WEIGHTS: Mapping[Role, float] = {
     "source": 1.0,
-    "test": 0.5,
-    "document": 0.6,
-    "example": 0.5,
-    "history": 0.4,
-    "generated": 0.4,
+    "test": 0.35,
+    "document": 0.4,
+    "example": 0.35,
+    "history": 0.25,
+    "generated": 0.3,
 }
 _SPEAKS_OF: Mapping[Role, re.Pattern[str]] = {
     "test": re.compile(r"(?i)\b(?:py)?tests?\b|\btest(?:ed|ing|case|suite)s?\b|\bfixtures?\b|\bspecs?\b"),

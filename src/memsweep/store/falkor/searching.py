@@ -14,6 +14,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
+from memsweep.store.file.words import depth_of
 from memsweep.store.stored import expect
 
 Where = tuple[str, dict[str, Any]]
@@ -27,10 +28,11 @@ def candidates(
     where = _where(graph, filters)
     reach = depth + depth // 4  # of those that are near nearly all pass
     words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, reach)
-    matching = [_matching(words, where, 2 * depth)] if words else []
+    deep = depth_of(depth, ranking.chunks)
+    matching = [_matching(words, where, 2 * deep)] if words else []
     *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
     at: Places = {}
-    by_words = _by_words(graph, ranking, words, where, depth, matches[0], at) if words else {}
+    by_words = _by_words(graph, ranking, words, where, deep, matches[0], at) if words else {}
     near = _near(vector, live, embeddings, at)
     while len(near) < depth and not all_of_them:
         reach *= 8

@@ -14,6 +14,7 @@ from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
+from memsweep.store.file.words import depth_of
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
@@ -22,10 +23,6 @@ from memsweep.store.stored import expect, expect_or_null, texts
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-# In a large workspace a hit by words has more rivals, and those that it beats narrowly speak for their neighbours.
-_RIVALS = 125
-_DEEPEST = 8
 
 
 def candidates(
@@ -38,8 +35,7 @@ def candidates(
     depth: int,
 ) -> list[Candidate]:
     chunks = indexed_chunks(db)
-    deeper = min(_DEEPEST * depth, chunks // _RIVALS)
-    by_words = _by_words(db, words.expression(db, query, chunks), filters, max(depth, deeper))
+    by_words = _by_words(db, words.expression(db, query, chunks), filters, depth_of(depth, chunks))
     keys, cosines = vectors.similarities(db, vector)
     places = _with_nearest(db, by_words, keys, cosines, filters, depth)
     found = sorted(places)
