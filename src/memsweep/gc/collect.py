@@ -40,8 +40,8 @@ from memsweep.store.plans import Planning
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
+    from memsweep.store.ports.collector import Collector
     from memsweep.store.ports.items import ItemReads
-    from memsweep.store.protocol import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
@@ -187,7 +187,7 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
-    return undoing.undo(tools.store, receipt_id, tools.operation())
+    return undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation())
 
 
 def recover(tools: CollectorDependencies, memory_id: str) -> Undone:

@@ -28,7 +28,7 @@ from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
 from memsweep.store.stored import expect, mapping
 

@@ -18,6 +18,7 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
+from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import values_of
 from memsweep.store.sqlite import context_sql, gc_sql
@@ -30,7 +31,7 @@ _MAX_QUERY_WORDS = 32
 
 
 class SqliteSegments:
-    """Implements `memsweep.store.protocol.Segments`."""
+    """Implements `memsweep.store.ports.windows.Segments`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -55,7 +56,7 @@ class SqliteSegments:
 
 
 class SqliteWindow:
-    """Implements `memsweep.store.protocol.OpenWindow`."""
+    """Implements `memsweep.store.ports.windows.OpenWindow`."""
 
     def __init__(self, db: apsw.Connection, project_id: str) -> None:
         found = row(db, context_sql.FIND_PROJECT, (project_id,))
@@ -211,6 +212,13 @@ class SqliteSegmentRows:
 
     def clashing(self, receipt: int) -> dict[int, str]:
         return dict(self._db.execute(context_sql.CLASHING, (receipt,)))
+
+    def stashed_by(self, receipt: int) -> set[str]:
+        return {uid for (uid,) in self._db.execute(context_sql.STASHED_BY, (receipt,))}
+
+    def summaries(self, receipt: int) -> list[Summary]:
+        rows: list[Any] = self._db.execute(context_sql.SUMMARIES, (CONTEXT, receipt)).fetchall()
+        return [Summary(key, window, uid, bool(pinned), texts(refs)) for key, window, uid, pinned, refs in rows]
 
     def put_back(self, receipt: int, but: Collection[int]) -> int:
         touched: list[Any] = self._db.execute(context_sql.TOUCHED_PROJECTS, {"receipt": receipt}).fetchall()

@@ -22,7 +22,7 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
 from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
