@@ -251,7 +251,7 @@ def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: 
     tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
     for file in batch:
         if file.content_hash in tombstoned:
-            work.failures.append(f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again")
+            work.failures.append(f"{file.path}: its content was deleted for good (`memsweep tombstone list`)")
             work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
     return [file for file in batch if file.content_hash not in tombstoned]
 
