@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, StoreError, Unconfirmed
-from memsweep.model.ids import check_name
+from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
 from memsweep.model.times import days_ago
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000
-_WORKSPACE_RECEIPT = "wsrcpt"
 
 
 # The name of the client whose call is being served; it follows the call into its thread.
@@ -79,11 +78,11 @@ class App:
                 f"deleting workspace {workspace_id!r} requires explicit confirmation.",
                 hint="Set confirm=true to proceed.",
             )
-        return self.engine.delete(workspace_id, self.clock(), new_id(_WORKSPACE_RECEIPT))
+        return self.engine.delete(workspace_id, self.clock(), new_id(WORKSPACE_RECEIPT))
 
     def undo(self, receipt_id: str, workspace_id: str = "") -> Undone:
         """Bring back what a receipt removed: things of a workspace, or a whole one."""
-        if not receipt_id.startswith(f"{_WORKSPACE_RECEIPT}_"):
+        if not receipt_id.startswith(f"{WORKSPACE_RECEIPT}_"):
             return self.memory(workspace_id).sweep.undo(receipt_id)
         back = self.engine.undelete(receipt_id)
         try:
@@ -105,7 +104,7 @@ class App:
             path,
             self._name(workspace_id),
             replace=replace,
-            receipt_id=new_id(_WORKSPACE_RECEIPT),
+            receipt_id=new_id(WORKSPACE_RECEIPT),
             actor=self.actor,
             now=self.clock(),
         )
@@ -154,7 +153,7 @@ class App:
                     name,
                     CopyProgress(progress, bool(origin.settings.store) + 2 * bool(there.settings.store) or 1, folder),
                     replace=replace,
-                    receipt_id=new_id(_WORKSPACE_RECEIPT),
+                    receipt_id=new_id(WORKSPACE_RECEIPT),
                     actor=self.actor,
                     version=__version__,
                     clock=self.clock,

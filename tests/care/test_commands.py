@@ -94,6 +94,7 @@ def test_compact_says_how_much_it_gave_back(run: Run, stale: Path) -> None:
     assert told["bytes_after"] <= told["bytes_before"]
 
 
+@pytest.mark.slow
 def test_a_compact_that_somebody_holds_up_says_so(run: Run, stale: Path) -> None:
     with store_files.open_file(store_files.file_of(stale)) as reader:
         reader.execute("begin; select * from memory")

@@ -45,6 +45,7 @@ def test_nothing_of_what_was_purged_is_left_in_the_file(hollow: Path, app: App) 
     assert b"is gone soon" not in hollow.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_reader_keeps_its_state_and_the_file_shrinks_when_it_is_done(hollow: Path, app: App) -> None:
     with store_files.open_file(hollow) as reader:
         reader.execute("begin")

@@ -76,6 +76,18 @@ def test_every_command_says_a_sentence(filled: Path, run: Callable[..., Ran], ca
     assert run("doctor").status == 0
 
 
+def test_a_damaged_index_that_finds_nothing_is_a_sentence_too(filled: Path, app: App) -> None:
+    (page,) = store_files.query(filled, "select rootpage from sqlite_master where name = 'sqlite_autoindex_project_1'")
+    with store_files.open_file(filled) as db:
+        db.execute("pragma wal_checkpoint(truncate)")
+    content = bytearray(filled.read_bytes())
+    size = int.from_bytes(content[16:18], "big")
+    content[page * size - 64 : page * size] = bytes(64)
+    filled.write_bytes(content)
+    with pytest.raises(StoreCorrupt, match="memsweep doctor"):
+        app.memory().context("window").segments()
+
+
 @contextmanager
 def damaged(file: Path, script: str) -> Iterator[None]:
     """The file with a damage, and as it was again."""

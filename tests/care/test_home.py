@@ -79,11 +79,22 @@ def test_a_lost_workspace_whose_name_is_taken_gets_one_like_it(app: App, home: P
     assert app.memory().care.doctor() == HEALTHY
 
 
-@pytest.mark.parametrize("name", ["empty", "gone"])
-def test_what_may_just_be_being_made_or_was_deleted_is_no_lost_workspace(app: App, home: Path, name: str) -> None:
-    forget(home, name)
-    assert app.memory().care.doctor(repair=True) == HEALTHY
-    assert name not in workspaces(app)
+def test_a_lost_workspace_without_memories_is_found_too(app: App, home: Path) -> None:
+    forget(home, "empty")
+    assert names(app.memory().care.doctor()) == {"workspace_lost"}
+    assert left(app.memory().care.doctor(repair=True)) == set()
+    assert "empty" in workspaces(app)
+
+
+def test_a_lost_workspace_that_was_deleted_can_be_purged_again(app: App, home: Path) -> None:
+    (file,) = store_files.query(home / "registry.db", "select file from workspace where name = 'gone'")
+    forget(home, "gone")
+    assert names(app.memory().care.doctor()) == {"workspace_lost"}
+    assert left(app.memory().care.doctor(repair=True)) == set()
+    assert app.memory().care.doctor() == HEALTHY
+    assert "gone" not in workspaces(app)
+    app.purge_workspaces(0)
+    assert not (home / "workspaces" / file).exists()
 
 
 def test_a_missing_file_is_said(app: App, home: Path) -> None:

@@ -9,17 +9,19 @@ from typing import Any
 import pytest
 import typer.main
 
-from memsweep.cli.commands import cli
+from memsweep.cli.commands import command_line
 from memsweep.errors import MAX_ECHO
 from tests.server.test_long_values import LONG, repeats
 from tests.support.commands import Ran, memsweep
+
+pytestmark = pytest.mark.slow  # every option of every command
 
 Run = Callable[..., Ran]
 _SERVES = {"serve"}  # would take our own input and output
 
 
 def commands() -> dict[str, Any]:
-    return {" ".join(words): command for words, command in _leaves(typer.main.get_command(cli), ())}
+    return {" ".join(words): command for words, command in _leaves(typer.main.get_command(command_line()), ())}
 
 
 def _leaves(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -67,7 +69,6 @@ def test_no_command_breaks_at_a_value_or_repeats_all_of_it(
                 assert repeats(said, value) <= MAX_ECHO, (name, line[:3], ran.err[:500])
 
 
-@pytest.mark.slow
 def test_text_that_is_not_utf_8_is_refused_and_not_stored(home: Path) -> None:
     assert memsweep("remember", "fine", home=home).status == 0
     by_argument = memsweep("remember", b"caf\xe9".decode("utf-8", "surrogateescape"), home=home)

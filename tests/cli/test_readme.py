@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.gc.test_command_line import on_a_terminal
 from tests.house.tree import ROOT
 from tests.support.commands import memsweep
@@ -26,6 +28,7 @@ def transcript() -> list[tuple[list[str], list[str]]]:
     return steps
 
 
+@pytest.mark.slow
 def test_the_readme_shows_what_is_printed(home: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.chdir(tmp_path)

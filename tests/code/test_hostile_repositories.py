@@ -21,6 +21,8 @@ from tests.code.test_watch import watching
 from tests.code.trees import git, grow, names, repository
 from tests.support.commands import memsweep
 
+pytestmark = pytest.mark.slow  # a table of many, each with processes of its own
+
 ALL = set(FILES)
 REAL_GIT = shutil.which("git") or "git"
 
@@ -51,7 +53,6 @@ def test_hooks_come_and_go_and_nothing_that_the_repository_names_is_run(tmp_path
     assert not marker.exists()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lazy fetch", "lazy fetch in an embedded bare repository"])
 def test_the_commands_of_a_user_run_nothing_either(home: Path, tmp_path: Path, name: str) -> None:
     evil, marker = program(tmp_path)

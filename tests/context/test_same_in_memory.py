@@ -19,7 +19,7 @@ from memsweep.context.receipts import Acting, take_out
 from memsweep.context.steps import Judge, Leaving, Left
 from memsweep.context.window import MemoryWindow
 from memsweep.model.segment import ContextSegment
-from memsweep.store.protocol import Segments
+from memsweep.store.ports.windows import Segments
 from tests.context.build import NOW, segment
 from tests.context.test_window_laws import windows
 

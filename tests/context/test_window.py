@@ -90,7 +90,7 @@ def test_all_segments_of_a_call_come_in_or_none(window: ContextWindow) -> None:
         ({"text": "x", "tags": "a"}, "tags must be a list"),
         ({"text": "x", "references": [1]}, "references must be a list"),
         ({"text": "x", "colour": "red"}, "no field colour"),
-        ({"text": "x", "created_at": "yesterday"}, "not an ISO time"),
+        ({"text": "x", "created_at": "yesterday"}, "not a date or time"),
         ("text", "must be an object"),
     ],
 )
@@ -608,3 +608,15 @@ def test_clearing_the_workspace_clears_its_windows_and_can_be_undone(memory: Mem
     memory.sweep.clear("DELETE ALL MEMORIES")
     assert memory.sweep.purge(older_than_days=0, confirm=True).segments == 2
     assert problems(home) == []
+
+
+def test_pins_that_exceed_the_hard_limit_by_themselves_are_said(window: ContextWindow) -> None:
+    window.configure(soft_tokens=50, hard_tokens=100)
+    assert window.add([some("a", tokens=90, pinned=True), some("b", tokens=40)]).notes == ()
+    (said,) = window.add([some("c", tokens=20, pinned=True)]).notes
+    assert "110 tokens by itself, more than the hard limit of 100" in said
+    assert window.add([some("d", tokens=1)]).notes == (), "not with every segment that follows"
+    (said,) = window.add([some("e", tokens=500)]).notes
+    assert "unpin some of it, or raise the limit" in said
+    window.unpin(["c"])
+    assert window.add([some("f", tokens=500)]).notes == ()

@@ -67,14 +67,15 @@ class Outcome:
 @cache
 def warm_up() -> Any:
     """Import what the doors need and load the model, once, before the first fork."""
-    import memsweep.cli.commands
     import memsweep.library
     import memsweep.server.app
     import memsweep.server.tools.graph_overview  # noqa: F401
     from memsweep.app import App, make_app
+    from memsweep.cli.commands import command_line
     from memsweep.embed.local import LocalEmbedder
     from memsweep.settings import load_settings
 
+    command_line()
     model = LocalEmbedder()
     model.embed(["warm"])
     App.local_model = model  # type: ignore[assignment]  # for the children: it is only read

@@ -13,7 +13,6 @@ import dataclasses
 import os
 import pickle
 import random
-import re
 import secrets
 import shutil
 import signal
@@ -55,13 +54,6 @@ class Outcome:
         for what, number in other.counts.items():
             self.count(what, number)
         self.violations += other.violations
-
-    def set_aside(self, awaited: tuple[str, ...]) -> None:
-        """Count the violations that are known and wait for their cure, instead of listing them."""
-        known = [said for said in self.violations if any(re.search(part, said, re.DOTALL) for part in awaited)]
-        if known:
-            self.count("awaited", len(known))
-            self.violations = [said for said in self.violations if said not in known]
 
     def shown(self) -> dict[str, int | list[str]]:
         return {**self.counts, "violations": self.violations}

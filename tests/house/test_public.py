@@ -13,7 +13,7 @@ from scripts import write_docs
 import memsweep
 from memsweep import errors
 from memsweep.app import App
-from memsweep.cli.commands import cli
+from memsweep.cli.commands import command_line
 from memsweep.server.app import make_server
 from memsweep.settings import load_settings
 from tests.house.tree import ROOT
@@ -93,7 +93,7 @@ def _commands(app, prefix=""):
 
 def test_every_command_is_documented_and_says_what_it_does():
     page = (ROOT / "docs" / "cli.md").read_text("utf-8")
-    for name, callback in _commands(cli):
+    for name, callback in _commands(command_line()):
         assert f"`memsweep {name}" in page, name
         assert callback.__doc__, name
 

@@ -69,6 +69,7 @@ _WORD_FOR_WORD = {
 }
 
 
+@pytest.mark.slow
 def test_no_message_puts_a_plural_after_any_number():
     found = []
     for path in modules():

@@ -14,7 +14,7 @@ import typer
 
 import memsweep
 from memsweep.app import App
-from memsweep.cli.commands import cli
+from memsweep.cli.commands import command_line
 from memsweep.report.commands import in_commands
 from memsweep.report.operations import OPERATIONS, OPTIONS
 from memsweep.server.app import make_server
@@ -33,7 +33,7 @@ def tools(tmp_path_factory) -> dict[str, set[str]]:
 @pytest.fixture(scope="module")
 def commands() -> dict[str, set[str]]:
     """Every command and its options, as `--help` lists them."""
-    return dict(_commands(typer.main.get_command(cli), ""))
+    return dict(_commands(typer.main.get_command(command_line()), ""))
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, set[str]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from memsweep.model.care import Backup, Restored
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of
-from memsweep.store.protocol import HomeKeeper, Keeper
+from memsweep.store.ports.care import HomeKeeper, Keeper
 
 
 def backup(

@@ -15,7 +15,7 @@ from memsweep.errors import Conflict
 from memsweep.model.care import Restored
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import plain_refusals
-from memsweep.store.protocol import HomeKeeper, Keeper
+from memsweep.store.ports.care import HomeKeeper, Keeper
 
 
 def copy(

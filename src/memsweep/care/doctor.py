@@ -10,7 +10,8 @@ from memsweep.care.invariants import CURES, HOME_CURES, cure_of
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
 from memsweep.model.care import Checkup, Finding
-from memsweep.store.protocol import HomeKeeper, Store
+from memsweep.store.ports.care import HomeKeeper
+from memsweep.store.protocol import Store
 
 _ROUNDS = 6  # mending one thing may bring another to light
 _BATCH = 256

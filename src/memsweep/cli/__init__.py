@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Sequence
 
+from memsweep import __version__
 from memsweep.errors import MemsweepError
 
 _PLAIN_SERVE: dict[tuple[str, ...], str] = {("serve",): "default"} | {
@@ -22,13 +23,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if profile := _PLAIN_SERVE.get(tuple(given)):
         return _serve(profile)
+    if list(given) == ["--version"]:
+        print(f"memsweep {__version__}")
+        return 0
+    from memsweep.cli.commands import command_line
     from memsweep.cli.door import run_door
 
-    if given[:1] == ["serve"]:
-        from memsweep.cli.serve import cli
-    else:
-        from memsweep.cli.commands import cli
-    return run_door(cli, arguments)
+    return run_door(command_line(given[0] if given else ""), arguments)
 
 
 def _serve(profile: str) -> int:

@@ -1,55 +1,74 @@
-"""The list of commands."""
+"""The list of commands. Building all of them takes longer than most of them run, so only the one asked for is built."""
 
 from __future__ import annotations
 
-from memsweep.cli import (
-    care,
-    config,
-    context,
-    graph,
-    graph_upkeep,
-    hooks,
-    index,
-    prune,
-    recall,
-    remember,
-    schedule,
-    serve,
-    tombstone,
-    watch,
-    workspace,
-)
+from importlib import import_module
+from typing import Annotated
 
-cli = serve.cli
-cli.command("remember")(remember.remember)
-cli.command("search")(recall.search)
-cli.command("get")(recall.get)
-cli.command("stats")(recall.stats)
-cli.command("index")(index.index)
-cli.command("watch")(watch.watch)
-for command in (
-    prune.prune,
-    prune.undo,
-    prune.recover,
-    prune.delete,
-    prune.trash,
-    prune.purge,
-    prune.pin,
-    prune.unpin,
-    prune.explain,
-    prune.audit,
-    care.doctor,
-    care.compact,
-    care.backup,
-    care.restore,
-):
-    cli.command(command.__name__)(command)
-for upkeep in graph_upkeep.COMMANDS:
-    graph.cli.command()(upkeep)
-cli.add_typer(graph.cli, name="graph")
-cli.add_typer(context.cli, name="context")
-cli.add_typer(tombstone.cli, name="tombstone")
-cli.add_typer(schedule.cli, name="schedule")
-cli.add_typer(hooks.cli, name="hooks")
-cli.add_typer(workspace.cli, name="workspace")
-cli.add_typer(config.cli, name="config")
+import typer
+
+from memsweep import __version__
+
+# Name: the module that has a function, or a family (`cli`), of that name. Help shows them in this order.
+COMMANDS = {
+    "serve": "serve",
+    "remember": "remember",
+    "search": "recall",
+    "get": "recall",
+    "stats": "recall",
+    "index": "index",
+    "watch": "watch",
+    "prune": "prune",
+    "undo": "prune",
+    "recover": "prune",
+    "delete": "prune",
+    "trash": "prune",
+    "purge": "prune",
+    "pin": "prune",
+    "unpin": "prune",
+    "explain": "prune",
+    "audit": "prune",
+    "doctor": "care",
+    "compact": "care",
+    "backup": "care",
+    "restore": "care",
+    "graph": "graph",
+    "context": "context",
+    "tombstone": "tombstone",
+    "schedule": "schedule",
+    "hooks": "hooks",
+    "workspace": "workspace",
+    "config": "config",
+}
+
+
+def command_line(first: str = "") -> typer.Typer:
+    """The command line with the command called `first`, or with every command if there is none of that name."""
+    cli = typer.Typer(
+        help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    cli.callback()(memsweep)
+    for name in [first] if first in COMMANDS else COMMANDS:
+        module = import_module(f"memsweep.cli.{COMMANDS[name]}")
+        if family := getattr(module, "cli", None):
+            cli.add_typer(family, name=name)
+        else:
+            cli.command(name)(getattr(module, name))
+    return cli
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"memsweep {__version__}")
+        raise typer.Exit
+
+
+def memsweep(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None: ...

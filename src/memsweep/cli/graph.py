@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
+from memsweep.cli import graph_upkeep
 from memsweep.cli import graph_words as words
 from memsweep.cli.door import InWorkspace, Json, show, standard_input, with_app
 from memsweep.errors import BadInput
@@ -277,3 +278,7 @@ def _pair(text: str) -> tuple[str, str]:
     if not found or not name.strip() or not kind.strip():
         raise BadInput(f"--type {text!r:.60} is not NAME=TYPE.")
     return name, kind
+
+
+for command in graph_upkeep.COMMANDS:
+    cli.command()(command)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memsweep.context.steps import Leaving, Left, gone
-from memsweep.store.protocol import OpenWindow
+from memsweep.store.ports.windows import OpenWindow
 
 
 @dataclass(frozen=True, slots=True)

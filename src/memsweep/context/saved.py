@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.store import plans
 from memsweep.store.plans import CONTEXT, Planning
-from memsweep.store.protocol import OpenWindow
+from memsweep.store.ports.windows import OpenWindow
 
 
 def save_plan(window: OpenWindow, items: Sequence[PlanItem], plan_id: str, now: datetime, lifetime: timedelta) -> None:

@@ -17,7 +17,7 @@ from memsweep.store.paused import gc_paused
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.protocol import Collector
+    from memsweep.store.ports.collector import Collector
 
 
 def purge(store: Collector, before: datetime, doing: Operation) -> Purged:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
+    from memsweep.store.ports.collector import Collector
     from memsweep.store.ports.windows import Summary
-    from memsweep.store.protocol import Collector
 
 _NO_RECEIPT = 0
 """Holds nothing: keys begin at 1."""

@@ -17,7 +17,7 @@ from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.text import refuse_lone_surrogate
-from memsweep.store.graph_protocol import Graph
+from memsweep.store.ports.graph_store import Graph
 
 MAX_DEPTH = 10
 MAX_LIMIT = 500

@@ -23,7 +23,7 @@ from memsweep.store.plans import MERGE, Planning
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.graph_protocol import Graph
+    from memsweep.store.ports.graph_store import Graph
 
 _NO_RECEIPT = 0
 """Of a merge that is only looked at."""

@@ -18,7 +18,7 @@ from memsweep.store.ports.graph import NewEntity
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.graph_protocol import Graph
+    from memsweep.store.ports.graph_store import Graph
 
 
 def split(

@@ -36,7 +36,7 @@ from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Entity
-    from memsweep.store.graph_protocol import WholeGraph
+    from memsweep.store.ports.graph_store import WholeGraph
 
 
 @dataclass(frozen=True, slots=True)

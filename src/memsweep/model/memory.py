@@ -146,6 +146,11 @@ class EmbeddingModel:
     dimension: int
 
 
+def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) -> int:
+    """What the vectors of a workspace take: one byte a dimension and chunk, and the index that searches read."""
+    return index_bytes + (chunks * model.dimension if model else 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Stats:
     """Counts and sizes of a workspace; trash is not counted."""

@@ -19,7 +19,7 @@ from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back,
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed
-    from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
+    from memsweep.model.plan import Beside, Plan, PlanView, Receipt, Totals, Undone, Verdict
 
 _HOW_TO_APPLY = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -286,7 +286,13 @@ def _item(item: PlanView, why: Why) -> dict[str, Any]:
         "entity_type": item.entity_type,
         "reason": item.reason,
         "why": why(item.reason, item.evidence),
+        **(_beside(item.beside) if item.beside else {}),
     }
+
+
+def _beside(both: Beside) -> dict[str, Any]:
+    differs = [{"text": mine, "kept_text": kept} for mine, kept in both.differs]
+    return {"text": both.text, "kept_text": both.kept_text, "differs": differs}
 
 
 def _deleted(strategy: str, totals: Totals) -> str:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Receipt
     from memsweep.model.search import Filters, Page
     from memsweep.model.window import WindowRow
-    from memsweep.store.protocol import Segments, Store
+    from memsweep.store.ports.windows import Segments
+    from memsweep.store.protocol import Store
 
 
 class BaseMemory(Generic[Mode]):

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, UnknownWorkspace
 from memsweep.model.memory import EmbeddingModel
+from memsweep.store.stored import expect
 
 
 def unknown_workspace(workspace_id: str, known: Iterable[str]) -> UnknownWorkspace:
-    listed = ", ".join(map(repr, known)) or "none yet"
+    listed = _listed(known)
     return UnknownWorkspace(
         f"workspace {workspace_id!r} does not exist; known workspaces: {listed}.",
         hint="Adding a memory to it creates it.",
@@ -43,7 +44,7 @@ def unknown_receipt(receipt_id: str) -> NotFound:
 
 
 def unknown_window(project_id: str, known: Iterable[str]) -> NotFound:
-    listed = ", ".join(map(repr, known)) or "none yet"
+    listed = _listed(known)
     return NotFound(
         f"context window {project_id!r} does not exist; known: {listed}.", hint="Adding a segment to it makes it."
     )
@@ -81,3 +82,10 @@ def other_query_model(known: EmbeddingModel) -> ModelMismatch:
         f"this workspace was embedded by {known.name} ({known.dimension} dimensions), not by the query's model.",
         hint="Ask again.",
     )
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Names to choose from. One that is no text is damaged, and may be the one that was not found."""
+    found = tuple(names)
+    expect(str, *found)
+    return ", ".join(map(repr, found)) or "none yet"

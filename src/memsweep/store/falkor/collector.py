@@ -19,7 +19,7 @@ from memsweep.store.falkor.vectors import VectorSet
 
 
 class FalkorCollector:
-    """Implements `memsweep.store.protocol.Collector`."""
+    """Implements `memsweep.store.ports.collector.Collector`."""
 
     def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
         self._graph = graph

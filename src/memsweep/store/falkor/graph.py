@@ -36,7 +36,7 @@ NewId = Callable[[str], str]
 
 
 class FalkorGraph:
-    """Implements `memsweep.store.protocol.Graph`."""
+    """Implements `memsweep.store.ports.graph_store.Graph`."""
 
     def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph

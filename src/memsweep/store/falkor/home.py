@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class FalkorHomeKeeper:
-    """Implements `memsweep.store.protocol.HomeKeeper`."""
+    """Implements `memsweep.store.ports.care.HomeKeeper`."""
 
     def __init__(self, engine: FalkorEngine) -> None:
         self._engine = engine

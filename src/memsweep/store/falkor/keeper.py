@@ -35,7 +35,7 @@ _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 
 
 class FalkorKeeper:
-    """Implements `memsweep.store.protocol.Keeper`."""
+    """Implements `memsweep.store.ports.care.Keeper`."""
 
     def __init__(self, workspace_id: str, graph: GraphHandle, vectors: VectorSet) -> None:
         self._workspace_id = workspace_id

@@ -8,7 +8,7 @@ from memsweep.model.memory import EmbeddingModel
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.writing import encoded, set_model
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 
 _LABELS = ("Chunk", "TrashedChunk")
 

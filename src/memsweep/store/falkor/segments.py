@@ -32,7 +32,7 @@ from memsweep.store.stored import to_json
 
 
 class FalkorSegments:
-    """Implements `memsweep.store.protocol.Segments`."""
+    """Implements `memsweep.store.ports.windows.Segments`."""
 
     def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
@@ -53,7 +53,7 @@ class FalkorSegments:
 
 
 class FalkorWindow:
-    """Implements `memsweep.store.protocol.OpenWindow`."""
+    """Implements `memsweep.store.ports.windows.OpenWindow`."""
 
     def __init__(self, asked: GraphHandle | Transaction, project_id: str, create_at: datetime | None = None) -> None:
         self._asked = asked

@@ -23,7 +23,7 @@ _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for 
 
 
 class FalkorWholeGraph:
-    """Implements `memsweep.store.graph_protocol.WholeGraph`."""
+    """Implements `memsweep.store.ports.graph_store.WholeGraph`."""
 
     def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph

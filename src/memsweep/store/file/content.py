@@ -23,7 +23,7 @@ class Content:
 
     def __init__(self, there: Guarded, path: Path) -> None:
         self._there, self._db, self._path = there, there.db, path
-        with guarded.told(path):
+        with guarded.file_errors(path):
             self._things = shape.things(self._db)
         self._shape: Shape | None = None
         self._meta: dict[Any, Any] = {}
@@ -46,7 +46,7 @@ class Content:
         if not seals or seals[0] not in shape.shape_of(len(WORKSPACE_MIGRATIONS)).allowed[shape.SEAL]:
             raise NotSound("it has no seal")
         self._there.allow([shape.SEAL[1]])
-        with guarded.told(self._path):
+        with guarded.file_errors(self._path):
             return sealing.checked(dict(self._db.execute(care_sql.GET_SEAL)))
 
     def compare(self, version: int) -> None:
@@ -56,7 +56,7 @@ class Content:
             raise NotSound(f"it has {wrong}")
         self._shape = ours
         self._there.allow({table.name for table in self._tables()})
-        with guarded.told(self._path):
+        with guarded.file_errors(self._path):
             found = self._db.execute(foreign_sql.CHECK_PAGES).fetchone()
         if found != ("ok",):
             raise NotSound(str(found[0]).splitlines()[-1] if found else "no answer")
@@ -70,7 +70,7 @@ class Content:
         for table in self._tables():
             columns = [(column.name, column.kind, column.key) for column in table.columns]
             hasher.update(repr((table.name, columns)).encode())
-            rows = self._told(table, hasher)
+            rows = self._rows_and_digest(table, hasher)
             if into is None or not self._is_content(table):
                 for _ in rows:
                     pass
@@ -87,7 +87,7 @@ class Content:
         assert self._shape is not None
         return table in self._shape.content
 
-    def _told(self, table: Table, hasher: Any) -> Iterator[Sequence[Any]]:
+    def _rows_and_digest(self, table: Table, hasher: Any) -> Iterator[Sequence[Any]]:
         """The rows of a table that may be taken; the hasher hears of all of them."""
         texts = _texts(table)
         rules = RowRules(table, row_rules.dimension_of(self._meta)) if self._is_content(table) else None
@@ -105,7 +105,7 @@ class Content:
     def _read(self, table: Table) -> Iterator[Sequence[Any]]:
         number = 0
         try:
-            with guarded.told(self._path):
+            with guarded.file_errors(self._path):
                 for row in self._db.execute(foreign_sql.rows(table)):
                     number += 1
                     yield row

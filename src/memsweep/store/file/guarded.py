@@ -81,7 +81,7 @@ class Guarded:
 @contextmanager
 def reading(path: Path) -> Iterator[Guarded]:
     """Open a private copy. Journals beside it are not played, virtual tables are not known."""
-    with told(path):
+    with file_errors(path):
         db = _open(path)
     with contextlib.closing(db):
         yield Guarded(db, path.stat().st_size)
@@ -100,7 +100,7 @@ def _open(path: Path) -> apsw.Connection:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
+def file_errors(path: Path) -> Iterator[None]:
     """Tell errors of the disk from those of the file."""
     try:
         yield

@@ -63,7 +63,7 @@ def place_of(db: apsw.Connection, damaged: Damaged) -> str:
 def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
     """What is damaged in a file, if that may be why reading it failed."""
     try:
-        places = [place_of(db, damaged) for damaged in find(db)]
+        places = [place_of(db, damaged) for damaged in find(db)] or _damaged_structure(db)
     except apsw.Error as error:
         places = [f"a page ({error})"] if isinstance(error, apsw.CorruptError | apsw.NotADBError) else []
     if not places:
@@ -73,6 +73,12 @@ def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
         f"{path} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
         hint="`memsweep doctor` shows all of it; --repair saves what can be saved.",
     )
+
+
+def _damaged_structure(db: apsw.Connection) -> list[str]:
+    """What the rows do not show: an index, say, that finds what is not there."""
+    lines = [line for (said,) in db.execute("pragma integrity_check(1)") for line in str(said).splitlines()]
+    return [f"the file ({line})" for line in lines if line != "ok" and not line.startswith("***")]
 
 
 def mend(db: apsw.Connection, now: int, recover: Recover | None = None) -> list[str]:

@@ -1,1 +1,1 @@
-"""What a transaction on a workspace offers, by feature: small protocols that every engine implements."""
+"""What an engine offers, by feature: small protocols, those of a transaction included."""

@@ -1,9 +1,16 @@
-"""The segments of all context windows, as the collector sees them."""
+"""Context windows: one at a time, and the segments of all of them as the collector sees them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import NamedTuple, Protocol
+
+from memsweep.model.segment import ContextSegment, Generation
+from memsweep.model.window import Held, WindowRow, WindowState
+from memsweep.store.ports.items import ItemRows
+from memsweep.store.ports.plans import PlanRows
 
 
 class Summary(NamedTuple):
@@ -14,6 +21,80 @@ class Summary(NamedTuple):
     id: str
     pinned: bool
     references: tuple[str, ...]
+
+
+class Segments(Protocol):
+    """The context windows of a workspace. An open window is one transaction: all of it or nothing."""
+
+    def windows(self) -> list[WindowRow]:
+        """Those with segments, in the window or in the stash, by name."""
+
+    def reading(self, project_id: str) -> AbstractContextManager[OpenWindow]:
+        """A window as it is at one moment, or `NotFound`."""
+
+    def writing(self, project_id: str, *, create_at: datetime | None = None) -> AbstractContextManager[OpenWindow]:
+        """A window to change, or `NotFound` unless it may be made."""
+
+
+class OpenWindow(Protocol):
+    """One context window inside a transaction. Lists are in session order; the state is saved at the end."""
+
+    @property
+    def project_id(self) -> str: ...
+
+    @property
+    def state(self) -> WindowState: ...
+
+    @property
+    def items(self) -> ItemRows: ...
+
+    @property
+    def plans(self) -> PlanRows: ...
+
+    def active(self) -> list[Held]: ...
+
+    def live(self) -> list[Held]:
+        """Active and stashed."""
+
+    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+        """Those of these that are active or stashed."""
+
+    def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
+        """Those of these that are active, stashed or in the trash."""
+
+    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+        """Active segments of a generation in turn, so that small steps come round to everything."""
+
+    def last_messages(self, count: int) -> set[str]: ...
+
+    def referenced(self, segment_ids: Iterable[str]) -> set[str]:
+        """Those of these that another active segment refers to."""
+
+    def matches(self, query: str, count: int) -> dict[int, float]:
+        """The places of the stashed segments that match best, with their scores."""
+
+    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
+
+    def add(self, segments: Iterable[ContextSegment]) -> None: ...
+
+    def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
+        """Generation and survival count, by key."""
+
+    def pin(self, held: Iterable[Held], pinned: bool) -> None: ...
+
+    def stash(self, held: Sequence[Held], receipt: int) -> None: ...
+
+    def restore(self, held: Sequence[Held]) -> None: ...
+
+    def trash(self, held: Sequence[Held], receipt: int) -> None: ...
+
+    def add_receipt(self, receipt_id: str, plan_id: str | None, action: str, actor: str, now: datetime) -> int: ...
+
+    def fill_receipt(self, receipt: int, stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> None: ...
+
+    def audit(
+        self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime
+    ) -> None: ...
 
 
 class SegmentRows(Protocol):

@@ -26,7 +26,7 @@ _STEPS_BETWEEN_LOOKS = 100_000
 
 
 class SqliteCollector:
-    """Implements `memsweep.store.protocol.Collector`."""
+    """Implements `memsweep.store.ports.collector.Collector`."""
 
     def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
         self._pool = pool

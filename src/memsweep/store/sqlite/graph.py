@@ -39,7 +39,7 @@ NewId = Callable[[str], str]
 
 
 class SqliteGraph:
-    """Implements `memsweep.store.protocol.Graph`."""
+    """Implements `memsweep.store.ports.graph_store.Graph`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from memsweep.clock import new_id
 from memsweep.model.care import Finding, Restored
+from memsweep.model.ids import WORKSPACE_RECEIPT
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, mark, mending, meta_sql
@@ -44,21 +46,15 @@ class _Facts(NamedTuple):
     name: str
     description: str
     created_at: int
-    deleted: bool
-    memories: int
+    deleted_at: int | None
     sealed: bool
 
-    @property
-    def is_lost(self) -> bool:
-        """A workspace with something in it. One without may just be being made."""
-        return not self.deleted and not self.sealed and self.memories > 0
-
     def agrees(self, entry: _Entry) -> bool:
-        return self.name == entry.name and self.deleted == (entry.deleted_at is not None)
+        return self.name == entry.name and (self.deleted_at is None) == (entry.deleted_at is None)
 
 
 class SqliteHomeKeeper:
-    """Implements `memsweep.store.protocol.HomeKeeper`."""
+    """Implements `memsweep.store.ports.care.HomeKeeper`."""
 
     def __init__(self, registry: Callable[[], Pool], folder: Path, intents: Intents) -> None:
         self._registry = registry
@@ -92,7 +88,7 @@ class SqliteHomeKeeper:
         for file, facts in self._strangers(entries, pending):
             if facts is None or facts.sealed:
                 found.append(("disk_refuses" if refusal(file) else "stranger", file.name))
-            elif facts.is_lost:
+            else:
                 found.append(("workspace_lost", f"{facts.name} ({file.name})"))
         return found
 
@@ -107,7 +103,7 @@ class SqliteHomeKeeper:
         entries, pending = self._entries()
         if cure == "adopt":
             for file, facts in self._strangers(entries, pending):
-                if facts and facts.is_lost:
+                if facts and not facts.sealed:
                     self._adopt(file, facts, found, actor, now)
             return []
         for entry in entries:
@@ -155,19 +151,25 @@ class SqliteHomeKeeper:
             return [_Entry._make(row) for row in rows], self._intents.pending(db)
 
     def _strangers(self, entries: Iterable[_Entry], pending: set[str]) -> Iterator[tuple[Path, _Facts | None]]:
-        """Files that the registry does not know. An empty one is what is left where making it was cut short."""
+        """Files that the registry does not know. An empty one is what is left where making it was cut short.
+
+        A process that dies while it makes or removes a file leaves an intent, so whatever else has content was known
+        to the registry once.
+        """
         known = {entry.file for entry in entries} | pending
         for file in sorted(self._folder.glob("*.db")):
             if file.name not in known and _has_content(file):
                 yield file, _look(file)
 
     def _adopt(self, file: Path, facts: _Facts, found: Sequence[Finding], actor: str, now: datetime) -> None:
-        """Give a lost workspace its name again, or one like it if that is taken."""
+        """Give a lost workspace its name again, or one like it if that is taken; what was deleted stays so."""
         with self._registry().writing() as db:
             if one(db, care_sql.IS_KNOWN, (file.name, file.name)) or not _has_content(file):
                 return  # it has been made, or has gone, since it was looked at
             name = next(name for name in _names_like(facts.name) if one(db, sql.FIND_WORKSPACE, (name,)) is None)
             db.execute(sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
+            if facts.deleted_at is not None:
+                db.execute(sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
         with _writing(file) as db:
             db.execute(meta_sql.SET_META, ("workspace", name))
             mending.note(db, "adopt", found, actor, now)
@@ -205,14 +207,13 @@ def _look(path: Path) -> _Facts | None:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
             guard(db)
             mark.notice(db, path)  # closing it may empty a damaged log
-            memories, sealed = one(db, sql.COUNT_MEMORIES), bool(one(db, care_sql.IS_SEALED))
+            one(db, sql.COUNT_MEMORIES)  # a file without this table is no workspace
             return _Facts(
                 name=_said(db, "workspace", str, "lost"),
                 description=_said(db, "description", str, ""),
                 created_at=_said(db, "created_at", int, 0),
-                deleted=_said(db, "deleted_at", int, None) is not None,
-                memories=memories,
-                sealed=sealed,
+                deleted_at=_said(db, "deleted_at", int, None),
+                sealed=bool(one(db, care_sql.IS_SEALED)),
             )
     return None
 

@@ -29,7 +29,7 @@ _PATIENCE_MILLISECONDS = 2000
 
 
 class SqliteKeeper:
-    """Implements `memsweep.store.protocol.Keeper`."""
+    """Implements `memsweep.store.ports.care.Keeper`."""
 
     def __init__(self, path: Path, pool: Pool, vectors: VectorIndex) -> None:
         self._path = path

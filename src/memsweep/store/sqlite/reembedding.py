@@ -10,7 +10,7 @@ from memsweep.model.memory import EmbeddingModel
 from memsweep.store.file import meta_sql, rows_sql
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import write_model
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 from memsweep.store.sqlite import sql
 
 _STAGED_MODEL = "staged_model"

@@ -31,7 +31,7 @@ _MAX_QUERY_WORDS = 32
 
 
 class SqliteSegments:
-    """Implements `memsweep.store.protocol.Segments`."""
+    """Implements `memsweep.store.ports.windows.Segments`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -56,7 +56,7 @@ class SqliteSegments:
 
 
 class SqliteWindow:
-    """Implements `memsweep.store.protocol.OpenWindow`."""
+    """Implements `memsweep.store.ports.windows.OpenWindow`."""
 
     def __init__(self, db: apsw.Connection, project_id: str) -> None:
         found = row(db, context_sql.FIND_PROJECT, (project_id,))

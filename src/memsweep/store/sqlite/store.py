@@ -7,13 +7,22 @@ from datetime import datetime
 from pathlib import Path
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Memory,
+    MemoryDraft,
+    NamedThing,
+    NewMemory,
+    Remembered,
+    Stats,
+    vector_bytes,
+)
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.protocol import Embed
+from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
 from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
@@ -104,7 +113,7 @@ class SqliteStore:
             total_relations=relations,
             stale_memories=stale,
             database_bytes=sum(file.stat().st_size for file in side_files if file.exists()),
-            vector_bytes=self._vectors.size_bytes(),
+            vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes()),
             engine="sqlite",
             model=model,
             oldest=None if oldest is None else from_micros(oldest),

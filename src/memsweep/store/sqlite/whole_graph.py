@@ -26,7 +26,7 @@ _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for 
 
 
 class SqliteWholeGraph:
-    """Implements `memsweep.store.graph_protocol.WholeGraph`."""
+    """Implements `memsweep.store.ports.graph_store.WholeGraph`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -1,0 +1,66 @@
+"""What the doctor, backups and copies ask of an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from memsweep.errors import StoreCorrupt
+from memsweep.model.care import Compaction, Finding, Restored, Seal
+from memsweep.model.memory import EmbeddingModel
+from memsweep.store.copy_progress import CopyProgress
+
+
+class Keeper(Protocol):
+    """Looks after a workspace: examine, repair, compact, copy."""
+
+    def examine(self) -> list[Finding]:
+        """Every invariant that does not hold."""
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
+        """Mend one kind of finding in one transaction, and note it in the audit log; what could not be saved."""
+
+    def explain(self) -> StoreCorrupt | None:
+        """What is damaged, if that may be why something failed that should not fail."""
+
+    def unfit_chunks(self) -> list[tuple[int, str]]:
+        """Chunks without a vector, or with one of another dimension."""
+
+    def fit_vectors(
+        self,
+        vectors: Iterable[tuple[int, bytes]],
+        model: EmbeddingModel,
+        found: Sequence[Finding],
+        *,
+        actor: str,
+        now: datetime,
+    ) -> None: ...
+
+    def compact(self) -> Compaction:
+        """Give back the space that nothing uses any more, while others read."""
+
+    def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:
+        """One consistent state into an empty file, sealed with a digest, while others write."""
+
+
+class HomeKeeper(Protocol):
+    """Looks after what holds the workspaces."""
+
+    def examine(self) -> list[Finding]: ...
+
+    def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]: ...
+
+    def install(
+        self,
+        source: Path,
+        workspace_id: str,
+        *,
+        replace: bool,
+        receipt_id: str,
+        actor: str,
+        now: datetime,
+        progress: CopyProgress | None = None,
+    ) -> Restored:
+        """Make a workspace of a copy; what was there is put aside if `replace`, or the copy is refused."""

@@ -1,0 +1,38 @@
+"""What indexing asks of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+from memsweep.model.memory import EmbeddingModel
+
+
+class CodeFiles(Protocol):
+    """Files of code, each a memory."""
+
+    def code_files(self, root: str) -> list[KnownFile]:
+        """Every file of a root that is known, stale ones included."""
+
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        """The hashes of the chunks that these files have now: what need not be embedded again."""
+
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Which of these contents were forgotten for good and may not be learned again."""
+
+    def write_files(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: Callable[[str], str],
+    ) -> None:
+        """Files in their new form, each of them whole."""
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        """Staleness and verification of a complete run, all at once."""
+
+    def code_totals(self, root: str) -> CodeTotals: ...

@@ -1,0 +1,37 @@
+"""What the collector asks of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from memsweep.model.audit import AuditEvent, Tombstone, Trashed
+from memsweep.store.changes import Changes, Reads
+
+
+class Collector(Protocol):
+    """Transactions, and a few questions outside of one."""
+
+    def reading(self) -> AbstractContextManager[Reads]: ...
+
+    def changing(self, seconds: float | None = None) -> AbstractContextManager[Changes]:
+        """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile.
+
+        It is given up after so many `seconds`.
+        """
+
+    def code_paths(self) -> list[tuple[int, str, str]]:
+        """Every live code memory with its root and its path."""
+
+    def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
+        """The keys of those that are live."""
+
+    def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
+
+    def wipe(self, done: str) -> None:
+        """Remove what a transaction freed from wherever else it is kept; an error says first what was `done`."""
+
+    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]: ...
+
+    def tombstones(self) -> list[Tombstone]: ...

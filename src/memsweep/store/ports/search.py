@@ -1,0 +1,30 @@
+"""What search asks of a workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from memsweep.model.search import Candidate, Filters, Passage, Place
+
+
+class SearchIndex(Protocol):
+    """Chunks, found by words and by meaning."""
+
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
+        """The `depth` best chunks by words and by meaning, each with both scores; an engine may hand in more."""
+
+    def newest(self, filters: Filters, limit: int) -> list[Candidate]:
+        """The newest chunks: the answer to a query without words."""
+
+    def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
+        """The keys of the live chunks at these places that pass the filters."""
+
+    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        """Those that are live and can be read."""
+
+    def unreadable(self, keys: Sequence[int]) -> int:
+        """How many of these are live and damaged."""
+
+    def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+        """For each text, the words of the query that it contains, as the full-text index sees them."""
