@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 from memsweep.model.code import CodeLink, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import code_cypher, cypher
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.naming import Known, Names, Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
@@ -251,7 +252,7 @@ def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tup
 
 
 def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
-    """What a file states now; what only it stated before, and states no more, is gone."""
+    """What a file states now; what no live file states any more goes to the trash with those that do, or is gone."""
     added, dropped = [], []
     for memory, stated in wanted.items():
         before = have.get(memory, set())
@@ -263,7 +264,29 @@ def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Map
         dropped += [{"memory": memory, "relation": relation} for relation in sorted(before - stated.keys())]
     tx.do(code_cypher.ADD_STATEMENT, added)
     tx.do(code_cypher.DROP_STATEMENT, dropped)
-    tx.do(code_cypher.DROP_UNSOURCED, sorted({row["relation"] for row in dropped}))
+    unstated = sorted({row["relation"] for row in dropped})
+    if not unstated:
+        return
+    without, within = ({(row["relation"], row["memory"]) for row in rows} for rows in (dropped, added))
+    freed, moved = settled(_who_states(tx, unstated, without, within))
+    tx.do(code_cypher.DROP_RELATION, sorted(freed))
+    tx.do(trash_cypher.FREE_RELATION, sorted(freed))
+    tx.do(gc_cypher.TRASH_RELATION, [{"key": key, "trash": receipt} for key, receipt in sorted(moved.items())])
+
+
+def _who_states(
+    tx: Transaction, relations: Sequence[int], without: set[tuple[int, int]], within: set[tuple[int, int]]
+) -> list[Unstated]:
+    """Relations with those who state them once these statements are gone, and those are there."""
+    queries = (code_cypher.WHO_STATES, *gc_cypher.live_and_trashed(code_cypher.IS_EXPLICIT))
+    stated, *rows = tx.ask_all(*((query, {"keys": list(relations)}) for query in queries))
+    holders: dict[int, list[int | None]] = defaultdict(list)
+    for relation, memory, trash in stated:
+        if (relation, memory) not in without:
+            holders[relation].append(trash)
+    for relation, _ in within:
+        holders[relation].append(None)
+    return [Unstated(key, explicit, trash, tuple(holders[key])) for found in rows for key, explicit, trash in found]
 
 
 def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:

@@ -31,6 +31,13 @@ STATED_BY = (
     "UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[s:STATES]->() RETURN m.key, s.relation"
 )
 
+WHO_STATES = """
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
+    RETURN key, m.key, m.trash"""
+IS_EXPLICIT = (
+    "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.handed_in, r.trash"
+)
+
 # steps of a file
 MOVE_CHUNK = """
     MATCH (m:Memory {ref: toString(row.memory)})-[h:HAS_CHUNK]->(c:Chunk {ref: toString(row.key)}) SET c += row.set
@@ -44,10 +51,8 @@ DROP_MENTION = "MATCH (c:Chunk {ref: toString(row.chunk)})-[r:MENTIONS]->(e {ref
 ADD_STATEMENT = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     CREATE (m)-[:STATES {relation: row.relation}]->(e)"""
+DROP_RELATION = "MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() DELETE r"
 DROP_STATEMENT = "MATCH (m:Memory {ref: toString(row.memory)})-[s:STATES {relation: row.relation}]->() DELETE s"
-DROP_UNSOURCED = """
-    MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() WHERE NOT r.handed_in
-    OPTIONAL MATCH ()-[s:STATES {relation: row}]->() WITH row, r, count(s) AS left WHERE left = 0 DELETE r"""
 
 # steps of a run
 ADD_ROOT = "CREATE (:CodeRoot {*row})"

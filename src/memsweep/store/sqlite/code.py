@@ -21,11 +21,12 @@ from memsweep.model.code import (
     RunEnd,
 )
 from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import graph_rows_sql, sql
 
 NewId = Callable[[str], str]
 
@@ -47,8 +48,13 @@ def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, se
     return found
 
 
-def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> None:
-    """The file in its new form: chunks that did not change keep their rows."""
+def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
+    unstated = [_write_file(db, root, file, names, now) for file in files]
+    _settle(db, set().union(*unstated))
+
+
+def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
+    """The file in its new form: chunks that did not change keep their rows. The relations that it states no more."""
     memory = _memory(db, file, now)
     values = {
         "memory": memory,
@@ -68,7 +74,7 @@ def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, no
     db.execute(sql.DROP_CODE_SKIP, (root, file.path))
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
-    _write_links(db, memory, file.links, names, now)
+    return _write_links(db, memory, file.links, names, now)
 
 
 def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
@@ -233,8 +239,8 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
     db.executemany(sql.ADD_MENTION, sorted(wanted - have))
 
 
-def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> None:
-    """What the file states now; what only it stated before, and states no more, is gone."""
+def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> set[int]:
+    """What the file states now; the keys of what it states no more."""
     values = [
         (names.new_id("rel"), names.key(link.subject), names.key(link.object), link.relation, name_key(link.relation))
         for link in links
@@ -242,6 +248,17 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
     wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, [(*value, now, now, now) for value in values])}
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
-    for key in sorted(have - wanted):
-        db.execute(sql.DROP_SOURCE, (key, memory))
-        db.execute(sql.DROP_UNSOURCED, (key,))
+    db.executemany(sql.DROP_SOURCE, [(key, memory) for key in sorted(have - wanted)])
+    return have - wanted
+
+
+def _settle(db: apsw.Connection, unstated: set[int]) -> None:
+    """What no live file states any more goes to the trash with those that do, or is gone."""
+    found: dict[int, Unstated] = {}
+    for key, explicit, trash, memory, holder in db.execute(sql.WHO_STATES, (json.dumps(sorted(unstated)),)):
+        known = found.setdefault(key, Unstated(key, bool(explicit), trash))
+        if memory is not None:
+            found[key] = known._replace(holders=(*known.holders, holder))
+    freed, moved = settled(found.values())
+    db.executemany(sql.DROP_RELATION, [(key,) for key in sorted(freed)])
+    db.executemany(graph_rows_sql.SET_RELATION_TRASH, [(receipt, key) for key, receipt in sorted(moved.items())])

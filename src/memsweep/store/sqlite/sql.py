@@ -252,9 +252,12 @@ SEE_RELATION = """
 RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"
 ADD_SOURCE = "insert into relation_source (relation, memory) values (?, ?) on conflict do nothing"
 DROP_SOURCE = "delete from relation_source where relation = ? and memory = ?"
-DROP_UNSOURCED = """
-    delete from relation where id = ? and handed_in = 0 and trash is null
-      and not exists (select 1 from relation_source where relation = relation.id)"""
+WHO_STATES = """
+    select relation.id, relation.handed_in, relation.trash, relation_source.memory, memory.trash
+    from json_each(?) as wanted join relation on relation.id = wanted.value
+    left join relation_source on relation_source.relation = relation.id
+    left join memory on memory.id = relation_source.memory"""
+DROP_RELATION = "delete from relation where id = ?"
 
 # registry
 LIST_WORKSPACES = "select name, description, created_at from workspace where deleted_at is null order by name"

@@ -175,8 +175,7 @@ class SqliteStore:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
-            for file in files:
-                code.write_file(db, key, file, names, to_micros(now))
+            code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._pool.writing() as db:
