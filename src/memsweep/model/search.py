@@ -79,6 +79,8 @@ class Passage:
     thread_id: str | None
     stale: bool
     pinned: bool
+    last_seen_at: datetime
+    """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
 
 

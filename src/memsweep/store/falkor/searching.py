@@ -165,6 +165,7 @@ def _passage(
     thread: str | None,
     stale: bool,
     pinned: bool,
+    seen: int,
     *code: Any,
 ) -> Passage:
     expect(str, chunk, memory, text, source, *tags)
@@ -181,5 +182,6 @@ def _passage(
         thread_id=thread,
         stale=stale,
         pinned=pinned,
+        last_seen_at=from_micros(seen),
         code=code_place(*code),
     )

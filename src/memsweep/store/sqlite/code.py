@@ -11,6 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from memsweep.model.code import (
+    LISTED,
     CodeLink,
     CodeTotals,
     FileChunk,
@@ -31,6 +32,10 @@ from memsweep.store.sqlite import graph_rows_sql, sql
 NewId = Callable[[str], str]
 
 
+def roots(db: apsw.Connection) -> list[str]:
+    return [path for (path,) in db.execute(sql.ROOTS)]
+
+
 def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
     key = one(db, sql.ROOT_ID, (root,))
     rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
@@ -46,6 +51,15 @@ def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, se
     for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
         found[uid].add(digest)
     return found
+
+
+def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
+    """A file that is new to this root may have become another root's since it was looked for."""
+    known = {uid for (uid,) in db.execute(sql.KNOWN_IDS, (json.dumps([file.memory_id for file in files]),))}
+    places = [f"{root.rstrip('/')}/{file.path}" for file in files if file.memory_id not in known]
+    bound = {"places": json.dumps(places), "root": root_key(db, root)}
+    if places and (found := one(db, sql.KNOWN_ELSEWHERE, bound)) is not None:
+        raise file_removed_meanwhile(found)
 
 
 def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
@@ -72,6 +86,9 @@ def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, n
     }
     db.execute(sql.SET_CODE_FILE, values)
     db.execute(sql.DROP_CODE_SKIP, (root, file.path))
+    if file.taken_from is not None:
+        other, path = file.taken_from
+        db.execute(sql.SET_CODE_SKIP, (root_key(db, other), path, file.language, "0:0", LISTED, 0))
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
     return _write_links(db, memory, file.links, names, now)
@@ -93,6 +110,10 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     db.execute(sql.DOUBT_CODE_FILES, {"scope": scope, "ids": json.dumps(run.doubtful)})
     if one(db, sql.OTHER_SCOPE, (root, scope)):
         db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
+    for each in run.handed_over:
+        other = root_key(db, each.root)
+        db.execute(sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
+        db.execute(sql.DROP_CODE_SKIP, (other, each.path))
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
 

@@ -145,7 +145,7 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:
-    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, *code = row
+    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *code = row
     expect(str, chunk, memory, text, source)
     expect_or_null(str, thread, *code[:5])
     expect(int, first_line, last_line, stale, pinned)
@@ -162,5 +162,6 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         thread_id=thread,
         stale=bool(stale),
         pinned=bool(pinned),
+        last_seen_at=from_micros(seen),
         code=code_place(*code),
     )
