@@ -120,6 +120,7 @@ class MiniLMEmbedder:
     def _session(self) -> Any:
         import onnxruntime
 
+        onnxruntime.disable_telemetry_events()  # builds for Windows have them
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.enable_mem_pattern = False  # it would remember a plan for every length of text
