@@ -373,23 +373,7 @@ STRUCTURE = """
     select type, name, tbl_name, sql from sqlite_schema
     where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
 
-# the mark beside a file: AUTOINCREMENT never goes back, and nearly every transaction makes a row of such a table
-ROWS_EVER = "select cast(total(seq) as integer) from sqlite_sequence"
-HAS_COUNTERS = "select exists (select 1 from sqlite_schema where name = 'sqlite_sequence')"
-
-# copies
-COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
-MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"
-SET_SEAL = "insert into backup_seal (key, value) values (?, ?)"
-GET_SEAL = "select key, value from backup_seal"
-IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_seal')"
-COUNT_LIVE = "select count(*) from memory where trash is null"
-IS_OCCUPIED = """
-    select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)
-        or exists (select 1 from segment where trash is null)"""
-
 # registry
-UNMARK = "delete from meta where key = 'deleted_at'"
 ALL_WORKSPACES = "select name, file, deleted_at from workspace order by id"
 IS_KNOWN = "select 1 from workspace where file = ? union all select 1 from intent where file = ?"
 
