@@ -196,6 +196,10 @@ class App:
         chosen = self.settings.embedding
         if chosen.provider == "local":
             return self.local_model
+        if chosen.provider == "minilm":
+            from memsweep.embed.minilm import MiniLMEmbedder
+
+            return MiniLMEmbedder(chosen.threads)
         from memsweep.embed.remote import OllamaEmbedder, OpenAIEmbedder
 
         if chosen.provider == "ollama":
@@ -225,14 +229,16 @@ class App:
         return Sandbox(max(1, (os.cpu_count() or 2) - 1))
 
     def warm_up(self) -> None:
-        """Load what the first call would otherwise wait for."""
-        if self.settings.embedding.provider == "local":
-            self.local_model.embed(["warm"])
+        """Load what the first call would otherwise wait for; that call also says what is missing."""
+        with suppress(MemsweepError):
+            if self.settings.embedding.provider in ("local", "minilm"):
+                self.embedder.embed(["warm"])
         import numkong  # noqa: F401
 
         import memsweep.remember.recall  # noqa: F401
 
-        _ = self.engine
+        with suppress(MemsweepError):
+            _ = self.engine
 
     def close(self) -> None:
         if "sandbox" in self.__dict__:

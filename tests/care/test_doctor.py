@@ -193,6 +193,20 @@ DAMAGES = {
     "a statement of nothing": Damage(
         f"insert into relation_source (relation, memory) values (999, {_A_FILE}), (1, 999)", {"source_without_end"}
     ),
+    "a relation that only trash states": Damage(
+        "insert into relation_source (relation, memory)"
+        " select relation.id, memory.id from relation, memory where relation = 'knows' and memory.trash is not null;"
+        "delete from relation_source where memory in (select id from memory where trash is null)"
+        " and relation in (select id from relation where relation = 'knows');"
+        "update relation set handed_in = 0 where relation = 'knows'",
+        {"relation_only_in_trash"},
+    ),
+    "a relation that a purge has left": Damage(
+        "insert into receipt (uid, action, strategy, actor, created_at, purged_at)"
+        " values ('rcpt_old', 'prune', 'all', 'me', 1, 2);"
+        "delete from relation_source where relation in (select id from relation where relation = 'CALLS')",
+        {"relation_of_nobody"},
+    ),
     "an entity twice": Damage(f"drop index entity_by_name; {_COPY_ENTITY}", {"structure_changed", "entity_twice"}),
     "a thing with two types": Damage(
         "insert into entity (uid, name, name_key, type, type_key, handed_in, created_at, last_seen)"

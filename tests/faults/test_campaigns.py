@@ -25,6 +25,8 @@ FEW = {
     "falkor_merges": (0, 8, {"histories": 8}),
     "backups": (0, 5, {"flips": 100}),
     "overlaps": (0, 12, {"histories": 12, "index_runs": 100}),
+    "ghosts": (40, 100, {"operations": 800}),
+    "falkor_ghosts": (52, 56, {"operations": 40}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
 

@@ -190,6 +190,16 @@ INVARIANTS = {
     "relation_of_trash": Invariant(
         "relation links to an entity in the trash", "relations link to an entity in the trash", "trash"
     ),
+    "relation_only_in_trash": Invariant(
+        "relation lives that only memories in the trash state",
+        "relations live that only memories in the trash state",
+        "trash",
+    ),
+    "relation_of_nobody": Invariant(
+        "relation of a code file is left from a purge",
+        "relations of code files are left from a purge",
+        "edges",
+    ),
     "source_without_end": Invariant(
         "statement of a relation links to something that is not there",
         "statements of a relation link to something that is not there",

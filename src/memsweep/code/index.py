@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memsweep.code.compose import links_of, pieces, symbols_of, words_of
+from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
 from memsweep.code.exclude import Exclusions
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
@@ -202,10 +202,10 @@ def _file(
             last_line=piece.last_line,
             symbol=piece.symbol,
             kind=piece.kind,
-            words=words_of(piece.symbol),
+            words=words_of(job.path, piece.symbol, () if number else names_in(parsed)),
             vector=None,
         )
-        for piece in found
+        for number, piece in enumerate(found)
     )
     return FileWrite(
         memory_id=job.memory_id or tools.new_id("mem"),
@@ -262,7 +262,7 @@ def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: 
     tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
     for file in batch:
         if file.content_hash in tombstoned:
-            work.failures.append(f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again")
+            work.failures.append(f"{file.path}: its content was deleted for good (`memsweep tombstone list`)")
             work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
     return [file for file in batch if file.content_hash not in tombstoned]
 

@@ -112,7 +112,7 @@ class BaseMemory(Generic[Mode]):
         if found is None:
             raise NotFound(
                 f"memory {memory_id!r:.80} does not exist in workspace {self.workspace_id!r}.",
-                hint="Take an id from search_memory or add_memory, and check the workspace.",
+                hint="Take an id from search_memory, and check the workspace.",
             )
         return found
 

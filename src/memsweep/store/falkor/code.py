@@ -16,15 +16,15 @@ from memsweep.model.code import (
     FileWrite,
     KnownFile,
     RunEnd,
-    other_case,
     other_places,
-    things_of,
 )
-from memsweep.model.memory import CODE_SOURCE, NamedThing
-from memsweep.model.text import case_key, name_key, spelled
+from memsweep.model.memory import CODE_SOURCE
+from memsweep.model.sources import Unstated, settled
+from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import code_cypher, cypher
-from memsweep.store.falkor.naming import Known, Names, Relations
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
+from memsweep.store.falkor.code_names import CodeNames
+from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.falkor.writing import encoded
@@ -86,7 +86,7 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
             raise file_removed_meanwhile(file.path)
     _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
-    named = _CodeNames(tx, files, now, new_id)
+    named = CodeNames(tx, files, now, new_id)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
     ensure_root(tx, root)
@@ -242,70 +242,12 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
     }
 
 
-class _CodeNames:
-    """Every name of some files, known or made; a name that is seen again is not a changed one."""
-
-    def __init__(self, tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> None:
-        self._now, self._new_id = now, new_id
-        things = things_of(files)
-        self._names = Names(tx, [thing.name for thing in things])
-        self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things}
-        doubtful = [
-            known.key for thing in things if (known := self._names.find(thing)) and _is_other_case(known, thing)
-        ]
-        self._used = _used_elsewhere(tx, doubtful, {file.memory_id for file in files})
-        self._found = {thing: self._see(thing) for thing in things}
-
-    def __getitem__(self, thing: NamedThing) -> Known:
-        return self._found[thing]
-
-    def write(self) -> None:
-        self._names.write()
-
-    def _see(self, thing: NamedThing) -> Known:
-        known = self._names.find(thing)
-        if known is not None and _is_other_case(known, thing):
-            known = self._other_case(thing, known)
-        elif known is None:
-            known = self._add(thing)
-        if known.props["last_seen"] < self._now:
-            known.change(raises_version=False, last_seen=self._now)
-        return known
-
-    def _add(self, thing: NamedThing, named: str = "") -> Known:
-        return self._names.add(thing, self._new_id("ent"), self._now, confidence=1.0, handed_in=False, named=named)
-
-    def _other_case(self, thing: NamedThing, known: Known) -> Known:
-        wanted = (spelled(known.props["name"]), name_key(thing.type)) in self._wanted
-        given = known.props["handed_in"] or known.props["pinned"]
-        match other_case(wanted=wanted, used=known.key in self._used, given=given):
-            case "renamed":
-                known.change(name=thing.name)
-            case "another":
-                return self._add(thing, case_key(thing.name))
-        return known
-
-
-def _is_other_case(known: Known, thing: NamedThing) -> bool:
-    """Whether an entity has this name but for letter case; one that was found by an old name has another one."""
-    name = known.props["name"]
-    return name_key(name) == name_key(thing.name) and spelled(name) != spelled(thing.name)
-
-
-def _used_elsewhere(tx: Transaction, entities: list[int], written: set[str]) -> set[int]:
-    if not entities:
-        return set()
-    asked = {"entities": entities}
-    answers = tx.ask_all((code_cypher.MENTIONING, asked), (code_cypher.STATING, asked))
-    return {key for rows in answers for key, memory in rows if memory not in written}
-
-
-def _ends(names: _CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
+def _ends(names: CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
     return [(names[link.subject].key, name_key(link.relation), names[link.object].key) for link in links]
 
 
 def _state(
-    relations: Relations, names: _CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId
+    relations: Relations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId
 ) -> dict[int, int]:
     """The relations that a file states, each with the entity it begins at."""
     stated = {}
@@ -325,7 +267,7 @@ def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tup
 
 
 def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
-    """What a file states now; what only it stated before, and states no more, is gone."""
+    """What a file states now; what no live file states any more goes to the trash with those that do, or is gone."""
     added, dropped = [], []
     for memory, stated in wanted.items():
         before = have.get(memory, set())
@@ -337,7 +279,29 @@ def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Map
         dropped += [{"memory": memory, "relation": relation} for relation in sorted(before - stated.keys())]
     tx.do(code_cypher.ADD_STATEMENT, added)
     tx.do(code_cypher.DROP_STATEMENT, dropped)
-    tx.do(code_cypher.DROP_UNSOURCED, sorted({row["relation"] for row in dropped}))
+    unstated = sorted({row["relation"] for row in dropped})
+    if not unstated:
+        return
+    without, within = ({(row["relation"], row["memory"]) for row in rows} for rows in (dropped, added))
+    freed, moved = settled(_who_states(tx, unstated, without, within))
+    tx.do(code_cypher.DROP_RELATION, sorted(freed))
+    tx.do(trash_cypher.FREE_RELATION, sorted(freed))
+    tx.do(gc_cypher.TRASH_RELATION, [{"key": key, "trash": receipt} for key, receipt in sorted(moved.items())])
+
+
+def _who_states(
+    tx: Transaction, relations: Sequence[int], without: set[tuple[int, int]], within: set[tuple[int, int]]
+) -> list[Unstated]:
+    """Relations with those who state them once these statements are gone, and those are there."""
+    queries = (code_cypher.WHO_STATES, *gc_cypher.live_and_trashed(code_cypher.IS_EXPLICIT))
+    stated, *rows = tx.ask_all(*((query, {"keys": list(relations)}) for query in queries))
+    holders: dict[int, list[int | None]] = defaultdict(list)
+    for relation, memory, trash in stated:
+        if (relation, memory) not in without:
+            holders[relation].append(trash)
+    for relation, _ in within:
+        holders[relation].append(None)
+    return [Unstated(key, explicit, trash, tuple(holders[key])) for found in rows for key, explicit, trash in found]
 
 
 def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:

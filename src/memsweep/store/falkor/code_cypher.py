@@ -45,6 +45,12 @@ STATING = """
     WITH DISTINCT e.key AS entity, r.key AS relation MATCH ()-[s:STATES {relation: relation}]->()
     WITH DISTINCT entity, startNode(s) AS m WITH entity, m.source AS source, m.id AS file
     WHERE source = 'code_indexer' RETURN entity, file"""
+WHO_STATES = """
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
+    RETURN key, m.key, m.trash"""
+IS_EXPLICIT = (
+    "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.handed_in, r.trash"
+)
 
 # steps of a file
 MOVE_CHUNK = """
@@ -59,10 +65,8 @@ DROP_MENTION = "MATCH (c:Chunk {ref: toString(row.chunk)})-[r:MENTIONS]->(e {ref
 ADD_STATEMENT = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     CREATE (m)-[:STATES {relation: row.relation}]->(e)"""
+DROP_RELATION = "MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() DELETE r"
 DROP_STATEMENT = "MATCH (m:Memory {ref: toString(row.memory)})-[s:STATES {relation: row.relation}]->() DELETE s"
-DROP_UNSOURCED = """
-    MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() WHERE NOT r.handed_in
-    OPTIONAL MATCH ()-[s:STATES {relation: row}]->() WITH row, r, count(s) AS left WHERE left = 0 DELETE r"""
 
 # steps of a run
 ADD_ROOT = "CREATE (:CodeRoot {*row})"

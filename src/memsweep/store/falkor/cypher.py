@@ -152,6 +152,8 @@ PASSAGES = """
            m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
+ORIGINS = """
+    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, m.key, m.path"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"

@@ -18,7 +18,7 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
 from memsweep.store.falkor.collector import FalkorCollector
@@ -126,6 +126,9 @@ class FalkorStore:
 
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         return searching.at_places(self._graph, places, filters)
+
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        return searching.origins(self._graph, keys)
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         return searching.passages(self._graph, keys)

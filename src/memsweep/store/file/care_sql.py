@@ -110,6 +110,20 @@ _IS_MISCOUNTED = f"(tokens, segments, stashed) is not {_COUNTS}"
 _LAST_PLACE = "(select max(place) from segment where segment.project = project.id)"
 _IS_BEHIND = f"places <= coalesce({_LAST_PLACE}, -1)"
 _IS_VALID = "trash is null and invalid_at is null"
+# A relation that nobody gave explicitly stands as long as a live memory states it.
+_LAST_HOLDER = """
+    (select max(memory.trash) from relation_source join memory on memory.id = relation_source.memory
+     where relation_source.relation = relation.id)"""
+_ONLY_TRASH_STATES_IT = f"""
+    relation.trash is null and handed_in = 0 and {_LAST_HOLDER} is not null
+    and not exists (select 1 from relation_source join memory on memory.id = relation_source.memory
+                    where relation_source.relation = relation.id and memory.trash is null)"""
+# What an index has found and a purge has left behind; an import brings such relations without who stated them.
+_NOBODY_STATES_IT = """
+    relation.trash is null and handed_in = 0 and relation_key in ('defines', 'calls', 'imports', 'inherits')
+    and not exists (select 1 from relation_source where relation_source.relation = relation.id)
+    and exists (select 1 from receipt where purged_at is not null)
+    and not exists (select 1 from audit where action = 'import_graph')"""
 
 CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",
@@ -145,6 +159,8 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
             (select 1 from entity where entity.id in (subject, object) and entity.trash is not null)""",
     "entity_twice": """
         select min(uid) from entity where trash is null group by name_key, type_key having count(*) > 1""",
+    "relation_only_in_trash": f"select uid from relation where {_ONLY_TRASH_STATES_IT}",
+    "relation_of_nobody": f"select uid from relation where {_NOBODY_STATES_IT}",
     # What the index of code finds has types of its own: a function and a call of it are two.
     "name_twice": """
         select format('%s: %s (%s), %s (%s)', plain.name, plain.uid, plain.type, other.uid, other.type)
@@ -243,8 +259,10 @@ CURES: dict[str, tuple[str, ...]] = {
         """update relation set trash = entity.trash from entity
            where entity.id in (relation.subject, relation.object) and relation.trash is null
              and entity.trash is not null""",
+        f"update relation set trash = {_LAST_HOLDER} where {_ONLY_TRASH_STATES_IT}",
     ),
     "edges": (
+        f"delete from relation where {_NOBODY_STATES_IT}",
         *(dangling.drop for name, dangling in DANGLING.items() if name != "vector_without_chunk"),
         f"""update name_seen set chunks = (select json_group_array(seen.value) from json_each(name_seen.chunks) as seen
                                            join chunk on chunk.id = seen.value) where {_NAMES_NO_CHUNK}""",
@@ -355,23 +373,7 @@ STRUCTURE = """
     select type, name, tbl_name, sql from sqlite_schema
     where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
 
-# the mark beside a file: AUTOINCREMENT never goes back, and nearly every transaction makes a row of such a table
-ROWS_EVER = "select cast(total(seq) as integer) from sqlite_sequence"
-HAS_COUNTERS = "select exists (select 1 from sqlite_schema where name = 'sqlite_sequence')"
-
-# copies
-COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
-MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"
-SET_SEAL = "insert into backup_seal (key, value) values (?, ?)"
-GET_SEAL = "select key, value from backup_seal"
-IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_seal')"
-COUNT_LIVE = "select count(*) from memory where trash is null"
-IS_OCCUPIED = """
-    select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)
-        or exists (select 1 from segment where trash is null)"""
-
 # registry
-UNMARK = "delete from meta where key = 'deleted_at'"
 ALL_WORKSPACES = "select name, file, deleted_at from workspace order by id"
 IS_KNOWN = "select 1 from workspace where file = ? union all select 1 from intent where file = ?"
 

@@ -24,17 +24,18 @@ from memsweep.model.code import (
     things_of,
 )
 from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one, row
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
 
 NewId = Callable[[str], str]
 
 
 def roots(db: apsw.Connection) -> list[str]:
-    return [path for (path,) in db.execute(sql.ROOTS)]
+    return [path for (path,) in db.execute(code_sql.ROOTS)]
 
 
 def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
@@ -56,15 +57,20 @@ def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, se
 
 def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
     """A file that is new to this root may have become another root's since it was looked for."""
-    known = {uid for (uid,) in db.execute(sql.KNOWN_IDS, (json.dumps([file.memory_id for file in files]),))}
+    known = {uid for (uid,) in db.execute(code_sql.KNOWN_IDS, (json.dumps([file.memory_id for file in files]),))}
     places = [f"{root.rstrip('/')}/{file.path}" for file in files if file.memory_id not in known]
     bound = {"places": json.dumps(places), "root": root_key(db, root)}
-    if places and (found := one(db, sql.KNOWN_ELSEWHERE, bound)) is not None:
+    if places and (found := one(db, code_sql.KNOWN_ELSEWHERE, bound)) is not None:
         raise file_removed_meanwhile(found)
 
 
-def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> None:
-    """The file in its new form: chunks that did not change keep their rows."""
+def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
+    unstated = [_write_file(db, root, file, names, now) for file in files]
+    _settle(db, set().union(*unstated))
+
+
+def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
+    """The file in its new form: chunks that did not change keep their rows. The relations that it states no more."""
     memory = _memory(db, file, now)
     values = {
         "memory": memory,
@@ -87,7 +93,7 @@ def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, no
         db.execute(sql.SET_CODE_SKIP, (root_key(db, other), path, file.language, "0:0", LISTED, 0))
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
-    _write_links(db, memory, file.links, names, now)
+    return _write_links(db, memory, file.links, names, now)
 
 
 def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
@@ -108,7 +114,7 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
         db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
     for each in run.handed_over:
         other = root_key(db, each.root)
-        db.execute(sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
+        db.execute(code_sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
         db.execute(sql.DROP_CODE_SKIP, (other, each.path))
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
@@ -236,7 +242,7 @@ class Names:
         self.new_id = new_id
         self._keys: dict[NamedThing, int] = {}
         self._aliases = bool(one(db, sql.ANY_ALIAS))
-        self._cases = bool(one(db, sql.ANY_CASE))
+        self._cases = bool(one(db, code_sql.ANY_CASE))
         self._written = json.dumps([file.memory_id for file in files])
         self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things_of(files)}
 
@@ -253,7 +259,7 @@ class Names:
             return int(exact)
         if self._aliases and (old := one(self._db, sql.FIND_ENTITY, (name, kind))) is not None:
             self._db.execute(sql.SEE_ENTITY_AT, (self._now, old))
-            key, known = int(old), one(self._db, sql.NAME_OF, (old,))
+            key, known = int(old), one(self._db, code_sql.NAME_OF, (old,))
         else:
             key, known = self._see(thing, name)
         if name_key(known) != name or spelled(known) == spelled(thing.name):
@@ -269,10 +275,10 @@ class Names:
     def _other_case(self, thing: NamedThing, key: int, known: str) -> int:
         wanted = (spelled(known), name_key(thing.type)) in self._wanted
         asked = {"id": key, "code": CODE_SOURCE, "written": self._written}
-        used, given = (0, 0) if wanted else row(self._db, sql.CASE_IN_USE, asked)
+        used, given = (0, 0) if wanted else row(self._db, code_sql.CASE_IN_USE, asked)
         match other_case(wanted=wanted, used=bool(used), given=bool(given)):
             case "renamed":
-                self._db.execute(sql.RENAME_ENTITY, (thing.name, key))
+                self._db.execute(code_sql.RENAME_ENTITY, (thing.name, key))
             case "another":
                 self._cases = True
                 return self._see(thing, case_key(thing.name))[0]
@@ -285,8 +291,8 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
     db.executemany(sql.ADD_MENTION, sorted(wanted - have))
 
 
-def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> None:
-    """What the file states now; what only it stated before, and states no more, is gone."""
+def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> set[int]:
+    """What the file states now; the keys of what it states no more."""
     values = [
         (names.new_id("rel"), names.key(link.subject), names.key(link.object), link.relation, name_key(link.relation))
         for link in links
@@ -294,6 +300,17 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
     wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, [(*value, now, now, now) for value in values])}
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
-    for key in sorted(have - wanted):
-        db.execute(sql.DROP_SOURCE, (key, memory))
-        db.execute(sql.DROP_UNSOURCED, (key,))
+    db.executemany(sql.DROP_SOURCE, [(key, memory) for key in sorted(have - wanted)])
+    return have - wanted
+
+
+def _settle(db: apsw.Connection, unstated: set[int]) -> None:
+    """What no live file states any more goes to the trash with those that do, or is gone."""
+    found: dict[int, Unstated] = {}
+    for key, explicit, trash, memory, holder in db.execute(sql.WHO_STATES, (json.dumps(sorted(unstated)),)):
+        known = found.setdefault(key, Unstated(key, bool(explicit), trash))
+        if memory is not None:
+            found[key] = known._replace(holders=(*known.holders, holder))
+    freed, moved = settled(found.values())
+    db.executemany(sql.DROP_RELATION, [(key,) for key in sorted(freed)])
+    db.executemany(graph_rows_sql.SET_RELATION_TRASH, [(receipt, key) for key, receipt in sorted(moved.items())])

@@ -134,6 +134,9 @@ PASSAGES = """
     left join code_scope on code_scope.id = code_file.scope"""
 
 # searching
+ORIGINS = """
+    select chunk.id, chunk.memory, code_file.path from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
@@ -158,7 +161,6 @@ SWITCH_VECTORS = """
 
 # code
 ADD_ROOT = "insert into code_root (path) values (?) on conflict (path) do nothing"
-ROOTS = "select path from code_root order by id"
 ROOT_ID = "select id from code_root where path = ?"
 SET_ROOT_TOTAL = "update code_root set total_files = ? where id = ?"
 ADD_SCOPE = "insert into code_scope (root, filters) values (?, ?) on conflict (root, filters) do nothing"
@@ -169,7 +171,6 @@ CODE_FILES = """
     from code_file join memory on memory.id = code_file.memory
     where root = ? and memory.trash is null"""
 CODE_SKIPS = "select '', path, language, stamp, digest, read_at_ns, 0 from code_skip where root = ?"
-KNOWN_IDS = "select uid from memory where uid in (select value from json_each(?)) and trash is null"
 CHUNK_HASHES = """
     select memory.uid, chunk.hash from json_each(?) as wanted
     join memory on memory.uid = wanted.value and memory.trash is null
@@ -197,18 +198,6 @@ SET_CODE_SKIP = """
     insert into code_skip (root, path, language, stamp, digest, read_at_ns) values (?, ?, ?, ?, ?, ?)
     on conflict (root, path) do update set language = excluded.language, stamp = excluded.stamp,
         digest = excluded.digest, read_at_ns = excluded.read_at_ns"""
-# What other roots call these files, where they are live memories of those.
-KNOWN_ELSEWHERE = """
-    select other.path from json_each(:places) as place
-    join code_root as root on root.id <> :root
-      and substr(place.value, 1, length(rtrim(root.path, '/')) + 1) = rtrim(root.path, '/') || '/'
-    join code_file as other on other.root = root.id
-      and other.path = substr(place.value, length(rtrim(root.path, '/')) + 2)
-    join memory on memory.id = other.memory and memory.trash is null limit 1"""
-# So that the root that has it now reads it anew: its names are other ones there.
-HAND_OVER = """
-    update code_file set root = :root, path = :path, digest = ''
-    where memory = (select id from memory where uid = :memory and trash is null)"""
 DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
 MARK_CODE_FILE = """
     update code_file set stamp = ?, digest = ?, read_at_ns = ?
@@ -264,18 +253,6 @@ SEE_ENTITY = """
     values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
     on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
     returning id, name"""
-ANY_CASE = "select exists (select 1 from entity where trash is null and name_key >= char(31) and name_key < ' ')"
-NAME_OF = "select name from entity where id = ?"
-# By files that are not written now, in the trash or not; and whether a person named it.
-_OTHER_FILE = "memory.source = :code and memory.uid not in (select value from json_each(:written))"
-CASE_IN_USE = f"""
-    select exists (select 1 from mention join chunk on chunk.id = mention.chunk
-                   join memory on memory.id = chunk.memory where mention.entity = :id and {_OTHER_FILE})
-        or exists (select 1 from relation join relation_source on relation_source.relation = relation.id
-                   join memory on memory.id = relation_source.memory
-                   where (relation.subject = :id or relation.object = :id) and {_OTHER_FILE}),
-        (select handed_in or pinned from entity where id = :id)"""
-RENAME_ENTITY = "update entity set name = ?, version = version + 1 where id = ?"
 SEE_ENTITY_AT = "update entity set last_seen = max(last_seen, ?) where id = ?"
 SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)
@@ -285,9 +262,12 @@ SEE_RELATION = """
 RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"
 ADD_SOURCE = "insert into relation_source (relation, memory) values (?, ?) on conflict do nothing"
 DROP_SOURCE = "delete from relation_source where relation = ? and memory = ?"
-DROP_UNSOURCED = """
-    delete from relation where id = ? and handed_in = 0 and trash is null
-      and not exists (select 1 from relation_source where relation = relation.id)"""
+WHO_STATES = """
+    select relation.id, relation.handed_in, relation.trash, relation_source.memory, memory.trash
+    from json_each(?) as wanted join relation on relation.id = wanted.value
+    left join relation_source on relation_source.relation = relation.id
+    left join memory on memory.id = relation_source.memory"""
+DROP_RELATION = "delete from relation where id = ?"
 
 # registry
 LIST_WORKSPACES = "select name, description, created_at from workspace where deleted_at is null order by name"

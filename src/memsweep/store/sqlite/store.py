@@ -18,7 +18,7 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -137,6 +137,10 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.at_places(db, places, filters)
 
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        with self._pool.reading() as db:
+            return searching.origins(db, keys)
+
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
             return searching.passages(db, keys)
@@ -183,8 +187,7 @@ class SqliteStore:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
             key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
-            for file in files:
-                code.write_file(db, key, file, names, to_micros(now))
+            code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._pool.writing() as db:
