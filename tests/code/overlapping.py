@@ -20,7 +20,9 @@ class World:
 
     def __init__(self, desk: Desk, root: Path) -> None:
         self.desk, self.root = desk, root
+        self.walked: dict[str, set[str]] = {}
         self.listed: dict[str, set[str]] = {}
+        """The same, without files that some root found empty since: who finds text in them again lists them again."""
         self.untouched: set[str] = set()
         """Files with text that are as some root has read them."""
         for folder in ROOTS:
@@ -56,14 +58,15 @@ class World:
         root = self.root / folder
         self.desk.index(root)
         seen = walk(make_scope(str(root))).present
-        self.listed[folder] = {str(Path(folder) / path) for path in seen}
+        self.walked[folder] = {str(Path(folder) / path) for path in seen}
+        self.listed[folder] = set(self.walked[folder])
         fresh = self.fresh()
         for path in sorted(self.listed[folder]):
             text = (self.root / path).read_text()
             assert fresh.get(path) == (text if text.strip() else None), f"{path} is not as it is on disk"
             if text.strip():
                 self.untouched.add(path)
-            else:  # whoever finds text in it again lists it again
+            else:
                 for others in self.listed.values():
                     others.discard(path)
         for path in fresh:
@@ -73,8 +76,8 @@ class World:
 
     def check_listed(self, fresh: dict[str, str]) -> None:
         """What is fresh is on some root's list; what a list has, and nobody touched since, is fresh."""
-        listed = set().union(*self.listed.values())
-        assert fresh.keys() <= listed, f"no root lists {fresh.keys() - listed}"
+        walked, listed = (set().union(*each.values()) for each in (self.walked, self.listed))
+        assert fresh.keys() <= walked, f"no root lists {fresh.keys() - walked}"
         assert listed & self.untouched <= fresh.keys(), f"{listed & self.untouched - fresh.keys()} is listed, and stale"
 
     def fresh(self) -> dict[str, str]:
