@@ -129,9 +129,10 @@ def add_whole_memory(memory: Iterable[str], chunk: Iterable[str]) -> str:
 # reading
 GET_MEMORY = """
     MATCH (m:Memory {id: $id}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
-    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)})
+    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
     RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
-           coalesce(m.last_seen_at, m.created_at), m.expires_at, m.stale, m.pinned, m.version, chunks"""
+           coalesce(m.last_seen_at, m.created_at), m.expires_at, m.stale, m.pinned, m.version, chunks,
+           m.path, m.root, m.language, m.lines, coalesce(s.verified_at, m.verified_at)"""
 ENTITIES_OF_MEMORY = """
     MATCH (m:Memory {id: $id})-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity)
     WITH DISTINCT e ORDER BY e.key RETURN e.name, e.type"""

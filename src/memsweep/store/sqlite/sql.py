@@ -98,8 +98,12 @@ DROP_NAME_SEEN = "delete from name_seen where name_key = ?"
 GET_MEMORY = """
     select live_memory.id, live_memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
            coalesce(last_seen_at, created_at), expires_at, stale, pinned, version,
-           (select count(*) from live_chunk where memory = live_memory.id)
-    from live_memory left join thread on thread.id = live_memory.thread where live_memory.uid = ?"""
+           (select count(*) from live_chunk where memory = live_memory.id),
+           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at)
+    from live_memory left join thread on thread.id = live_memory.thread
+    left join code_file on code_file.memory = live_memory.id
+    left join code_root on code_root.id = code_file.root
+    left join code_scope on code_scope.id = code_file.scope where live_memory.uid = ?"""
 ENTITIES_OF_MEMORY = """
     select distinct live_entity.name, live_entity.type from live_chunk
     join live_mention on live_mention.chunk = live_chunk.id

@@ -15,6 +15,7 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    code_file,
     vector_bytes,
 )
 from memsweep.model.search import Candidate, Filters, Passage, Place
@@ -76,6 +77,7 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
+            *found, path, root, language, lines, verified = found
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
@@ -98,6 +100,7 @@ class SqliteStore:
                 version=version,
                 chunk_count=chunk_count,
                 entities=tuple(things),
+                code=code_file(path, root, language, lines, verified),
             )
 
     def stats(self) -> Stats:
