@@ -195,11 +195,12 @@ def harmless(text: str) -> str:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, nothing otherwise."""
+    """A bar on a terminal, with how many are done and the time that is left; nothing otherwise."""
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import MofNCompleteColumn, Progress
 
     disable = quiet or not sys.stderr.isatty()
-    with Progress(console=Console(stderr=True), disable=disable, transient=True) as bar:
+    columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
+    with Progress(*columns, console=Console(stderr=True), disable=disable, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
