@@ -190,6 +190,13 @@ DAMAGES = {
         f"insert into relation_source (relation, memory) values (999, {_A_FILE}), (1, 999)", {"source_without_end"}
     ),
     "an entity twice": Damage(f"drop index entity_by_name; {_COPY_ENTITY}", {"structure_changed", "entity_twice"}),
+    "a thing with two types": Damage(
+        "insert into entity (uid, name, name_key, type, type_key, handed_in, created_at, last_seen)"
+        " values ('ent_plain', 'Ada', 'ada', 'Concept', 'concept', 1, 1, 1),"
+        " ('ent_person', 'Ada', 'ada', 'Visitor', 'visitor', 1, 1, 1) on conflict do update set handed_in = 1",
+        {"name_twice"},
+        {"name_twice"},
+    ),
     "a relation twice": Damage(
         f"drop index relation_by_ends; {_COPY_RELATION}", {"structure_changed", "relation_twice"}
     ),

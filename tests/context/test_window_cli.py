@@ -116,3 +116,16 @@ def test_mistakes_have_their_exit_status(filled: Path, run: Run, arguments: list
     assert (said.status, said.err.startswith("Error: ")) == (status, True)
     as_json = run("context", *arguments, "--json")
     assert set(json.loads(as_json.err)["error"]) == {"code", "message", "hint"}
+
+
+def test_a_session_that_is_still_being_written_is_read_up_to_there(run: Callable[..., Ran], tmp_path: Path) -> None:
+    lines = [{"role": "user", "content": f"message {number}"} for number in range(3)]
+    rows = [{"type": "user", "uuid": f"u{n}", "message": message} for n, message in enumerate(lines)]
+    text = "\n".join(json.dumps(row) for row in rows) + '\n{"type": "user", "uuid": "u3", "message": {"content": "né'
+    file = tmp_path / "session.jsonl"
+    file.write_bytes(text.encode()[:-1])
+    said = run("context", "import", str(file))
+    assert (said.status, "Added 3 segments" in said.out) == (0, True), said.err
+    assert "Line 4, the last one, is half written: 3 lines before it were read." in said.out
+    piped = run("context", "import", "-", "-p", "other", "--json", stdin=text.encode()[:-1])
+    assert piped.json["notes"] == ["Line 4, the last one, is half written: 3 lines before it were read."]

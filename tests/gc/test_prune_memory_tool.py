@@ -311,6 +311,15 @@ def test_a_preview_shows_twenty_and_pages_through_the_rest(server: Server) -> No
     )
 
 
+def test_a_preview_begins_with_the_newest(server: Server) -> None:
+    ages = (3.0, 1.5, 400.0, 2.0, 30.0)
+    server.plant(Plot(notes=tuple(Note(f"n{age}", path=f"{age}.py", stale=True, age_days=age) for age in ages)))
+    shown = server.prune(limit=2)
+    assert [item["relative_path"] for item in shown["preview"]] == ["1.5.py", "2.0.py"]
+    rest = server.prune(plan_id=shown["plan_id"], cursor=shown["next_cursor"])
+    assert [item["relative_path"] for item in rest["preview"]] == ["3.0.py", "30.0.py", "400.0.py"]
+
+
 # With a real code index
 
 

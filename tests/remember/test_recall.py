@@ -15,7 +15,7 @@ from memsweep.errors import BadInput, UnknownWorkspace
 from memsweep.library import open_memory
 from memsweep.model.search import Page
 from memsweep.remember.recall import MAX_LIMIT
-from memsweep.store.sqlite import words
+from memsweep.store.file import words
 from tests.support import store_files
 
 
@@ -117,6 +117,16 @@ def test_a_word_that_was_unknown_a_moment_ago_is_found(memory: Memory, monkeypat
     memory.search("note zebra")
     memory.remember("a zebra sleeps")
     assert memory.search("note zebra").hits[0].passage.text == "a zebra sleeps"
+
+
+def test_the_end_of_a_long_query_counts_as_its_beginning_does(memory: Memory) -> None:
+    memory.remember("ZeroDivisionError comes from the tax rate of countries without one")
+    for number in range(90):
+        memory.remember(f"a call in line {number} of the garden hose")
+    frames = "".join(f'  File "module{number}.py", line {number}, in call\n' for number in range(300))
+    assert len(frames) > 10_000
+    hit = memory.search(f"{frames}ZeroDivisionError: the tax rate is 0").hits[0]
+    assert hit.passage.text.startswith("ZeroDivisionError")
 
 
 def test_meaning_finds_what_words_do_not(memory: Memory) -> None:

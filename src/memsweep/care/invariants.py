@@ -189,6 +189,11 @@ INVARIANTS = {
         "edges",
     ),
     "entity_twice": Invariant("entity is there more than once", "entities are there more than once", "twins"),
+    "name_twice": Invariant(
+        "thing is there twice, once without a type of its own",
+        "things are there twice, once without a type of their own",
+        next_step="`memsweep graph merge ID --into ID --yes` makes the two one; `memsweep undo` takes them apart.",
+    ),
     "relation_twice": Invariant("relation is there more than once", "relations are there more than once", "twins"),
     # code
     "file_without_memory": Invariant("code file has no memory", "code files have no memory", "edges"),

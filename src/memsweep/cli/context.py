@@ -51,6 +51,8 @@ def import_(
         parts += [f"skipped {len(answer['known']):,} already known"] if answer["known"] else []
         parts += [f"stashed some by an automatic collection ({answer['receipt_id']})"] if answer["stashed"] else []
         console.print(f"{', '.join(parts)}; {_tokens(answer)}.", markup=False)
+        for note in answer["notes"]:
+            say(console, note)
 
     show(answer, as_json, words)
 
@@ -241,8 +243,8 @@ def _window(app: App, workspace: str, project: str) -> ContextWindow[Sync]:
 
 def _read(file: Path) -> str:
     if str(file) == "-":
-        return standard_input(_MOST_BYTES)
-    return read_text(file.absolute(), _MOST_BYTES)
+        return standard_input(_MOST_BYTES, may_be_cut=True)
+    return read_text(file.absolute(), _MOST_BYTES, may_be_cut=True)
 
 
 def _sure(question: str, as_json: bool) -> bool:

@@ -12,8 +12,8 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import Unconfirmed
-from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at
+from memsweep.model.strategies import NAMES
 from memsweep.model.text import counted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
@@ -255,6 +255,9 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
         name = harmless(" ".join((item["relative_path"] or item["name"] or "").split()))
         table.add_row(item["type"].lower(), item["id"], escape(name), escape(item["why"]))
     console.print(table)
+    for item in preview["preview"]:
+        if "kept_text" in item:
+            _beside(console, item)
     more = " (more follow)" if preview["next_cursor"] else ""
     numbers = {
         "memories": preview["nodes_to_delete"],
@@ -268,6 +271,15 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
         console.print(f"protected: {item['type'].lower()} {item['id']} ({item['reason']})", markup=False)
     for warning in preview["warnings"]:
         say(console, f"warning: {warning}")
+
+
+def _beside(console: Console, item: dict[str, Any]) -> None:
+    """A memory and the one that is kept in its place, and what differs."""
+    lines = [("goes", item["text"]), ("stays", item["kept_text"])]
+    lines += [("differs", f"{each['text']!r} and {each['kept_text']!r}") for each in item["differs"]]
+    console.print(f"\n{item['id']}", markup=False)
+    for name, said in lines:
+        console.print(f"  {name}: {harmless(' '.join(said.split()))}", markup=False)
 
 
 def _done(console: Console, result: report.PruneAnswer) -> None:

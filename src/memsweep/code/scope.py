@@ -1,9 +1,9 @@
 """What one index run answers for: a root and filters, and whether they cover a given file.
 
 A file that the filters do not cover is neither indexed nor ever taken for deleted. The question is
-asked of a file as it was seen, or, when it is absent, as it was last known; so a file that has grown
-beyond the size limit is not covered any more (it keeps its last state, with its old verification
-time), while one that was small when last known and is absent now is covered, and gone.
+asked of a file as it was seen, or, when it is absent, as it was last known. A file that was covered
+as it was known and is not as it was seen (it has grown beyond the size limit, or is in another language
+now) has left: what is known of it becomes stale.
 """
 
 from __future__ import annotations

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+from memsweep.context.pictures import DOCUMENTS, PICTURES, document_text, media_tokens
 from memsweep.errors import BadInput
 from memsweep.model.segment import Role
 
@@ -26,21 +28,64 @@ _ROLES: dict[str, Role] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Piece:
+    """A message without tools, or each call and each result of one, with the words beside it."""
+
+    texts: list[str] = field(default_factory=list)
+    media_tokens: int = 0
+    makes: str | None = None
+    """The id of the call that is made here."""
+    name: str = ""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    answers: str | None = None
+    """The id of the call whose result is here."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.texts)
+
+    @property
+    def uses_tool(self) -> bool:
+        return self.makes is not None or self.answers is not None
+
+
+@dataclass(frozen=True)
 class Turn:
     """What the collector needs to know of a message: who, what, which calls it makes or answers."""
 
     role: Role
-    text: str
-    calls: frozenset[str] = frozenset()
-    answers: frozenset[str] = frozenset()
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def text(self) -> str:
+        return "\n".join(piece.text for piece in self.pieces if piece.texts)
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        return frozenset(piece.makes for piece in self.pieces if piece.makes is not None)
+
+    @cached_property
+    def answers(self) -> frozenset[str]:
+        return frozenset(piece.answers for piece in self.pieces if piece.answers is not None)
+
+    @property
+    def media_tokens(self) -> int:
+        """What its pictures and documents cost beside its text."""
+        return sum(piece.media_tokens for piece in self.pieces)
 
 
 def detect_form(messages: Sequence[Any]) -> Form:
     """Objects with `type` and `content` are LangChain's; tool blocks in the content are Anthropic's."""
     if any(not isinstance(message, Mapping) for message in messages):
         return "langchain"
-    kinds = {block.get("type") for message in messages for block in _blocks(message.get("content"))}
+    kinds = {
+        block.get("type")
+        for message in messages
+        if isinstance(content := message.get("content"), list)
+        for block in content
+        if isinstance(block, Mapping)
+    }
     return "anthropic" if kinds & {"tool_use", "tool_result", "thinking"} else "openai"
 
 
@@ -48,35 +93,22 @@ def read_turn(message: Any) -> Turn:
     """Read one message of any form."""
     if isinstance(message, Mapping):
         name, content = message.get("role"), message.get("content")
-        calls = message.get("tool_calls") or ()
-        answered = message.get("tool_call_id")
+        calls, answered = message.get("tool_calls") or (), message.get("tool_call_id")
     else:
         name, content = getattr(message, "type", None), getattr(message, "content", None)
         calls = getattr(message, "tool_calls", None) or ()
         answered = getattr(message, "tool_call_id", None)
     role = _ROLES.get(str(name))
     if role is None:
-        raise BadInput(f"A message cannot have the role {name!r}.")
-    blocks = _blocks(content)
-    made = {str(call.get("id")) for call in calls}
-    made.update(str(block.get("id")) for block in blocks if block.get("type") == "tool_use")
-    answers = {str(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"}
-    if answered is not None:
-        answers.add(str(answered))
-    text = "\n".join(part for part in (_text(content), *map(_call_text, calls)) if part)
-    return Turn("tool" if answers else role, text, frozenset(made), frozenset(answers))
-
-
-def call_inputs(message: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The calls that a message makes: each id, with its arguments where they are an object."""
-    made = [*(message.get("tool_calls") or ()), *_blocks(message.get("content"))]
-    for call in made:
-        if isinstance(call, Mapping) and call.get("id") is not None:
-            arguments = _arguments(call)
-            if isinstance(arguments, str):
-                with suppress(ValueError):
-                    arguments = json.loads(arguments)
-            yield str(call["id"]), arguments if isinstance(arguments, Mapping) else {}
+        raise BadInput(f"A message cannot have the role {name!r}.", hint=f"Known: {', '.join(_ROLES)}.")
+    pieces = [Piece(answers=str(answered))] if answered is not None else [Piece()]
+    for block in _blocks(content):
+        _take(pieces, block)
+    known = {piece.makes for piece in pieces}
+    for call in calls:
+        if isinstance(call, Mapping) and str(call.get("id")) not in known:  # LangChain says some of them twice
+            _put(pieces, _call(call))
+    return Turn("tool" if any(piece.answers is not None for piece in pieces) else role, tuple(pieces))
 
 
 def merge_same_roles(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -95,44 +127,80 @@ def _as_blocks(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
 
 
-def _blocks(content: Any) -> list[Mapping[str, Any]]:
-    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
-
-
-def _text(content: Any) -> str:
-    """All that is said, results and calls included; pictures count as a word."""
-    if content is None or isinstance(content, str):
-        return content or ""
+def _blocks(content: Any) -> Iterator[Any]:
+    """The content as blocks: a plain text is one."""
     if isinstance(content, list):
-        return "\n".join(filter(None, map(_block_text, content)))
-    return json.dumps(content, ensure_ascii=False, default=str)
+        yield from content
+    elif content is not None:
+        yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
 
 
-def _block_text(block: Any) -> str:
+def _take(pieces: list[Piece], block: Any) -> None:
+    """Add a block to the piece it belongs to, or as a piece of its own."""
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if kind == "tool_use":
+        _put(pieces, _call(block))
+    elif kind == "tool_result":
+        said, cost = _said(block.get("content"))
+        _put(pieces, Piece([said] if said else [], cost, answers=str(block.get("tool_use_id"))))
+    else:
+        text, cost = _block_said(block)
+        pieces[-1].texts += [text] if text else []
+        pieces[-1].media_tokens += cost
+
+
+def _put(pieces: list[Piece], piece: Piece) -> None:
+    """Words before the first call or result belong to it."""
+    if not pieces[-1].uses_tool:
+        before = pieces.pop()
+        piece.texts[:0] = before.texts
+        piece.media_tokens += before.media_tokens
+    pieces.append(piece)
+
+
+def _said(content: Any) -> tuple[str, int]:
+    """All that is said in the content of a result, and what its pictures cost."""
+    said = [_block_said(block) for block in _blocks(content)]
+    return "\n".join(text for text, _ in said if text), sum(cost for _, cost in said)
+
+
+def _block_said(block: Any) -> tuple[str, int]:
+    """The text of a block, and what it costs beside that."""
     if not isinstance(block, Mapping):
-        return str(block)
+        return str(block), 0
     match block.get("type"):
-        case "text":
-            return str(block.get("text", ""))
-        case "tool_result":
-            return _text(block.get("content"))
-        case "tool_use":
-            return _call_text(block)
-        case "image" | "image_url" | "document" | "input_audio" as kind:
-            return f"[{kind}]"
+        case "text" | "input_text" | "output_text":
+            return str(block.get("text", "")), 0
+        case "thinking" | "reasoning" as kind:
+            return _thought(block, kind), 0
+        case "redacted_thinking" | "input_audio" as kind:
+            return f"[{kind}]", 0
+        case kind if kind in DOCUMENTS and (text := document_text(block)) is not None:
+            return text, 0
+        case kind if kind in PICTURES or kind in DOCUMENTS:
+            return f"[{kind}]", media_tokens(block)
         case _:
-            return json.dumps(block, ensure_ascii=False, default=str)
+            return json.dumps(block, ensure_ascii=False, default=str), 0
 
 
-def _call_text(call: Mapping[str, Any]) -> str:
-    """The name and the arguments, as an agent would write the call."""
-    function = call.get("function") or call
-    arguments = _arguments(call)
-    if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False, default=str)
-    return f"{function.get('name', '')} {arguments}"
+def _thought(block: Mapping[str, Any], kind: str) -> str:
+    """What was thought; the signature beside it is not text."""
+    thought = block.get(kind, block.get("text"))
+    if isinstance(thought, str):
+        return thought
+    parts = block.get("summary")
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)] if isinstance(parts, list) else []
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _arguments(call: Mapping[str, Any]) -> Any:
-    function = call.get("function") or call
-    return function.get("arguments", function.get("args", function.get("input", {})))
+def _call(call: Mapping[str, Any]) -> Piece:
+    """A call, its name and arguments as an agent would write it."""
+    function = call["function"] if isinstance(call.get("function"), Mapping) else call
+    arguments = function.get("arguments", function.get("args", function.get("input", {})))
+    said = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False, default=str)
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
+    name = str(function.get("name", ""))
+    inputs = arguments if isinstance(arguments, Mapping) else {}
+    return Piece([f"{name} {said}"], makes=str(call.get("id")), name=name, inputs=inputs)

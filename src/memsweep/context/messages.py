@@ -64,7 +64,7 @@ def sweep_messages(
     if budget < 0:
         raise BadInput("A budget cannot be negative.")
     turns = [read_turn(message) for message in messages]
-    costs = [count(turn.text) for turn in turns]
+    costs = [count(turn.text) + turn.media_tokens for turn in turns]
     units, reasons = _units(turns)
     for unit in units:
         unit.fixed = unit.role == "system" or unit is units[-1] or not set(pinned).isdisjoint(unit.places)

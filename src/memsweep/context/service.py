@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Generic
 
 from memsweep.context import choosing, recalling, steps
+from memsweep.context.arguments import crowded, known, require_count, target_of
 from memsweep.context.counting import Counter, counter_for
 from memsweep.context.engine import GCEngine, require_unique
 from memsweep.context.information import Lexicon
@@ -18,9 +19,10 @@ from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy
 from memsweep.context.receipts import Acting, take_out
 from memsweep.context.saved import load_plan, save_plan
 from memsweep.context.segment import segment_from_dict
+from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
-from memsweep.context.transcripts import read_transcript
-from memsweep.errors import AlreadyExists, BadInput, NotFound, Unconfirmed
+from memsweep.context.transcripts import read_session
+from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import (
@@ -91,7 +93,14 @@ class ContextWindow(Generic[Mode]):
         """Take segments in; ids are made where none is given. One that is here already is refused, or skipped."""
         return self._add(segments, skip_known=skip_known)
 
-    def _add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool) -> Added:
+    def _add(
+        self,
+        segments: Iterable[ContextSegment | Mapping[str, Any]],
+        *,
+        skip_known: bool,
+        message_of: Mapping[str, str] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Added:
         acting = self._acting()
         counter = self._tools.counter()
         drafts = [self._draft(each, acting, counter) for each in segments]
@@ -100,25 +109,28 @@ class ContextWindow(Generic[Mode]):
         require_unique(drafts)
         with self._writing(acting, create=True) as window:
             state, before = window.state, window.state.tokens
-            known = _known(window, drafts, skip_known)
-            fresh = [draft for draft in drafts if draft.segment_id not in known]
+            taken = known(window, drafts, skip_known, message_of or {})
+            fresh = [draft for draft in drafts if draft.segment_id not in taken]
             state.counted_by = counter.name
             window.add(fresh)
-            judge = self._judge(self._policy(state), acting)
+            policy = self._policy(state)
+            full = due(policy.limits, state.tokens, state.changes, len(fresh), state.full_from) == "full"
+            judge = self._judge(policy, acting)
             left = steps.collect_if_due(window, judge, len(fresh), partial(take_out, window, acting))
             return Added(
                 change=_change(state, before),
                 segment_ids=tuple(draft.segment_id for draft in fresh),
-                known=tuple(draft.segment_id for draft in drafts if draft.segment_id in known),
+                known=tuple(draft.segment_id for draft in drafts if draft.segment_id in taken),
                 stashed=left.stashed,
                 receipt_id=left.receipt_id,
+                notes=(*notes, *crowded(window, policy, fresh, collected=full)),
             )
 
     @operation
     def add_transcript(self, text: str) -> Added:
         """Take in a session file (see `read_transcript`); what is known from an earlier reading is skipped."""
-        counter = self._tools.counter()
-        return self._add(read_transcript(text, now=self._tools.clock(), count=counter.count), skip_known=True)
+        read = read_session(text, now=self._tools.clock(), count=self._tools.counter().count)
+        return self._add(read.segments, skip_known=True, message_of=read.message_of, notes=read.notes)
 
     @operation
     def analyze(
@@ -136,13 +148,13 @@ class ContextWindow(Generic[Mode]):
         """
         if target_tokens is not None and budget is not None:
             raise BadInput("target_tokens and budget exclude each other.", hint="Give one of them, or neither.")
-        _require_count(max_candidates, "max_candidates", MOST_SHOWN)
+        require_count(max_candidates, "max_candidates", MOST_SHOWN)
         acting = self._acting()
         with self._reading() as window:
             state = window.state
             told = tell(state.focus, task_id, descriptors)
             policy = self._policy(replace(state, focus=told))
-            target = _target(state.tokens, policy, target_tokens, budget)
+            target = target_of(state.tokens, policy, target_tokens, budget)
             seen, active = steps.analyze(window, self._judge(policy, acting), max(0, state.tokens - target))
         plan = plan_to_free(seen.candidates, target, confirm_delete=True)
         plan_id = acting.new_id("plan") if plan.candidates else None
@@ -253,7 +265,7 @@ class ContextWindow(Generic[Mode]):
     @operation
     def search(self, query: str, *, limit: int = 10) -> StashFound:
         """Search the stash, best first."""
-        _require_count(limit, "limit", MOST_SHOWN)
+        require_count(limit, "limit", MOST_SHOWN)
         with self._reading() as window:
             found = recalling.search(window, query)[:limit]
             return StashFound(_change(window.state, window.state.tokens), tuple(found), window.state.stashed)
@@ -266,7 +278,7 @@ class ContextWindow(Generic[Mode]):
         if (segment_ids is None) == (query is None):
             raise BadInput("Give either segment_ids or query.")
         if budget is not None:
-            _require_count(budget, "budget")
+            require_count(budget, "budget")
         acting = self._acting()
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
@@ -315,7 +327,7 @@ class ContextWindow(Generic[Mode]):
         acting = self._acting()
         with self._reading() as window:
             policy = self._policy(window.state)
-            budget = policy.limits.soft_tokens if budget is None else _require_count(budget, "budget")
+            budget = policy.limits.soft_tokens if budget is None else require_count(budget, "budget")
             plan, active, tokens = steps.fit(window, self._judge(policy, acting), budget)
         kept = choosing.counted([held.segment for own, held in active.items() if own not in plan.segment_ids])
         change = WindowChange(tokens, tokens - plan.total_tokens_freed, window.state.counted_by)
@@ -373,27 +385,6 @@ class ContextWindow(Generic[Mode]):
 
     def _writing(self, acting: Acting, *, create: bool = False) -> AbstractContextManager[OpenWindow]:
         return self._tools.store(create).writing(self.project_id, create_at=acting.now if create else None)
-
-
-def _known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool) -> set[str]:
-    ids = [draft.segment_id for draft in drafts]
-    if skip:
-        return window.ever_known(ids)
-    if taken := window.find(ids):
-        raise AlreadyExists(f"segment {next(iter(taken))!r:.80} is in this window already; nothing was added.")
-    return set()
-
-
-def _target(tokens: int, policy: Policy, target_tokens: int | None, budget: int | None) -> int:
-    if target_tokens is not None:
-        return _require_count(target_tokens, "target_tokens")
-    return max(0, tokens - (policy.limits.soft_tokens if budget is None else _require_count(budget, "budget")))
-
-
-def _require_count(value: int, name: str, most: int = 2**53) -> int:
-    if type(value) is not int or not 0 <= value <= most:
-        raise BadInput(f"{name} must be a whole number from 0 to {most:,}, not {value!r:.40}.")
-    return value
 
 
 def _change(state: WindowState, before: int) -> WindowChange:

@@ -59,10 +59,10 @@ class Returning:
 
     @property
     def totals(self) -> Totals:
-        apart = len(self._apart.entities) if self._apart else 0
-        counts = (len(each) for each in (self._memories, self._chunks, self._entities, self._relations))
-        memories, chunks, entities, relations = counts
-        return Totals(memories, chunks, apart + entities, relations)
+        entities, relations = self._entities, self._relations
+        if self._apart is not None:
+            entities, relations = entities | self._apart.entities, relations | self._apart.moved_back
+        return Totals(len(self._memories), len(self._chunks), len(entities), len(relations))
 
     def write(self, tx: Changes) -> None:
         tx.trash.restore(Selection(self._memories, self._chunks, self._entities))

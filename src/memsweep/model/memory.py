@@ -10,14 +10,16 @@ from typing import Any
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 
 CODE_SOURCE = "code_indexer"
+DEFAULT_TYPE = "Concept"
+"""Of an entity that nobody gave a type."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedThing:
-    """An entity as it was handed in, or found by rule."""
+    """An entity as it was handed in, or found by rule; without a type it is whichever entity has the name."""
 
     name: str
-    type: str = "Concept"
+    type: str = DEFAULT_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,11 @@ class EmbeddingModel:
 
     name: str
     dimension: int
+
+
+def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) -> int:
+    """What the vectors of a workspace take: one byte a dimension and chunk, and the index that searches read."""
+    return index_bytes + (chunks * model.dimension if model else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,7 @@ class Added:
     stashed: tuple[Gone, ...] = ()
     """What an automatic collection took out because of this."""
     receipt_id: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ DEFAULT_LIMIT = 10
 MAX_LIMIT = 50
 DEPTH = 100  # how many candidates words and meaning hand in each
 _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
-_EMBEDDED_CHARACTERS = 4000
+_WINDOW = 2000  # characters of a long query that are embedded at a time
+_MOST_WINDOWS = 16
 
 
 def recall(
@@ -52,10 +53,19 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
     if not query.strip():
         return [(0.0, item.key, 0.0, 0.0, 0.0) for item in store.newest(filters, DEPTH)]
     check_model(store.model(), embedder.model)
-    (vector,) = quantise(embedder.embed([query[:_EMBEDDED_CHARACTERS]]))
+    vector = _embedded(embedder, query)
     candidates = store.candidates(query, vector, filters, DEPTH)
     ranked = fuse(candidates)
     return spread(ranked, _neighbourhood(store, candidates, ranked, filters))
+
+
+def _embedded(embedder: Embedder, query: str) -> bytes:
+    """One vector for all of a query; a long one is the mean of its windows, so that its end counts as its beginning."""
+    windows = [query[at : at + _WINDOW] for at in range(0, len(query), _WINDOW)]
+    if len(windows) > _MOST_WINDOWS:
+        windows = windows[: _MOST_WINDOWS // 2] + windows[-_MOST_WINDOWS // 2 :]
+    (vector,) = quantise(embedder.embed(windows).mean(axis=0, keepdims=True))
+    return vector
 
 
 def _neighbourhood(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memsweep.embed.protocol import Embedder, Tokeniser, quantise
@@ -47,7 +47,7 @@ def remember(
     edge_rate: float = DEFAULT_EDGE_RATE,
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
-    identity = content_hash(draft.text)
+    identity, draft = content_hash(draft.text), _with_types(draft)
     names = draft.entities or draft.facts
     if not names and (twin := store.touch_twin(draft, identity, now)):
         return Remembered(twin, 0, 0, duplicate_of=twin)
@@ -88,6 +88,22 @@ def _chunks(
     )
 
 
+def _with_types(draft: MemoryDraft) -> MemoryDraft:
+    """What is named without a type is what is named with one beside it."""
+    ends = [end for fact in draft.facts for end in (fact.subject, fact.object)]
+    types: dict[str, str] = {}
+    for thing in (*(draft.entities or ()), *ends):
+        if thing.type:
+            types.setdefault(name_key(thing.name), thing.type)
+
+    def typed(thing: NamedThing) -> NamedThing:
+        return thing if thing.type else NamedThing(thing.name, types.get(name_key(thing.name), ""))
+
+    facts = (replace(fact, subject=typed(fact.subject), object=typed(fact.object)) for fact in draft.facts)
+    named = None if draft.entities is None else tuple(map(typed, draft.entities))
+    return replace(draft, entities=named, facts=tuple(facts)) if types else draft
+
+
 def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[NewMention, ...]:
     """What the caller named, where the text speaks of it; by rule only where the caller named nothing."""
     named = dict.fromkeys(draft.entities or ())
@@ -95,6 +111,7 @@ def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[
     folded = [name_key(text) for text in texts] if named or ends else []
     mentions = [NewMention(new_id("ent"), thing, _where(thing, folded) or (0,), True) for thing in named]
     mentions += [NewMention(new_id("ent"), thing, _where(thing, folded), True) for thing in ends]
+    mentions.sort(key=lambda mention: not mention.thing.type)  # what has no type may be one of those that have
     if draft.entities is None:
         found = find_names(texts)
         mentions += [NewMention(new_id("ent"), NamedThing(n.name), n.texts, False, n.evidence) for n in found]

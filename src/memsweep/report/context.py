@@ -42,6 +42,7 @@ class AddedAnswer(TokensAnswer):
     known: list[str]
     stashed: list[dict[str, Any]]
     receipt_id: str | None
+    notes: list[str]
 
 
 class AnalyzedAnswer(TokensAnswer):
@@ -106,6 +107,7 @@ def added(result: Added) -> AddedAnswer:
         "known": list(result.known),
         "stashed": _gone(result.stashed),
         "receipt_id": result.receipt_id,
+        "notes": list(result.notes),
         **_tokens(result.change),
     }
 

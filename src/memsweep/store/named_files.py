@@ -95,15 +95,18 @@ def require_space(folder: Path, wanted_bytes: int, what: Path) -> None:
         )
 
 
-def read_text(path: Path, most_bytes: int) -> str:
+def read_text(path: Path, most_bytes: int, *, may_be_cut: bool = False) -> str:
     """The text of a file in UTF-8, with or without a byte order mark."""
     with opened(path, most_bytes) as file:
         pieces = iter(file.read, b"")
-        return decoded(b"".join(pieces), str(path))
+        return decoded(b"".join(pieces), str(path), may_be_cut=may_be_cut)
 
 
-def decoded(raw: bytes, named: str) -> str:
+def decoded(raw: bytes, named: str, *, may_be_cut: bool = False) -> str:
+    """The text; one that may be cut short may end in the middle of a character, which is left out."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        if may_be_cut and error.reason == "unexpected end of data":
+            return raw[: error.start].decode("utf-8-sig")
         raise BadInput(f"{named} is not text in UTF-8 ({error.reason} at byte {error.start:,}).") from None

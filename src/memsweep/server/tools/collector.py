@@ -10,8 +10,8 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.gc.strategies import NAMES
 from memsweep.model.paging import cursor_at, offset_of, page_size
+from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
 from memsweep.report.reasons import why
 from memsweep.server.consent import Consent, can_ask, granted, question

@@ -64,6 +64,9 @@ class FalkorItems:
         rows = self._live_and_trashed(wanted, _DESCRIBED)
         return {(kind, key): _described(kind, said) for kind, (key, *said) in rows}
 
+    def texts(self, memories: Collection[int]) -> dict[int, str]:
+        return dict(map(tuple, self._rows(gc_cypher.TEXTS_OF, memories)))
+
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         asked = [(kind, (_LIVE[kind], {"keys": sorted(keys)})) for kind, keys in wanted.items() if keys]
         return {

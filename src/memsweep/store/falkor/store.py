@@ -7,7 +7,16 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Memory,
+    MemoryDraft,
+    NamedThing,
+    NewMemory,
+    Remembered,
+    Stats,
+    vector_bytes,
+)
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
@@ -88,6 +97,7 @@ class FalkorStore:
         )
         chunks, entities, relations, stale = (row[0] for row in others)
         meta = self._graph.meta()
+        model = writing.model_of(meta)
         oldest, newest = (None if at is None else from_micros(at) for at in span)
         return Stats(
             workspace_id=self.workspace_id,
@@ -97,9 +107,9 @@ class FalkorStore:
             total_relations=relations,
             stale_memories=stale,
             database_bytes=self._graph.size_bytes(),
-            vector_bytes=self._vectors.size_bytes(meta["generation"]),
+            vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes(meta["generation"])),
             engine="falkor",
-            model=writing.model_of(meta),
+            model=model,
             oldest=oldest,
             newest=newest,
         )

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, MemoryDraft, NewFact, NewMemory, NewMention, Remembered
+from memsweep.model.memory import (
+    CODE_SOURCE,
+    EmbeddingModel,
+    MemoryDraft,
+    NamedThing,
+    NewFact,
+    NewMemory,
+    NewMention,
+    Remembered,
+)
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
@@ -195,15 +204,18 @@ def _add_names(
     names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
     spoken_of: dict[int, Known] = {}
+    handed_in: dict[NamedThing, Known] = {}
     created = 0
     for mention in mentions:
         entity, earlier = _mentioned(names, seen, mention, chunks, now)
         if entity is not None:
             spoken_of[entity.key] = entity
+            if mention.handed_in:
+                handed_in[mention.thing] = entity
             created += entity.is_new and entity.props["id"] == mention.id
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(chunks[at] for at in mention.chunks))}
     known = [entity.key for entity in spoken_of.values() if texts and not entity.is_new]
-    places = fact_places(names, new.facts)
+    places = fact_places(handed_in, new.facts)
     relations = Relations(tx, places, among=known)
     told = state_facts(relations, places, new)
     mention_again(relations, told, spoken_of, pairs, texts, new)

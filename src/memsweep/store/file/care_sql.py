@@ -138,6 +138,12 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
             (select 1 from entity where entity.id in (subject, object) and entity.trash is not null)""",
     "entity_twice": """
         select min(uid) from entity where trash is null group by name_key, type_key having count(*) > 1""",
+    # What the index of code finds has types of its own: a function and a call of it are two.
+    "name_twice": """
+        select format('%s: %s (%s), %s (%s)', plain.name, plain.uid, plain.type, other.uid, other.type)
+        from entity as plain join entity as other on other.name_key = plain.name_key and other.type_key <> 'concept'
+          and other.trash is null and other.handed_in
+        where plain.type_key = 'concept' and plain.trash is null and plain.handed_in group by plain.id""",
     "relation_twice": f"""
         select min(uid) from relation where {_IS_VALID} group by subject, relation_key, object having count(*) > 1""",
     "name_of_no_chunk": f"select name from name_seen where {_NAMES_NO_CHUNK}",

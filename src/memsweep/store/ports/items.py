@@ -51,6 +51,9 @@ class ItemReads(Protocol):
 
     def describe(self, wanted: Keys) -> dict[tuple[Kind, int], Described]: ...
 
+    def texts(self, memories: Collection[int]) -> dict[int, str]:
+        """The texts of those that are live."""
+
 
 class ItemRows(ItemReads, Protocol):
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:

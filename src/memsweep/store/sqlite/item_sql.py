@@ -27,6 +27,7 @@ DESCRIBE_RELATIONS = f"""
     from relation left join entity as subject on subject.id = subject left join entity as object on object.id = object
     where relation.id in {_KEYS}"""
 
+TEXTS = f"select id, text from memory where trash is null and id in {_KEYS}"
 LIVE = {
     "memory": f"select id, version, pinned from memory where trash is null and id in {_KEYS}",
     "entity": f"select id, version, pinned from entity where trash is null and id in {_KEYS}",

@@ -42,6 +42,9 @@ class SqliteItems:
                 found |= {(kind, key): Described(*said) for key, *said in rows}
         return found
 
+    def texts(self, memories: Collection[int]) -> dict[int, str]:
+        return dict(self._rows(item_sql.TEXTS, memories))
+
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         return {
             (kind, key): LiveRow(version, bool(pinned), tuple(other for other in others if other is not None))

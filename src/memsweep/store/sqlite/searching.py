@@ -37,8 +37,9 @@ def candidates(
     filters: Filters,
     depth: int,
 ) -> list[Candidate]:
-    deeper = min(_DEEPEST * depth, one(db, sql.LAST_CHUNK) // _RIVALS)
-    by_words = _by_words(db, words.expression(db, query), filters, max(depth, deeper))
+    chunks = indexed_chunks(db)
+    deeper = min(_DEEPEST * depth, chunks // _RIVALS)
+    by_words = _by_words(db, words.expression(db, query, chunks), filters, max(depth, deeper))
     keys, cosines = vectors.similarities(db, vector)
     places = _with_nearest(db, by_words, keys, cosines, filters, depth)
     found = sorted(places)
@@ -47,6 +48,17 @@ def candidates(
         Candidate(key, by_words.get(key, 0.0), similarity, places[key])
         for key, similarity in zip(found, similar, strict=True)
     ]
+
+
+def indexed_chunks(db: apsw.Connection) -> int:
+    """How many chunks the full text holds. It keeps that number itself, as the first one of a record."""
+    number = 0
+    record: bytes | None = one(db, sql.FULL_TEXT_TOTALS)
+    for byte in record or b"":  # the most significant bits come first
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            return number
+    return number
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:

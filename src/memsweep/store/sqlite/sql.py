@@ -127,7 +127,7 @@ PASSAGES = """
 # searching
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
-LAST_CHUNK = "select coalesce(max(id), 0) from chunk"
+FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
 
 # vectors
 VECTORS_STATE = "select (select value from meta where key = 'vector_generation'), (select max(chunk) from vector)"

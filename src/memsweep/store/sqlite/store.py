@@ -7,7 +7,16 @@ from datetime import datetime
 from pathlib import Path
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Memory,
+    MemoryDraft,
+    NamedThing,
+    NewMemory,
+    Remembered,
+    Stats,
+    vector_bytes,
+)
 from memsweep.model.search import Candidate, Filters, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
@@ -104,7 +113,7 @@ class SqliteStore:
             total_relations=relations,
             stale_memories=stale,
             database_bytes=sum(file.stat().st_size for file in side_files if file.exists()),
-            vector_bytes=self._vectors.size_bytes(),
+            vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes()),
             engine="sqlite",
             model=model,
             oldest=None if oldest is None else from_micros(oldest),

@@ -11,6 +11,7 @@ import apsw
 
 from memsweep.model.memory import (
     CODE_SOURCE,
+    DEFAULT_TYPE,
     EmbeddingModel,
     MemoryDraft,
     NamedThing,
@@ -25,6 +26,7 @@ from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.stating import mention_again, state_fact
 from memsweep.store.stored import to_json
 
@@ -95,8 +97,13 @@ def _add_names(
     db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], memory: int, chunks: list[int]
 ) -> tuple[int, set[int]]:
     """Mentions and facts, whose source the memory is; how many entities are new, and the relations that were told."""
-    created = sum(_add_mention(db, mention, chunks, to_micros(new.now)) for mention in mentions)
-    told = {state_fact(db, fact, new.edge_rate, new.now) for fact in new.facts}
+    created, keys = 0, dict[NamedThing, int]()
+    for mention in mentions:
+        entity, is_new = _add_mention(db, mention, chunks, to_micros(new.now))
+        created += is_new
+        if entity is not None and mention.handed_in:
+            keys[mention.thing] = entity
+    told = {state_fact(db, fact, keys, new.edge_rate, new.now) for fact in new.facts}
     if told:
         db.executemany(sql.ADD_SOURCE, [(relation, memory) for relation in told])
     return created, told
@@ -151,8 +158,8 @@ def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -
     return (-memory, 0) if chunks > 1 else (None, 0)
 
 
-def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> bool:
-    """Link an entity to the chunks that speak of it; whether the entity is new."""
+def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> tuple[int | None, bool]:
+    """Link an entity to the chunks that speak of it; its key, and whether it is new."""
     mentioned = [chunks[index] for index in mention.chunks]
     entity: int | None
     if mention.handed_in:
@@ -161,11 +168,11 @@ def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], no
         entity, created = _entity_by_rule(db, mention, mentioned, now)
     if entity is not None:
         db.executemany(sql.ADD_MENTION, [(chunk, entity) for chunk in mentioned])
-    return created
+    return entity, created
 
 
 def _entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int) -> tuple[int, bool]:
-    found = one(db, sql.FIND_ENTITY, (name_key(thing.name), name_key(thing.type)))
+    found = find_thing(db, thing)
     if found is not None:
         db.execute(sql.TOUCH_ENTITY, {"id": found, "now": now, "handed_in": 1})
         return found, False
@@ -177,8 +184,8 @@ def _new_entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, *, h
         "uid": uid,
         "name": thing.name,
         "key": name_key(thing.name),
-        "type": thing.type,
-        "type_key": name_key(thing.type),
+        "type": thing.type or DEFAULT_TYPE,
+        "type_key": name_key(thing.type or DEFAULT_TYPE),
         "confidence": 1.0 if handed_in else RULE_CONFIDENCE,
         "handed_in": handed_in,
         "now": now,

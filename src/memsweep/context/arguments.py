@@ -1,0 +1,48 @@
+"""What the operations of a context window are given: checked, and compared with what is in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from memsweep.context.policy import Policy
+from memsweep.context.roots import hard_reason
+from memsweep.errors import AlreadyExists, BadInput
+from memsweep.model.segment import ContextSegment
+from memsweep.store.ports.windows import OpenWindow
+
+
+def known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool, message_of: Mapping[str, str]) -> set[str]:
+    """The ids that are here already; a further piece of a message is, if the message is."""
+    ids = [draft.segment_id for draft in drafts]
+    if skip:
+        ever = window.ever_known({*ids, *message_of.values()})
+        return {own for own in ids if own in ever or message_of.get(own) in ever}
+    if taken := window.find(ids):
+        raise AlreadyExists(f"segment {next(iter(taken))!r:.80} is in this window already; nothing was added.")
+    return set()
+
+
+def crowded(window: OpenWindow, policy: Policy, added: Sequence[ContextSegment], *, collected: bool) -> tuple[str, ...]:
+    """A sentence if what must stay exceeds the hard limit by itself; looked for after a full collection or a pin."""
+    limit = policy.limits.hard_tokens
+    if window.state.tokens <= limit or not (collected or any(hard_reason(each, policy.focus) for each in added)):
+        return ()
+    fixed = sum(held.segment.tokens for held in window.active() if hard_reason(held.segment, policy.focus))
+    if fixed <= limit:
+        return ()
+    return (
+        f"What must stay (pinned, of the system, of the current task) takes {fixed:,} tokens by itself, more than the"
+        f" hard limit of {limit:,}, so no collection can keep it: unpin some of it, or raise the limit.",
+    )
+
+
+def target_of(tokens: int, policy: Policy, target_tokens: int | None, budget: int | None) -> int:
+    if target_tokens is not None:
+        return require_count(target_tokens, "target_tokens")
+    return max(0, tokens - (policy.limits.soft_tokens if budget is None else require_count(budget, "budget")))
+
+
+def require_count(value: int, name: str, most: int = 2**53) -> int:
+    if type(value) is not int or not 0 <= value <= most:
+        raise BadInput(f"{name} must be a whole number from 0 to {most:,}, not {value!r:.40}.")
+    return value
