@@ -55,7 +55,7 @@ CONTEXTS: tuple[Rule, ...] = (
     context(
         "url-password",
         ("://",),
-        r"://[^\s/:@\"'<>]{0,64}:(?P<value>[^\s/@\"'<>]{1,128})@(?=[\w\[{$])(?!(?:[\w-]{1,63}\.){0,4}example\.)",
+        r"://[^\s/:@\"'<>]{0,64}:(?P<value>[^\s/@\"'<>]{3,128})@(?=[\w\[{$])(?!(?:[\w-]{1,63}\.){0,4}example\.)",
         is_address_password,
     ),
     context(

@@ -33,6 +33,7 @@ _TECHNICAL = re.compile(
 _NUMBER = re.compile(r"[~+v-]?\d+(?:[-.,:/x]\d+)*(?:[-_]?[A-Za-z]+(?:[-_][A-Za-z]+)*)?[%+]?")
 # snake_case_2, dotted.name, kebab-words-v2: parts that are words or short numbers
 _WORDS = re.compile(r"(?:[A-Za-z]+\d{0,2}|\d{1,4})(?:[-_./:]+(?:[A-Za-z]+\d{0,2}|\d{1,4}))*[-_./:]?")
+_CAMEL = re.compile(r"(?:[A-Z]{1,6}\d{0,5})?(?:[A-Z][a-z]+\d{0,5})+")
 _CODE = re.compile(r"[()\[\]{}]|->|::|=>|==|\\[\w$]|\A[\w.]+\.[A-Za-z_]", re.ASCII)
 _HASH = re.compile(r"(?:pbkdf2|scrypt|sha\d*|argon2\w*|bcrypt|md5)[:$(]")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|[A-Za-z][A-Za-z0-9+.-]*://.*|(?:\.{0,2}|~)/.*", re.DOTALL)
@@ -87,7 +88,8 @@ def is_said_key(value: str) -> bool:
     """A word after `the API key is`: long, of letters and digits, and not made of words."""
     if len(value) < 16 or not _DIGIT.search(value) or not _LETTER.search(value) or is_placeholder(value):
         return False
-    return not (_WORDS.fullmatch(value) or _ADDRESS.fullmatch(value) or _CODE.search(value))
+    is_name = _WORDS.fullmatch(value) or _CAMEL.fullmatch(value)
+    return not (is_name or _ADDRESS.fullmatch(value) or _CODE.search(value))
 
 
 def is_set_key(value: str) -> bool:
