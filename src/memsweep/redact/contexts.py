@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memsweep.redact.examples import (
     is_address_password,
+    is_login_password,
     is_no_placeholder,
     is_quoted_password,
     is_said_key,
@@ -32,13 +33,14 @@ _WHICH_KEY = "api access secret private auth encryption signing master account l
 _SOME_KEY = "|".join(f"(?<={which}key)|(?<={which}[ _.-]key)" for which in _WHICH_KEY)
 _KEY = rf"(?:token|secret|key(?:{_SOME_KEY}))"
 _SUFFIX = r"(?:[_-](?:prod|production|dev|staging|stage|test|live|old|new|\d{1,2}))?"
-_SET = r"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|={1,3}|:)[ \t]{0,4}"
+_SET = r"[\"'\]]{0,2}[ \t]{0,4}(?::=|=>|={1,3}|:|value[ ]?=)[ \t]{0,4}"
 _QUOTED = r"(?P<quote>[\"'`])(?P<quoted>[^\s\"'`]{4,256})(?P=quote)"
 _BARE = r"(?P<value>[^\s\"'`<>,;()“”*]{3,127}[^\s\"'`<>,;().:?“”*])"
 _KEY_VALUE = r"(?P<value>[A-Za-z0-9_+/=.~:-]{15,512}[A-Za-z0-9_+/=~-])"
-_OF_WHAT = r"(?:\s(?:for|to|of|on|in|at|from|für|zu|de|para)(?:\s[\w@.'’/-]{1,40}){1,6}?)?"
+_OF_WHAT = r"(?:\s(?:for|to|of|on|in|at|from|für|zu|de|para)(?:\s[\w@.\"'’“”/()-]{1,40}){1,6}?)?"
 _BECAME = r"(?:(?:is|was|has been)\s)?(?:changed|set|reset|updated|rotated)\sto"
-_IS = rf"\s(?:{_BECAME}|is|was|are|lautet|ist|es|est|will be|becomes)\s"  # the longest first
+_IS = rf"(?:['’]s|\s(?:{_BECAME}|is|was|are|lautet|ist|es|est|will be|becomes)):?\s"  # the longest first
+_POINTS_TO = r"\s?(?::|->|=>|→)\s|\s[-–—]\s"
 _NOW = r"(?:(?:now|still|currently|just|simply)\s)?[*_]{0,2}"
 _IN_QUERY = "|".join(
     rf"(?<=[?&#]{first}){last}"
@@ -48,6 +50,7 @@ _IN_QUERY = "|".join(
         *(("x-amz-", "signature"), ("x-amz-security-", "token")),
     ]
 )
+_DEFINED = r"(?:define\([ ]?[\"']|setenv[ ])\w{0,40}?"
 _LINE_END = r"(?=[ \t]{0,8}(?:[#;\r\n]|\Z))"
 
 CONTEXTS: tuple[Rule, ...] = (
@@ -119,6 +122,33 @@ CONTEXTS: tuple[Rule, ...] = (
         r"mysql(?:dump)?[ ][^\n]{0,80}?(?<=[ ])-p[\"']?(?P<value>[^\s\"'`|;]{5,256})",
         is_set_password,
     ),
+    context(
+        "password",
+        ("docker login ", "redis-cli "),
+        r"(?:docker login[ ][^\n]{0,120}?(?<=[ ])-p|redis-cli[ ](?:[^\n]{0,80}?(?<=[ ]))?-a)[ ][\"']?"
+        r"(?P<value>[^\s\"'`|;]{5,256})",
+        is_set_password,
+    ),
+    context(
+        "password",
+        ("echo ",),
+        r"echo[ ](?:-n[ ])?[\"']?(?P<value>[^\s\"'`|;]{5,256})[\"']?[ ]?\|[ ]?(?:sudo[ ]-S|docker[ ]login)",
+        is_set_password,
+    ),
+    context("password", ("identified by ",), r"(?i:identified[ ]by[ ])'(?P<quoted>[^\s']{4,256})'", is_set_password),
+    context("password", ("password>", "passwd>"), r"(?i:passw(?:or)?d>)(?P<value>[^<>\s]{4,128})</", is_set_password),
+    context(
+        "password",
+        ("define(", "setenv "),
+        rf"{_DEFINED}(?:PASSWORD|PASSWD|PASS|PWD)(?:[\"'][ ]?,)?[ ]?(?:{_QUOTED}|{_BARE})",
+        is_set_password,
+    ),
+    context(
+        "api-key",
+        ("define(", "setenv "),
+        rf"{_DEFINED}(?:KEY|TOKEN|SECRET|SALT)(?:[\"'][ ]?,)?[ ]?(?:{_QUOTED}|{_KEY_VALUE})",
+        is_set_key,
+    ),
     # name = "value"
     context(
         "password", (*_PASSWORDS, "pass"), rf"(?i:(?:{_PASSWORD}|pass){_SUFFIX}{_SET}[bru]?){_QUOTED}", is_set_password
@@ -153,7 +183,30 @@ CONTEXTS: tuple[Rule, ...] = (
     ),
     # the password for staging is value
     context("password", _PASSWORDS, rf"(?i:{_PASSWORD}{_OF_WHAT}{_IS}{_NOW}){_QUOTED}", is_quoted_password),
-    context("password", _PASSWORDS, rf"(?i:{_PASSWORD}{_OF_WHAT}(?:{_IS}|\s?:\s){_NOW}){_BARE}", is_said_password),
+    context(
+        "password", _PASSWORDS, rf"(?i:{_PASSWORD}{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW}){_BARE}", is_said_password
+    ),
+    context("password", _PASSWORDS, rf"(?i:{_PASSWORD}[ ]){_BARE}", is_set_password),
+    context(
+        "password",
+        ("pw", "pass"),
+        rf"(?:(?<!\w)|(?<=_))(?:pw|PW|[Pp]ass)(?i:{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW}){_BARE}",
+        is_set_password,
+    ),
+    context(
+        "password",
+        ("passphrase", "pass phrase", "recovery phrase", "seed phrase"),
+        rf"(?i:(?:pass|pass |recovery |seed )phrase{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW})"
+        r"[\"“'`](?P<value>[^\s\"“”`]{2,20}(?:[ ][^\s\"“”`]{2,20}){2,23})[\"”'`]",
+        is_no_placeholder,
+    ),
+    context(
+        "password",
+        ("creds", "credentials", "login"),
+        rf"(?i:(?:creds|credentials|login)(?:[ ](?:are|is|details|as|with))?(?::[ ]|[ ]))"
+        rf"[\w.@-]{{2,40}}(?:[ ]/[ ]|(?<=[\w])[/:]){_BARE}",
+        is_login_password,
+    ),
     context(
         "password",
         ("password to ", "password for ", "passphrase to ", "passcode to ", "passwd to "),
@@ -181,9 +234,20 @@ CONTEXTS: tuple[Rule, ...] = (
     ),
     context(
         "pin",
-        ("PIN",),
-        rf"PIN\b(?i:(?:\scode)?{_OF_WHAT}(?:{_IS}|\s?:\s){_NOW})(?P<value>\d{{4,8}})(?!\w)",
+        ("pin is", "pin code", "door code", "gate code", "alarm code", "entry code", "lock code"),
+        rf"(?i:(?<!\w)(?:pin(?:\scode)?|(?:door|gate|alarm|entry|lock)\scode){_OF_WHAT}{_IS}{_NOW})(?P<value>\d{{4,8}})(?!\w)",
         is_no_placeholder,
     ),
-    context("api-key", _KEYS, rf"(?i:{_KEY}{_OF_WHAT}(?:{_IS}|\s?:\s){_NOW})[\"'`]?{_KEY_VALUE}", is_said_key),
+    context(
+        "pin",
+        ("PIN",),
+        rf"PIN\b(?i:(?:\scode)?{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW})(?P<value>\d{{4,8}})(?!\w)",
+        is_no_placeholder,
+    ),
+    context(
+        "api-key",
+        _KEYS,
+        rf"(?i:{_KEY}(?:{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW}|[ ]to[ ]|[ ]as[ ]|[ ]))[\"'`]?{_KEY_VALUE}",
+        is_said_key,
+    ),
 )

@@ -33,7 +33,7 @@ _TECHNICAL = re.compile(
 _NUMBER = re.compile(r"[~+v-]?\d+(?:[-.,:/x]\d+)*(?:[-_]?[A-Za-z]+(?:[-_][A-Za-z]+)*)?[%+]?")
 # snake_case_2, dotted.name, kebab-words-v2: parts that are words or short numbers
 _WORDS = re.compile(r"(?:[A-Za-z]+\d{0,2}|\d{1,4})(?:[-_./:]+(?:[A-Za-z]+\d{0,2}|\d{1,4}))*[-_./:]?")
-_CAMEL = re.compile(r"(?:[A-Z]{1,6}\d{0,5})?(?:[A-Z][a-z]+\d{0,5})+")
+_CAMEL = re.compile(r"(?:[A-Z]{1,6}\d{0,5}){0,3}(?:[A-Z][a-z]+\d{0,5})+")
 _CODE = re.compile(r"[()\[\]{}]|->|::|=>|==|\\[\w$]|\A[\w.]+\.[A-Za-z_]", re.ASCII)
 _HASH = re.compile(r"(?:pbkdf2|scrypt|sha\d*|argon2\w*|bcrypt|md5)[:$(]")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|[A-Za-z][A-Za-z0-9+.-]*://.*|(?:\.{0,2}|~)/.*", re.DOTALL)
@@ -82,6 +82,11 @@ def is_set_password(value: str) -> bool:
     if is_example(value):
         return False
     return len(value) >= 6 if value.isdecimal() else is_said_password(value)
+
+
+def is_login_password(value: str) -> bool:
+    """What follows a user's name after a slash or a colon, and is no path."""
+    return "/" not in value and is_set_password(value)
 
 
 def is_said_key(value: str) -> bool:

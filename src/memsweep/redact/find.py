@@ -14,6 +14,7 @@ RULES: tuple[Rule, ...] = PROVIDERS + CONTEXTS
 """The earlier one names what two rules find: a provider's key is more than `password = …`."""
 
 _MOST_PASSES = 4
+_LONG_MATCH = 80
 _LONG_WORD = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9][A-Za-z0-9_.-]{17,}+", re.ASCII)
 _PREFIXES = tuple(keyword for rule in RULES if rule.where == "word" for keyword in rule.keywords)
 
@@ -93,13 +94,16 @@ def _at_keywords(keywords: list[_Keyword], text: str, folded: str) -> Iterator[t
 def _tried(number: int, text: str, within: str, keyword: str) -> Iterator[tuple[Secret, int]]:
     rule = RULES[number]
     if rule.where == "anywhere":
-        for match in rule.pattern.finditer(text):
-            yield from _secrets(number, match)
+        for each in rule.pattern.finditer(text):
+            yield from _secrets(number, each)
         return
     position = within.find(keyword)
     while position >= 0:
-        yield from _secrets(number, rule.pattern.match(text, position))
-        position = within.find(keyword, position + 1)
+        match = rule.pattern.match(text, position)
+        yield from _secrets(number, match)
+        # A long match is not looked into again: a text full of keywords would be read as often as there are any.
+        is_long = match is not None and match.end() - position > _LONG_MATCH
+        position = within.find(keyword, match.end() if match and is_long else position + 1)
 
 
 def _secrets(number: int, match: re.Match[str] | None) -> Iterator[tuple[Secret, int]]:
