@@ -46,6 +46,8 @@ CAMPAIGNS = {
     "merges": Campaign("tests.faults.merges", 4000),
     "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
     "backups": Campaign("tests.faults.backups", 100),
+    "ghosts": Campaign("tests.faults.ghosts", 10_000),
+    "falkor_ghosts": Campaign("tests.faults.falkor_ghosts", 200),
 }
 
 

@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memsweep.code.compose import links_of, pieces, symbols_of, words_of
+from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
 from memsweep.code.exclude import Exclusions
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
 from memsweep.code.languages import detect
 from memsweep.code.machine_made import is_minified
+from memsweep.code.overlap import Known as Overlap
+from memsweep.code.overlap import known_files
 from memsweep.code.parse import has_grammar
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.scope import Scope
@@ -71,7 +73,10 @@ class _Work:
     """What is to be done, and what of it has been."""
 
     jobs: list[_Job]
+    overlap: Overlap
     written: list[str] = field(default_factory=list)
+    only_taken_over: int = 0
+    """Files that another root had, and that are as they were."""
     skips: list[FileSkip] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -105,7 +110,8 @@ def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Pr
     started = time.perf_counter()
     seen = walk(scope, tools.exclusions)
     # Where a path is known more than once, the last one counts: fresh before stale, without text before both.
-    files = sorted(tools.store.code_files(scope.root), key=lambda file: (not file.memory_id, not file.stale))
+    overlap = known_files(tools.store, scope, seen)
+    files = sorted(overlap.files, key=lambda file: (not file.memory_id, not file.stale))
     if problem := refusal(seen, scope.root, sum(not file.stale for file in files), allow_empty=allow_empty):
         raise problem
     known = _known(files, judged_by(tools.secrets))
@@ -114,7 +120,7 @@ def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Pr
     delta = settle(
         draft, {path: _fingerprint(scope.root, path, by_path.get(path), tools.secrets) for path in draft.to_hash}
     )
-    work = _Work(_jobs(delta, files))
+    work = _Work(_jobs(delta, files), overlap)
     _write_changes(tools, scope, work, progress)
     tools.store.end_run(_run_end(scope, seen, delta, work, judged_by(tools.secrets)), tools.clock())
     return _result(tools, scope, delta, work, started)
@@ -165,7 +171,12 @@ def _composed(tools: IndexDependencies, scope: Scope, work: _Work) -> Iterator[F
     for (job, decoded, mark, language), parsed in tools.sandbox.parse_many(readable()):
         if parsed.failure:
             work.failures.append(f"{job.path}: {parsed.failure}")
-        yield _file(tools, job, decoded, mark, language, parsed)
+        file = _file(tools, job, decoded, mark, language, parsed)
+        taken = work.overlap.taken.get(file.memory_id)
+        if taken is not None:
+            work.only_taken_over += not job.stale and _digest(taken.file.mark) == _digest(mark)
+            file = replace(file, taken_from=(taken.root, taken.file.path))
+        yield file
 
 
 def _is_wanted(path: str, text: str, language: str) -> bool:
@@ -203,10 +214,10 @@ def _file(
             last_line=piece.last_line,
             symbol=piece.symbol,
             kind=piece.kind,
-            words=words_of(piece.symbol),
+            words=words_of(job.path, piece.symbol, () if number else names_in(parsed)),
             vector=None,
         )
-        for piece in found
+        for number, piece in enumerate(found)
     )
     return FileWrite(
         memory_id=job.memory_id or tools.new_id("mem"),
@@ -263,7 +274,7 @@ def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: 
     tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
     for file in batch:
         if file.content_hash in tombstoned:
-            work.failures.append(f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again")
+            work.failures.append(f"{file.path}: its content was deleted for good (`memsweep tombstone list`)")
             work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
     return [file for file in batch if file.content_hash not in tombstoned]
 
@@ -275,6 +286,7 @@ def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str) -
     written = set(work.written)
     doubted = (*left, *delta.outside, *(each.known for each in (*delta.changed, *delta.outgrown)))
     unknown = [each.known for each in delta.unknown if each.known]
+    overlap = work.overlap
     again = [job.memory_id for job in work.jobs if job.stale and job.memory_id in written]
     return RunEnd(
         root=scope.root,
@@ -285,12 +297,17 @@ def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str) -
             *(known.id for known in delta.gone if known.id),
             *(each.known.id for each in delta.outgrown),
             *work.emptied,
+            *overlap.doubles,
         ),
         returned=(*(each.known.id for each in delta.returned if each.known.id), *again),
-        doubtful=tuple(known.id for known in (*doubted, *unknown) if known.id and known.id not in written),
+        doubtful=(
+            *(known.id for known in (*doubted, *unknown) if known.id and known.id not in written),
+            *(each.memory_id for each in overlap.handed_over),
+        ),
         marks={each.known.id: _mark(each.fingerprint, judged) for each in same if each.known.id},
         skips=(*(_skip(each, judged) for each in same if not each.known.id), *work.skips),
-        forgotten_skips=tuple(known.path for known in left if not known.id),
+        forgotten_skips=(*(known.path for known in left if not known.id), *overlap.forgotten_marks),
+        handed_over=overlap.handed_over,
     )
 
 
@@ -317,8 +334,8 @@ def _result(tools: IndexDependencies, scope: Scope, delta: Delta, work: _Work, s
     return IndexResult(
         repo_path=scope.root,
         files_seen=unchanged + len(work.jobs) + len(delta.unknown),
-        files_indexed=len(work.written) - moved,
-        files_unchanged=unchanged,
+        files_indexed=len(work.written) - moved - work.only_taken_over,
+        files_unchanged=unchanged + work.only_taken_over,
         files_moved=moved,
         files_removed=sum(bool(each.id) for each in delta.gone) + len(delta.outgrown) + len(work.emptied),
         files_unreadable=len(delta.unknown) + len(work.unreadable),
@@ -354,6 +371,10 @@ def _known(files: Iterable[KnownFile], judged: str) -> list[Known]:
         checked = rules == judged
         by_path[file.path] = Known(file.memory_id, file.path, fingerprint, file.language, file.stale, checked)
     return list(by_path.values())
+
+
+def _digest(mark: FileMark) -> str:
+    return mark.digest.rpartition(":")[2]
 
 
 def _mark(fingerprint: Fingerprint, judged: str) -> FileMark:

@@ -221,7 +221,8 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
     kind, key, receipt_id = found
     history = tools.store.audit(20, item_id)
     if receipt_id is not None:
-        said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory brings it back."
+        alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
+        said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
     survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:

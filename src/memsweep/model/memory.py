@@ -48,14 +48,20 @@ class MemoryDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class NewChunk:
-    """A chunk ready to be written: its text, where it stands in the memory, its quantised vector."""
+class NewPiece:
+    """A chunk without a vector: its text, and where it stands in the memory."""
 
     id: str
     text: str
     start: int
     first_line: int
     last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk(NewPiece):
+    """A chunk ready to be written: with its quantised vector."""
+
     vector: bytes
 
 
@@ -128,6 +134,15 @@ class Memory:
     version: int
     chunk_count: int
     entities: tuple[NamedThing, ...]
+
+
+def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:
+    """When a memory was last remembered, recalled or found on disk; in microseconds.
+
+    A file that is verified has been seen, though its memory is not written each time.
+    """
+    seen = created_at if seen_at is None else seen_at
+    return seen if stale or verified_at is None else max(seen, verified_at)
 
 
 @dataclass(frozen=True, slots=True)

