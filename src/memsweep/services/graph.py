@@ -279,7 +279,9 @@ class GraphService(Generic[Mode]):
         """Split a new entity off another, with chosen relations (by id) and its mentions in chosen memories."""
         from memsweep.graph import facts
 
-        name = self._access.gate("graph").text(name, "name") if isinstance(name, str) else name
+        gate = self._access.gate("graph")
+        name = gate.text(name, "name") if isinstance(name, str) else name
+        entity_type = gate.text(entity_type, "type") if isinstance(entity_type, str) else entity_type
         return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
 
 
