@@ -23,6 +23,7 @@ FEW = {
     "clock_jumps": (0, 5, {"calls": 200, "jumps": 80}),
     "merges": (0, 40, {"histories": 40}),
     "falkor_merges": (0, 8, {"histories": 8}),
+    "leaks": (0, 10, {"operations": 120, "keys": 200}),
     "backups": (0, 5, {"flips": 100}),
     "ghosts": (40, 100, {"operations": 800}),
     "falkor_ghosts": (52, 56, {"operations": 40}),

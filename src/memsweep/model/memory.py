@@ -111,6 +111,9 @@ class Remembered:
     chunks_created: int
     entities_created: int
     duplicate_of: str | None = None
+    redacted: tuple[str, ...] = ()
+    """The kinds of secrets that were not stored."""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ class Swept:
     refused: Mapping[str, str] = field(default_factory=dict)
     receipt_id: str | None = None
     summary_id: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

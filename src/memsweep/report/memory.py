@@ -13,6 +13,7 @@ from memsweep.errors import BadInput
 from memsweep.model.text import counted
 from memsweep.model.times import iso
 from memsweep.report import limits
+from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
@@ -30,7 +31,7 @@ _ROOM_FOR_NOTES = 300
 _SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and a smaller limit shows more of each."
 
 
-class RememberedAnswer(TypedDict):
+class RememberedAnswer(SecretsMet):
     memory_id: str
     chunks_created: int
     entities_created: int
@@ -115,12 +116,13 @@ class CopiedAnswer(TypedDict):
 
 
 def remembered(result: Remembered) -> RememberedAnswer:
-    return {
+    answer: RememberedAnswer = {
         "memory_id": result.memory_id,
         "chunks_created": result.chunks_created,
         "entities_created": result.entities_created,
         "duplicate_of": result.duplicate_of,
     }
+    return {**answer, **secrets_met(result)}
 
 
 def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
