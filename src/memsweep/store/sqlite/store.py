@@ -187,7 +187,7 @@ class SqliteStore:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
             code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
