@@ -170,7 +170,7 @@ class ContextWindow(Generic[Mode]):
             plan_id=plan_id,
             reason=plan.reason,
             shortfall=plan.shortfall,
-            notes=tuple(filter(None, (seen.roots.note,))),
+            notes=tuple(filter(None, (seen.roots.note_on(plan.segment_ids),))),
         )
 
     @operation

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -126,7 +125,7 @@ def analyzed(result: Analyzed, *, include_scores: bool = True) -> AnalyzedAnswer
         "plan_id": result.plan_id,
         "planned": len(result.planned),
         "shortfall": result.shortfall,
-        "message": " ".join((_ONE.sub(_singular, result.reason), *result.notes)),
+        "message": " ".join((result.reason, *result.notes)),
         **_tokens(result.change),
     }
 
@@ -243,14 +242,6 @@ def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any
     if segment.pinned:
         shown["pinned"] = True
     return shown
-
-
-# The plan words its own reason, in a file whose measured figures a change of words would void.
-_ONE = re.compile(r"\b1 (segment|token)s( free)?\b")
-
-
-def _singular(found: re.Match[str]) -> str:
-    return f"1 {found[1]}{' frees' if found[2] else ''}"
 
 
 def _what_went(result: Swept) -> str:
