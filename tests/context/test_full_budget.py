@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from memsweep.context import ContextSegment, Focus, GCEngine, sweep_messages
 from tests.context.build import NOW, segment, segment_lists
 from tests.context.window_laws import LAWS, Planned, keeps_fewer
+from tests.faults import windows
 
 BUDGETS = st.integers(0, 250)
 FOCI = st.builds(
@@ -46,6 +47,21 @@ def test_soft_roots_can_make_a_higher_budget_keep_fewer_tokens():
     below, above = (Planned(window, Focus(last_n=1), budget) for budget in (99, 100))
     assert (below.kept, above.kept) == ({"old"}, {"last"})
     assert (below.kept_tokens, above.kept_tokens) == (95, 20)
+
+
+BROKEN = {
+    "scores of their own": ("memsweep.context.engine.settled", lambda candidates, calls: candidates),
+    "no room is filled": ("memsweep.context.plan._kept", lambda ordered, room: set()),
+    "the first and the last may go": ("memsweep.context.roots._ends", lambda *given: {}),
+    "nothing is said": ("memsweep.context.engine._weaknesses", lambda *given: ("no root leads to it",)),
+    "from the newest on": ("memsweep.context.roots.sorted", lambda soft, key: list(reversed(soft))),
+}
+
+
+@pytest.mark.parametrize(("name", "instead"), BROKEN.values(), ids=BROKEN.keys())
+def test_a_collector_that_breaks_its_laws_is_noticed(name, instead, monkeypatch):
+    monkeypatch.setattr(name, instead, raising=False)
+    assert any(windows.run(seed)["violations"] for seed in range(60))
 
 
 TASK = "Please fix cart.py and never change the public API."

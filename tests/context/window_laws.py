@@ -137,14 +137,14 @@ def nobody_is_called_unreachable_who_is_a_soft_root(planned: Planned) -> Iterato
 
 
 def what_gave_way_is_the_oldest(planned: Planned) -> Iterator[str]:
+    """But for what is larger than all the room of soft roots by itself."""
     places = {each.segment_id: place for place, each in enumerate(planned.segments)}
-    kinds = {each.segment_id: each.type for each in planned.segments}
-    soft = [own for own, reason in planned.roots.soft.items() if "last" in reason and kinds[own] == "message"]
-    oldest = min((places[own] for own in soft), default=len(places))
-    most = planned.budget * ENGINE.weights.soft_share
+    oldest = min((places[own] for own in planned.roots.soft), default=len(places))
+    hard, ends = (sum(planned.tokens[own] for own in each) for each in (planned.roots.hard, planned.roots.ends))
+    room = min(int(planned.budget * ENGINE.weights.soft_share), planned.budget - hard) - ends
     for own, reason in planned.roots.released.items():
-        if "last" in reason and places[own] > oldest and planned.tokens[own] <= most / 4:
-            yield f"{own} gave way, though an older message stays as a root"
+        if reason and places[own] > oldest and planned.tokens[own] <= room:
+            yield f"{own} gave way, though an older one stays as a root"
 
 
 LAWS: tuple[Callable[[Planned], Iterator[str]], ...] = (

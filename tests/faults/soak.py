@@ -46,6 +46,7 @@ CAMPAIGNS = {
     "merges": Campaign("tests.faults.merges", 4000),
     "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
     "backups": Campaign("tests.faults.backups", 100),
+    "windows": Campaign("tests.faults.windows", 10_000),
 }
 
 

@@ -24,6 +24,7 @@ FEW = {
     "merges": (0, 40, {"histories": 40}),
     "falkor_merges": (0, 8, {"histories": 8}),
     "backups": (0, 5, {"flips": 100}),
+    "windows": (0, 100, {"plans": 500, "segments_planned": 1000}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
 

@@ -48,7 +48,7 @@ def settled(candidates: Sequence[PruningCandidate], calls: Iterable[str]) -> lis
         own = candidate.segment_id
         scores[own] = min([scores[own], *(scores[by] for by in candidate.beside if by in scores and by not in calls)])
     for candidate in candidates:
-        for call in calls.intersection(candidate.beside).intersection(scores):
+        for call in (own for own in candidate.beside if own in calls and own in scores):
             # The very next number: of two with the same score, the call has to be the one that is spared.
             scores[call] = max(scores[call], min(1.0, nextafter(scores[candidate.segment_id], 2.0)))
     return [candidate._replace(keep_score=scores[candidate.segment_id]) for candidate in candidates]
