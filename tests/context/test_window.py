@@ -593,3 +593,31 @@ def test_pins_that_exceed_the_hard_limit_by_themselves_are_said(window: ContextW
     assert "unpin some of it, or raise the limit" in said
     window.unpin(["c"])
     assert window.add([some("f", tokens=500)]).notes == ()
+
+
+def test_a_dry_run_saves_neither_a_plan_nor_the_focus(window: ContextWindow, app: App) -> None:
+    window.add([some("a", tokens=50), some("b", tokens=50, task_id="t1")])
+    before = window.state()
+    seen = window.analyze(budget=60, task_id="t1", dry_run=True)
+    assert (seen.planned, seen.plan_id, seen.change.tokens_after) == ({"a"}, None, 50)
+    assert window.state() == before
+    assert window.analyze(budget=60, task_id="t1").plan_id is not None
+
+
+def test_texts_stand_beside_ids(window: ContextWindow) -> None:
+    long = "The first   words\nof a long story. " + "and so on " * 50
+    window.add([some("a", long), some("b", long, pinned=True)])
+    begins = window.analyze(budget=0).texts["a"]
+    assert begins.startswith("The first words of a long story. and so on")
+    assert len(begins) == 80
+    done = window.prune(["a", "b", "c"])
+    assert (done.stashed[0].text, done.texts) == (begins, {"b": begins})
+    assert window.pin(["b", "c"]).texts == {"b": begins}
+
+
+def test_a_hit_that_only_stands_beside_one_says_so(window: ContextWindow) -> None:
+    window.add([some("q", "Which port has the gateway?"), some("a", "8080."), some("far", "x"), some("off", "y")])
+    window.prune(["q", "a", "far", "off"])
+    found = window.search("gateway port")
+    assert [segment.segment_id for segment, _ in found.hits] == ["q", "a", "far"]
+    assert found.beside == {"a", "far"}

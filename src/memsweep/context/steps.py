@@ -18,6 +18,7 @@ from memsweep.context.step import choose_batch, due, judge_few, next_full, survi
 from memsweep.errors import BadInput, Conflict, Unconfirmed
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, Generation, PruningCandidate
+from memsweep.model.text import excerpt
 from memsweep.model.window import Gone, Held, WindowState
 
 Strategy = Literal["auto", "stash", "delete"]
@@ -181,7 +182,10 @@ def compress(
 
 
 def gone(leaving: Sequence[tuple[Held, tuple[str, ...]]]) -> tuple[Gone, ...]:
-    return tuple(Gone(held.segment.segment_id, held.segment.tokens, reasons) for held, reasons in leaving)
+    return tuple(
+        Gone(held.segment.segment_id, held.segment.tokens, reasons, excerpt(held.segment.text))
+        for held, reasons in leaving
+    )
 
 
 def _small_step(window: OpenSegments, judge: Judge, take_out: TakeOut) -> Left:
