@@ -35,7 +35,7 @@ from common import (
 )
 from memsweep import Memory, open_memory
 from memsweep.remember import recall
-from memsweep.store.sqlite import words
+from memsweep.store.file import words
 
 WORKSPACE = "large"
 TARGET_MS = 25.0

@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.errors import BadInput, BadSetting
+from memsweep.gc.strategies import STRATEGIES
+from memsweep.model.strategies import RULES
 from memsweep.settings import Settings, config_file, load_settings
 from memsweep.settings.example import example_file
 from tests.support.commands import Ran, memsweep
@@ -119,6 +121,13 @@ def test_every_setting_can_be_set_in_the_environment(tmp_path: Path) -> None:
         ("[chunking]\noverlap = 257", "chunking.overlap 257"),
         ("[chunking]\noverlap = -1", "chunking.overlap -1"),
         ("[chunking]\nsize = 2026-01-01", "chunking.size must be int"),
+        (
+            "[schedule]\nstrategies = ['stale_kode']",
+            "schedule.strategies 'stale_kode' is unknown. Use one of: stale_code",
+        ),
+        ("[schedule]\nstrategies = ['expired', 5]", "schedule.strategies must be a list of texts"),
+        ("[schedule]\nnotify_command = 'mail \"x'", "schedule.notify_command 'mail \"x' is no command (No closing"),
+        ("[schedule]\nnotify_command = 5", "schedule.notify_command must be a list of texts"),
     ],
 )
 def test_what_is_unknown_or_impossible_is_refused_by_name(toml: Any, text: str, said: str) -> None:
@@ -138,6 +147,7 @@ def test_what_is_unknown_or_impossible_is_refused_by_name(toml: Any, text: str, 
         ("MEMSWEEP_EMBEDDING_PROVIDER", "magic"),
         ("MEMSWEEP_WORKSPACE", "../../escape"),
         ("MEMSWEEP_LOG_LEVEL", "loud"),
+        ("MEMSWEEP_SCHEDULE_STRATEGIES", "expired,stale_kode"),
         ("MEMSWEEP_HOME", "~nobody-of-this-name/x"),
         ("MEMSWEEP_CONFIG", "~nobody-of-this-name/x"),
     ],
@@ -145,6 +155,27 @@ def test_what_is_unknown_or_impossible_is_refused_by_name(toml: Any, text: str, 
 def test_a_bad_variable_is_refused(home: Path, name: str, value: str) -> None:
     with pytest.raises(BadInput):
         load_settings({"MEMSWEEP_HOME": str(home), name: value})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("['mail', '-s', 'two words']", ("mail", "-s", "two words")),
+        ("\"mail -s 'two words' me@example.org\"", ("mail", "-s", "two words", "me@example.org")),
+        ("'/usr/bin/notify'", ("/usr/bin/notify",)),
+        ("'mail,-s,x'", ("mail", "-s", "x")),
+        ("\"'/opt/a, b/notify'\"", ("/opt/a, b/notify",)),
+        ("'  '", ()),
+    ],
+)
+def test_a_command_is_a_list_or_one_line_with_its_arguments(toml: Any, text: str, expected: tuple[str, ...]) -> None:
+    assert toml(f"[schedule]\nnotify_command = {text}").schedule.notify_command == expected
+    variable = {} if text.startswith("[") else {"MEMSWEEP_SCHEDULE_NOTIFY_COMMAND": text[1:-1]}
+    assert toml("", **variable).schedule.notify_command == (expected if variable else ())
+
+
+def test_the_names_of_the_strategies_are_those_of_the_collector() -> None:
+    assert tuple(STRATEGIES) == RULES
 
 
 @pytest.mark.parametrize("broken", [b"workspace = ", b"= x", b"[a\n", b"\xff\xfe", b"a = 1\na = 2", b"\0"])

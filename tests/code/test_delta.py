@@ -60,6 +60,7 @@ def summary(found: Delta) -> dict[str, object]:
         "returned": [each.known.path for each in found.returned],
         "unknown": [each.path for each in found.unknown],
         "outside": [each.path for each in found.outside],
+        "outgrown": [each.known.path for each in found.outgrown],
     }
     return {name: paths for name, paths in classes.items() if paths}
 
@@ -151,9 +152,11 @@ def test_what_the_filters_do_not_cover_is_left_as_it_was(scope, path):
     assert summary(delta(there, [], scope)) == {}
 
 
-def test_a_file_that_outgrew_the_limit_is_left_and_one_that_is_deleted_is_gone():
+def test_a_file_that_outgrew_the_limit_has_left_and_one_that_is_deleted_is_gone():
     scope = Scope("/r", max_file_size=3)
-    assert summary(delta({"a": ("much", 5)}, [known("a", "one")], scope)) == {"outside": ["a"]}
+    assert summary(delta({"a": ("much", 5)}, [known("a", "one")], scope)) == {"outgrown": ["a"]}
+    assert summary(delta({"a": ("much", 5)}, [known("a", "one", stale=True)], scope)) == {"outside": ["a"]}
+    assert summary(delta({"a": ("much", 5)}, [known("a", "other")], scope)) == {"outside": ["a"]}, "never covered"
     assert summary(delta({}, [known("a", "one")], scope)) == {"gone": ["a"]}
 
 
@@ -162,6 +165,14 @@ def test_a_script_without_extension_keeps_the_language_it_is_known_by():
     scope = Scope("/r", languages=frozenset({"python"}))
     assert summary(delta({}, [script], scope)) == {"gone": ["tool"]}
     assert summary(delta({"tool": ("one", 0)}, [script], scope)) == {"unchanged": ["tool"]}
+
+
+def test_a_script_that_is_in_another_language_now_has_left_the_filter():
+    script = replace(known("tool", "one"), language="python")
+    shell = Present("tool", stamp("two", 5), "bash")
+    scope = Scope("/r", languages=frozenset({"python"}))
+    found = settle(compare(scope, Seen(present={"tool": shell}, total_files=1), [script]), {})
+    assert summary(found) == {"outgrown": ["tool"]}
 
 
 @pytest.mark.parametrize(
@@ -222,7 +233,7 @@ def applied(knowns, found: Delta, disk) -> list[Known]:
             each.known, path=each.present.path, fingerprint=each.fingerprint, stale=False,
             language=language_by_name(each.present.path) or "text",
         )  # fmt: skip
-    for each in found.gone:
+    for each in (*found.gone, *(each.known for each in found.outgrown)):
         after[each.id] = replace(each, stale=True)
     for each in found.added:
         after[f"new {each.path}"] = known(each.path, disk[each.path][0], time=disk[each.path][1])
@@ -241,6 +252,7 @@ def test_law_every_known_file_lands_in_exactly_one_class(disk, knowns, scope, do
     found = delta(readable, knowns, scope, unreadable_folders=folders)
     landed = [each.path for each in (*found.unchanged, *found.gone, *found.still_gone, *found.outside)]
     landed += [each.known.path for each in (*found.touched, *found.changed, *found.moved, *found.returned)]
+    landed += [each.known.path for each in found.outgrown]
     landed += [each.path for each in found.unknown if each.known]
     assert sorted(landed) == sorted(each.path for each in knowns)
 

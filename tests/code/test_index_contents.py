@@ -22,7 +22,7 @@ ODD = {
     "crlf.py": b"def findme():\r\n    return 1\r\n\r\n\r\ndef other():\r\n    return 2\r\n",
     "cr.txt": b"findme\rold\rmac\r",
     "late_nul.txt": b"findme " * 1500 + b"\0 after a NUL findme\n" + b"more " * 500,
-    "long_line.js": b"var findme = [" + b"1234567," * 20_000 + b"];\n",
+    "long_line.py": b"findme = [" + b"1234567," * 20_000 + b"]\n",
     "many_lines.txt": b"findme\n" * 3000,
     "separators.py": "def findme(): return 'a\u2028b\x85c\x0bd\x0ce\x1cf'\n".encode(),
     "wide.py": "def 日本(): return '𝕗𝕚𝕟𝕕 🎉 findme'\n".encode(),
@@ -126,11 +126,25 @@ def test_links_are_not_followed_and_lead_nowhere(desk: Desk, repo: Path, tmp_pat
     assert desk.stale(repo) == {"app.py"}
 
 
-def test_a_file_that_outgrows_the_limit_keeps_its_last_state(desk: Desk, repo: Path) -> None:
+def test_a_file_that_outgrows_the_limit_becomes_stale_with_a_warning(desk: Desk, repo: Path) -> None:
     desk.index(repo, max_file_size=200)
     before = desk.live(repo)["app.py"]
     (repo / "app.py").write_text(FILES["app.py"] * 10)
     result = desk.index(repo, max_file_size=200)
-    assert (result.files_seen, result.files_removed, result.stale_memories) == (len(FILES) - 1, 0, 0)
-    assert desk.live(repo)["app.py"] == before
+    size = len(FILES["app.py"]) * 10
+    assert (result.files_seen, result.files_removed, result.stale_memories) == (len(FILES) - 1, 1, 1)
+    assert result.warnings == (
+        f"app.py: it has {size} bytes now, more than the 200 of max_file_size; its memory is stale",
+    )
+    assert desk.stale(repo) == {"app.py"}
+    assert "app.py" not in {hit.code.path for hit in desk.hits("first second sep")}
+    again = desk.index(repo, max_file_size=200)
+    assert (again.files_removed, again.stale_memories, again.warnings) == (0, 1, ()), "said once"
     assert desk.index(repo).files_indexed == 1
+    assert desk.live(repo)["app.py"].id == before.id
+
+
+def test_a_narrower_filter_alone_makes_nothing_stale(desk: Desk, repo: Path) -> None:
+    desk.index(repo)
+    result = desk.index(repo, max_file_size=50)
+    assert (result.files_removed, result.stale_memories, result.warnings) == (0, 0, ())

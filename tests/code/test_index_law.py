@@ -217,6 +217,9 @@ class World:
         for file in after:
             if self.covers(chosen, file):
                 assert file.stale == (file.path not in fresh), file.path
+            elif make_scope(str(self.root), **chosen).covers(file.path, file.language, file.size):
+                assert file.stale, f"{file.path} has outgrown the filters, and still looks fresh"
+                assert was[file.id].content == file.content
             else:
                 assert was[file.id] == file, f"{file.path} is not covered and was touched"
         for key in was:

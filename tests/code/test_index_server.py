@@ -126,6 +126,7 @@ def test_what_is_gone_is_counted_with_the_hint_to_prune(server: ServerClient, tm
     answer = server.call("index_codebase", repo_path=str(root), workspace_id="stale")
     wanted = {"files_removed": 1, "files_moved": 1, "files_indexed": 0, "files_unchanged": 3, "stale_memories": 1}
     assert answer | wanted == answer
+    assert "\nFiles indexed: 0\nFiles unchanged: 3\nFiles moved: 1\nFiles removed: 1\nFunctions: " in answer["message"]
     assert answer["message"].endswith("\nStale memories detected: 1 (run prune_memory to clean up)")
     pruned = server.call("prune_memory", workspace_id="stale", dry_run=False, confirm=True)
     assert "app.py" not in json.dumps(pruned.get("skipped", []))
@@ -277,7 +278,8 @@ def test_a_file_that_a_run_does_not_cover_keeps_the_time_of_its_last_verificatio
     root = repository(tmp_path / "repo", {"a.py": "def alpha(): pass\n", "b.go": "func Beta() {}\n"})
 
     def verified() -> dict[str, str]:
-        hits = server.call("search_memory", query="alpha Beta", workspace_id="times")["results"]
+        found = server.call("search_memory", query="alpha Beta", filters={"include_stale": True}, workspace_id="times")
+        hits = found["results"]
         return {hit["path"]: hit["verified_at"] for hit in hits}
 
     server.call("index_codebase", repo_path=str(root), workspace_id="times")

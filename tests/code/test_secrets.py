@@ -40,7 +40,7 @@ def test_secrets_are_not_indexed_by_name_or_by_content(desk: Desk, tmp_path: Pat
 @pytest.fixture
 def old_rules(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """As the version before this one left an index: it knew fewer names, and did not note what it looked for."""
-    monkeypatch.setattr("memsweep.code.index._is_secret", lambda text, language: False)
+    monkeypatch.setattr("memsweep.code.index._is_wanted", lambda path, text, language: True)
     monkeypatch.setattr("memsweep.code.index._RULES", "")
     monkeypatch.setattr("memsweep.code.exclude.Exclusions.is_secret", lambda self, path: False)
     return monkeypatch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -41,9 +41,8 @@ def test_tokens_that_nobody_counted_are_estimated():
         ({"segment_id": "a", "text": "x", "line_range": [3]}, "line_range"),
         ({"segment_id": "a", "text": "x", "line_range": [9, 3]}, "line_range"),
         ({"segment_id": "a", "text": "x", "tokens": "many"}, "tokens"),
-        ({"segment_id": "a", "text": "x", "created_at": "soon"}, "ISO"),
-        ({"segment_id": "a", "text": "x", "created_at": 7}, "must be a time"),
-        ({"segment_id": "a", "text": "x", "created_at": "2026-05-01T12:00:00"}, "time zone"),
+        ({"segment_id": "a", "text": "x", "created_at": "soon"}, "created_at 'soon' is not a date"),
+        ({"segment_id": "a", "text": "x", "created_at": 7}, "created_at must be an ISO 8601"),
     ],
 )
 def test_what_is_no_segment_is_refused_by_name(values, complaint):
@@ -71,7 +70,15 @@ def test_times_of_any_zone_are_read_as_utc():
 
 
 @pytest.mark.parametrize("name", ["created_at", "last_touched_at"])
-def test_a_naive_time_is_refused(name):
+def test_a_time_without_a_zone_is_utc_as_everywhere(name):
+    for said in ("2026-05-01", "2026-05-01T00:00:00", "2026-05-01T02:00:00+02:00", datetime(2026, 5, 1)):
+        read = segment_from_dict({"segment_id": "a", "text": "x", name: said}, now=NOW)
+        assert getattr(read, name) == datetime(2026, 5, 1, tzinfo=UTC)
+        assert getattr(read, name).utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize("name", ["created_at", "last_touched_at"])
+def test_a_segment_itself_has_aware_times(name):
     with pytest.raises(BadInput, match=name):
         segment("a", **{name: datetime(2026, 5, 1)})
 

@@ -11,6 +11,7 @@ from memsweep.app import App, Memory
 from memsweep.context import ContextSegment
 from memsweep.context.service import ContextWindow
 from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
+from memsweep.report.collector import undone
 from tests.context.windows import active, problems, some, stashed
 from tests.support.engines import on_every_engine
 
@@ -89,7 +90,7 @@ def test_all_segments_of_a_call_come_in_or_none(window: ContextWindow) -> None:
         ({"text": "x", "tags": "a"}, "tags must be a list"),
         ({"text": "x", "references": [1]}, "references must be a list"),
         ({"text": "x", "colour": "red"}, "no field colour"),
-        ({"text": "x", "created_at": "yesterday"}, "not an ISO time"),
+        ({"text": "x", "created_at": "yesterday"}, "not a date or time"),
         ("text", "must be an object"),
     ],
 )
@@ -388,10 +389,57 @@ def test_a_summary_stands_for_what_it_sums_up(window: ContextWindow, memory: Mem
     assert [gone.segment_id for gone in done.stashed] == ["a", "b"]
     assert done.refused == {"pin": "pinned"}
     assert (done.change.tokens_before, done.change.tokens_after) == (1001, 5)
-    memory.sweep.undo(str(done.receipt_id))
-    assert active(window) == ["a", "b", "pin", done.summary_id]
     with pytest.raises(Conflict, match="Nothing can be compressed"):
         window.compress(["pin"], "short")
+
+
+def test_undoing_a_compression_takes_the_summary_out_again(window: ContextWindow, memory: Memory) -> None:
+    window.add([some("a", tokens=500), some("b", tokens=500), some("pin", tokens=1, pinned=True)])
+    before = window.segments()
+    done = window.compress(["a", "b"], "a and b in short")
+    back = memory.sweep.undo(str(done.receipt_id))
+    assert window.segments() == before
+    assert window.segments(stashed=True) == before
+    assert (window.state().tokens, window.state().segments, window.state().stashed) == (1001, 3, 0)
+    assert (back.totals.segments, back.summaries) == (2, (done.summary_id,))
+    way_back = f"undo_prune with {back.receipt_id} brings it back"
+    assert undone(back)["message"] == f"Restored 2 segments. Moved the summary of them to the trash; {way_back}."
+    assert memory.care.doctor().findings == ()
+    memory.sweep.undo(str(back.receipt_id))
+    assert active(window) == ["a", "b", "pin", done.summary_id]
+    assert memory.care.doctor().findings == ()
+
+
+def test_a_summary_that_was_stashed_meanwhile_does_not_come_back_beside_what_it_summed_up(
+    window: ContextWindow, memory: Memory
+) -> None:
+    window.add([some("a", tokens=500), some("b", tokens=500), some("c", tokens=500)])
+    first = window.compress(["a", "b"], "a and b in short")
+    second = window.compress([str(first.summary_id), "c"], "all in short")
+    assert memory.sweep.undo(str(first.receipt_id)).summaries == (first.summary_id,)
+    assert active(window) == ["a", "b", second.summary_id]
+    memory.sweep.undo(str(second.receipt_id))
+    assert active(window) == ["a", "b", "c"]
+    assert stashed(window) == []
+
+
+def test_a_pinned_summary_stays_and_the_undo_says_so(window: ContextWindow, memory: Memory) -> None:
+    window.add([some("a", tokens=500), some("b", tokens=500)])
+    done = window.compress(["a", "b"], "in short")
+    window.pin([str(done.summary_id)])
+    back = memory.sweep.undo(str(done.receipt_id))
+    assert active(window) == ["a", "b", done.summary_id]
+    assert back.summaries == ()
+    assert back.conflicts == ((done.summary_id, "this summary is pinned, so it stays in the window"),)
+
+
+def test_a_summary_of_something_else_stays(window: ContextWindow, memory: Memory) -> None:
+    window.add([some("a"), some("b"), some("x")])
+    other = window.compress(["x"], "x in short")
+    done = window.compress(["a"], "a in short")
+    pruned = window.prune(["b"])
+    memory.sweep.undo(str(pruned.receipt_id))
+    assert active(window) == ["b", other.summary_id, done.summary_id]
 
 
 def test_the_working_set_fits_and_changes_nothing(window: ContextWindow) -> None:

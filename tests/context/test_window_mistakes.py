@@ -26,15 +26,13 @@ def test_pins_are_roots_and_counters_are_kept_up(window: ContextWindow) -> None:
     assert (base.refcount, base.gc_survival_count) == (1, 1)
 
 
-def test_naive_times_are_refused_and_zones_are_understood(window: ContextWindow) -> None:
-    with pytest.raises(BadInput, match="created_at has no time zone"):
-        window.add([some("a", created_at="2026-05-01T12:00:00")])
-    window.add([some("a", created_at="2026-05-01T20:00:00+08:00")])
-    (kept,) = window.segments()
-    assert kept.created_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
-    assert kept.created_at.utcoffset() == timedelta(0)
-    window.add([some("b", created_at=datetime(2026, 5, 1, 3, tzinfo=timezone(timedelta(hours=-9))))])
-    assert window.segments()[1].created_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+def test_times_without_a_zone_are_utc_and_zones_are_understood(window: ContextWindow) -> None:
+    there = datetime(2026, 5, 1, 3, tzinfo=timezone(timedelta(hours=-9)))
+    times = ["2026-05-01T12:00:00", "2026-05-01T20:00:00+08:00", there, datetime(2026, 5, 1, 12)]
+    window.add([some(f"s{number}", created_at=time) for number, time in enumerate(times)])
+    for kept in window.segments():
+        assert kept.created_at == datetime(2026, 5, 1, 12, tzinfo=UTC)
+        assert kept.created_at.utcoffset() == timedelta(0)
 
 
 @pytest.mark.parametrize("project", ["../../escape", "a/b", "/etc", "..", "", "A", "a\0b", "con.txt", "x" * 64])

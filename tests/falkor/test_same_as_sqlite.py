@@ -14,14 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.gc import collect
+from memsweep.gc import collect, run
 from memsweep.gc import purge as purging
-from memsweep.gc.strategies import NAMES
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
+from memsweep.model.plan import Receipt
+from memsweep.model.strategies import NAMES
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Plot, Thing
@@ -85,7 +86,13 @@ class Acting:
 
     def prune_in_steps(self, number: int, strategy: str) -> None:
         step = 1 + number % 3
-        told = self.both_engines.both(lambda side: list(collect.prune_in_steps(self._tools(side), strategy, step, 0.0)))
+
+        def collect_in_steps(side: Side) -> list[Receipt]:
+            tools = self._tools(side)
+            outlook = run.look_ahead(tools, [strategy], 0.0)
+            return list(run.prune_in_steps(tools, [strategy], step, 0.0, outlook=outlook, allow_large=bool(number % 2)))
+
+        told = self.both_engines.both(collect_in_steps)
         for receipt in told if isinstance(told, list) else ():
             self._note(receipt)
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memsweep.gc.strategies import NAMES as STRATEGIES
 from memsweep.graph import facts, whole_graph
 from memsweep.graph.building import Named
 from memsweep.graph.exchange import FORMS
@@ -31,6 +30,7 @@ from memsweep.model.memory import (
     NewMemory,
     NewMention,
 )
+from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
 from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
 from tests.falkor.both_engines import BothEngines, Side, both_engines

@@ -25,6 +25,8 @@ FEW = {
     "falkor_merges": (0, 8, {"histories": 8}),
     "backups": (0, 5, {"flips": 100}),
     "windows": (0, 100, {"plans": 500, "segments_planned": 1000}),
+    "ghosts": (40, 100, {"operations": 800}),
+    "falkor_ghosts": (52, 56, {"operations": 40}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
 

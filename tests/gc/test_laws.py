@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memsweep.errors import Conflict
-from memsweep.gc import collect
+from memsweep.gc import collect, run
 from memsweep.model.plan import Plan, Totals
 from memsweep.report.reasons import why
 from tests.gc.oracle import expected, held_by, protected_now, rows_of
@@ -175,12 +175,16 @@ def test_collecting_in_steps_takes_what_collecting_at_once_takes(plot: Plot, ste
     with planted(plot) as place:
         before = dump(place.file)
         wanted = expected(rows_of(place.file), "all")
-        receipts = list(collect.prune_in_steps(place.tools(), "all", step))
+        outlook = run.look_ahead(place.tools(), ["all"], None)
+        receipts = list(run.prune_in_steps(place.tools(), ["all"], step, outlook=outlook, allow_large=True))
         taken: dict[str, set[int]] = {kind: set() for kind in KINDS}
         for receipt in receipts:
             for kind, keys in trash_of(place.file, receipt.id).items():
                 taken[kind] |= keys
         assert taken == wanted
+        going = outlook.going
+        counts = dict(zip(KINDS, (going.memories, going.chunks, going.entities, going.relations), strict=True))
+        assert {kind: len(keys) for kind, keys in taken.items()} == counts, "as foreseen"
         for receipt in receipts:
             collect.undo(place.tools(), receipt.id)
         assert dump(place.file) == before

@@ -5,23 +5,18 @@ Names, defaults, fields, and the first sentence of each message are those that a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio.from_thread import start_blocking_portal
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp_types import ElicitRequestParams, ElicitResult
+from mcp_types import ElicitResult
 
 from memsweep import clock
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant
 from tests.support import store_files
-from tests.support.client import ServerClient, ToolFailed, connected
-from tests.support.commands import MEMSWEEP, environment
+from tests.support.client import ServerClient, ToolFailed, connected, say_yes
 
 DRY_RUN = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -88,7 +83,7 @@ def make_workspace(client: ServerClient, home: Path) -> Server:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerClient, Path]]:
     home = tmp_path_factory.mktemp("served") / "home"
-    with connected(home, "legacy", "--profile", "full") as client:
+    with connected(home, "legacy", "--profile", "full", asked=say_yes) as client:
         yield client, home
 
 
@@ -311,6 +306,15 @@ def test_a_preview_shows_twenty_and_pages_through_the_rest(server: Server) -> No
     )
 
 
+def test_a_preview_begins_with_the_newest(server: Server) -> None:
+    ages = (3.0, 1.5, 400.0, 2.0, 30.0)
+    server.plant(Plot(notes=tuple(Note(f"n{age}", path=f"{age}.py", stale=True, age_days=age) for age in ages)))
+    shown = server.prune(limit=2)
+    assert [item["relative_path"] for item in shown["preview"]] == ["1.5.py", "2.0.py"]
+    rest = server.prune(plan_id=shown["plan_id"], cursor=shown["next_cursor"])
+    assert [item["relative_path"] for item in rest["preview"]] == ["3.0.py", "30.0.py", "400.0.py"]
+
+
 # With a real code index
 
 
@@ -464,29 +468,24 @@ def test_gc_completes_in_under_5_seconds_for_under_1000_nodes(tmp_path: Path) ->
 def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(tmp_path: Path, agree: bool) -> None:
     asked: list[str] = []
 
-    async def answer(context: Any, params: ElicitRequestParams) -> ElicitResult:
-        asked.append(params.message)
+    async def answer(question: str) -> ElicitResult:
+        asked.append(question)
         return ElicitResult(action="accept", content={"approve": agree})
 
     home = tmp_path / "home"
-    parameters = StdioServerParameters(
-        command=MEMSWEEP[0], args=[*MEMSWEEP[1:], "serve", "--profile", "full"], env=environment(home)
-    )
-    with start_blocking_portal() as portal, Path(os.devnull).open("w") as log:
-        client = Client(stdio_client(parameters, errlog=log), mode="legacy", elicitation_callback=answer)
-        with portal.wrap_async_context_manager(client):
-            server = make_workspace(ServerClient(portal, client), home)
-            server.plant(STALE)
-            before = dump(server.file)
-            plan_id = server.prune()["plan_id"]
-            assert asked == [], "not for a preview"
-            assert server.refusal("prune_memory", dry_run=False, plan_id=plan_id) == UNCONFIRMED
-            apply = {"dry_run": False, "confirm": True, "plan_id": plan_id}
-            if agree:
-                assert server.prune(**apply)["deleted_memories"] == 1
-            else:
-                assert "the person who was asked did not agree" in server.refusal("prune_memory", **apply)
-                assert dump(server.file) == before
+    with connected(home, "legacy", "--profile", "full", asked=answer) as client:
+        server = make_workspace(client, home)
+        server.plant(STALE)
+        before = dump(server.file)
+        plan_id = server.prune()["plan_id"]
+        assert asked == [], "not for a preview"
+        assert server.refusal("prune_memory", dry_run=False, plan_id=plan_id) == UNCONFIRMED
+        apply = {"dry_run": False, "confirm": True, "plan_id": plan_id}
+        if agree:
+            assert server.prune(**apply)["deleted_memories"] == 1
+        else:
+            assert "the person who was asked did not agree" in server.refusal("prune_memory", **apply)
+            assert dump(server.file) == before
     (question,) = asked
     asks = f"Move 1 memory and 1 entity (33% of the memories) of workspace '{server.workspace}' to the trash?"
     for part in (asks, plan_id, "src/gone.py", "can be undone"):

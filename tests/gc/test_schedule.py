@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -19,9 +21,9 @@ from memsweep.schedule.cron import parse_cron
 from memsweep.schedule.runs import (
     MOST_RUNS,
     Run,
+    expected_memories,
     has_run,
     last_removal,
-    memories_after,
     read_runs,
     with_run,
     write_runs,
@@ -126,7 +128,7 @@ def test_a_record_keeps_the_last_runs_and_the_last_that_removed_something() -> N
 
 def test_what_a_workspace_had_is_known_from_the_last_run_that_counted_it() -> None:
     runs = [run_of(NOON, after=7), run_of(NOON, after=3, workspace="other"), run_of(NOON + DAY, after=None)]
-    assert memories_after(runs) == {"default": 7, "other": 3}
+    assert expected_memories(runs) == {"default": 7, "other": 3}
 
 
 OLD = json.dumps({"last_run": iso(NOON), "outcomes": [{"workspace_id": "default", "memories_after": 4}]})
@@ -149,7 +151,7 @@ DAMAGED = {
 def test_a_record_of_an_earlier_version_is_read() -> None:
     (run,) = read_runs(OLD)
     assert run.at == NOON
-    assert memories_after([run]) == {"default": 4}
+    assert expected_memories([run]) == {"default": 4}
 
 
 @pytest.mark.parametrize("case", DAMAGED)
@@ -230,3 +232,28 @@ def test_a_run_that_fails_in_one_workspace_is_recorded(make: Callable[..., App],
     outcomes = {item["workspace_id"]: item for item in done["outcomes"]}
     assert "damaged" in outcomes["broken"]["stopped"]
     assert outcomes["default"]["deleted_memories"] == 3
+
+
+# who is told
+
+
+def test_a_command_with_arguments_gets_the_summary(make: Callable[..., App], tmp_path: Path) -> None:
+    told = tmp_path / "told it"
+    script = "import sys; open(sys.argv[1], 'w').write(sys.stdin.read())"
+    line = shlex.join([sys.executable, "-c", script, str(told)])
+    app = make(**SETTINGS, MEMSWEEP_SCHEDULE_NOTIFY_COMMAND=line)
+    app.memory().remember("old", expires_at=NOON - DAY)
+    done = Background(app, lambda: NOON).run()
+    assert json.loads(told.read_text()) == done
+
+
+@pytest.mark.parametrize("settings", [{"COMMAND": "no-such-program --now"}, {"URL": "http://[bad"}, {"URL": "ftp://x"}])
+def test_a_notification_that_fails_stops_nothing(
+    make: Callable[..., App], settings: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    app = make(**SETTINGS, **{f"MEMSWEEP_SCHEDULE_NOTIFY_{name}": value for name, value in settings.items()})
+    app.memory().remember("old", expires_at=NOON - DAY)
+    done = Background(app, lambda: NOON).run()
+    assert done is not None
+    assert done["outcomes"][0]["deleted_memories"] == 1
+    assert "the notification" in caplog.text

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from memsweep.app import Memory
+from memsweep.app import App, Memory
 from memsweep.gc import collect
 from memsweep.gc.disk import missing_files
 from memsweep.model.plan import Plan
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, plant, planted
 from tests.support import store_files
 from tests.support.commands import run
+from tests.support.engines import on_every_engine
 
 
 def found(place: Place, strategy: str, ttl_days: float | None = None, **settings: float) -> dict[str, str]:
@@ -26,6 +28,18 @@ def found(place: Place, strategy: str, ttl_days: float | None = None, **settings
 
 def protected(plan: Plan) -> dict[str, str]:
     return {item["name"]: item["reason"] for item in plan.protected}
+
+
+@on_every_engine
+def test_a_plan_begins_with_the_newest_memories(make: Callable[..., App], engine_kind: str) -> None:
+    app = make()
+    for days in (3, 1, 40, 2):
+        app.clock = lambda days=days: NOW - timedelta(days=days)  # type: ignore[misc]
+        app.memory().remember(f"{days} days old", expires_at=NOW)
+    app.clock = lambda: NOW + timedelta(hours=1)
+    plan = app.memory().sweep.plan("expired")
+    shown = [item.name for item in app.memory().sweep.items(plan.id)]
+    assert shown == ["1 days old", "2 days old", "3 days old", "40 days old"]
 
 
 # stale_code
@@ -325,6 +339,9 @@ def test_all_is_one_plan_of_four_strategies_with_a_reason_each() -> None:
 
 LONG = "the deploy goes out on tuesday after the smoke test and priya signs it off in the morning"
 NEARLY = LONG + " always"
+MANUAL = " ".join(
+    f"Step {n} of the checklist asks you to look at the dashboard and to wait a while." for n in range(60)
+)
 DUPLICATES: dict[str, tuple[list[Note], dict[int, tuple[str, int]]]] = {
     # what it is: (the notes, which of them go: their number, the reason and the number of the one that is kept)
     "different": ([Note("one thing"), Note("another thing")], {}),
@@ -342,9 +359,40 @@ DUPLICATES: dict[str, tuple[list[Note], dict[int, tuple[str, int]]]] = {
         [Note("yes", age_days=2, expires_days=1), Note("yes", thread="b", age_days=1)], {0: ("duplicate", 1)}
     ),
     "but for case, spaces and signs": (
-        [Note("Hello, World!", age_days=2), Note("hello   world", age_days=1)], {1: ("near_duplicate", 0)}
+        [Note("Hello, World!", age_days=2), Note("hello   world", age_days=1)], {0: ("near_duplicate", 1)}
     ),
-    "nearly the same": ([Note(LONG, age_days=2), Note(NEARLY, age_days=1)], {1: ("near_duplicate", 0)}),
+    "nearly the same, the newer is kept": (
+        [Note(LONG, age_days=2), Note(NEARLY, age_days=1)], {0: ("near_duplicate", 1)}
+    ),
+    "nearly the same, whichever came first in the store": (
+        [Note(NEARLY, age_days=1), Note(LONG, age_days=2)], {1: ("near_duplicate", 0)}
+    ),
+    "nearly the same, and the older one is pinned": (
+        [Note(LONG, age_days=2, pinned=True), Note(NEARLY, age_days=1)], {}
+    ),
+    "nearly the same, and the newer one expires": (
+        [Note(LONG, age_days=2), Note(NEARLY, age_days=1, expires_days=3)], {}
+    ),
+    "nearly the same, and the older one was said again": (
+        [Note(LONG, age_days=3), Note(NEARLY, age_days=2), Note(LONG, thread="b", age_days=1)],
+        {1: ("near_duplicate", 0), 2: ("duplicate", 0)},
+    ),
+    "a negation": ([Note(MANUAL, age_days=2), Note(MANUAL.replace("and to", "and NEVER to", 1), age_days=1)], {}),
+    "a number": ([Note(MANUAL, age_days=2), Note(MANUAL.replace("Step 31", "Step 301"), age_days=1)], {}),
+    "two revisions behind another fact": (
+        [Note(MANUAL.replace("Step 31", "Step 301"), age_days=3), Note(MANUAL, age_days=2),
+         Note(MANUAL + " always", age_days=1)],
+        {1: ("near_duplicate", 2)},
+    ),
+    "a language": ([Note("C"), Note("C++")], {}),
+    "a symbol": ([Note("✅"), Note("❌")], {}),
+    "a sign": ([Note("-5"), Note("5")], {}),
+    "an operator": ([Note("a != b"), Note("a == b")], {}),
+    "a vowel sign": ([Note("दिन"), Note("दान")], {}),
+    "an article and a full stop": (
+        [Note("deploy day is Thursday", age_days=2), Note("The deploy day is Thursday.", age_days=1)],
+        {0: ("near_duplicate", 1)},
+    ),
     "too short to be nearly the same": ([Note("we met on monday at noon"), Note("we met on monday at night")], {}),
     "code never": ([Note("x = 1", path="a.py"), Note("x = 1", path="b.py")], {}),
     "code and a note never": ([Note("x = 1", path="a.py"), Note("x = 1")], {}),
@@ -354,7 +402,7 @@ DUPLICATES: dict[str, tuple[list[Note], dict[int, tuple[str, int]]]] = {
     ),
     "only signs": ([Note("!!!"), Note("???")], {}),
     "other letters": (
-        [Note("ÄRGER im BÜRO", age_days=2), Note("ärger im büro", age_days=1)], {1: ("near_duplicate", 0)}
+        [Note("ÄRGER im BÜRO", age_days=2), Note("ärger im büro", age_days=1)], {0: ("near_duplicate", 1)}
     ),
 }  # fmt: skip
 
@@ -371,7 +419,12 @@ def test_duplicates(name: str) -> None:
 
 def test_a_chain_of_near_duplicates_does_not_carry_away_what_is_far_from_the_kept_one() -> None:
     """Each says nearly the same as the one before it, and the last something else than the first."""
-    texts = [" ".join(f"{'new' if at < step else 'old'}{at}" for at in range(120)) for step in range(0, 120, 2)]
+    plain = [
+        "".join(chr(97 + (n * factor + step) % 26) for step in range(6)) + "a" for n in range(120) for factor in (7,)
+    ]
+    texts = [
+        " ".join(f"{word} even" if at < step else word for at, word in enumerate(plain)) for step in range(0, 60, 1)
+    ]
     runs = {f"mem_{n + 1:012}": _runs(text.split()) for n, text in enumerate(texts)}
     with planted(Plot(notes=tuple(Note(text, age_days=100 - n) for n, text in enumerate(texts)))) as place:
         plan = collect.plan(place.tools(), "duplicates")

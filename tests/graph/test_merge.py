@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.report.collector import undone
+from memsweep.report.upkeep import merged
 from memsweep.services.memory import Memory
 from tests.support import store_files
 from tests.support.engines import on_every_engine
@@ -90,6 +92,30 @@ def test_a_look_moves_nothing_and_says_what_would(people: Memory) -> None:
     assert (done.mentions, done.relations, done.joined) == (2, 2, 1)
     with pytest.raises(Conflict, match="applied already"):
         people.graph.merge(plan_id=seen.plan_id)
+
+
+def test_a_look_counts_what_the_merge_moves_and_joins(people: Memory) -> None:
+    """Also between two that go, beside what is in the trash, and where both say the same."""
+    gone = people.remember("Rob and Bob again", entities=[{"name": "Bob", "type": "Person"}]).memory_id
+    people.graph.relate("Bob", "KNOWS", "Rob", from_type="Person", to_type="Person")
+    people.graph.relate("Rob", "WROTE", "Parser", from_type="Person", weight=0.05)
+    people.delete(gone, confirm=True)
+    people.graph.prune(edge_threshold=0.2, confirm=True, allow_large=True)
+    people.graph.relate("Rob", "LIKES", "Tea", from_type="Person")
+    seen = people.graph.plan_merge(["Bob", "Rob"], "Robert")
+    told = merged(seen, dry_run=True)
+    done = people.graph.merge(plan_id=seen.plan_id)
+    assert (seen.mentions, seen.relations, seen.joined) == (done.mentions, done.relations, done.joined) == (2, 4, 2)
+    assert told["relations_joined"] == 2
+    assert told["message"].startswith("Would merge 'Bob' and 'Rob' into 'Robert', with 2 mentions and 4 relations")
+
+
+def test_undoing_a_merge_counts_the_relations_that_go_back(people: Memory) -> None:
+    people.graph.relate("Bob", "LIKES", "Beer", from_type="Person")
+    done = people.graph.merge(["Bob"], "Robert")
+    back = people.sweep.undo(done.receipt_id)
+    assert (back.totals.entities, back.totals.relations) == (1, done.relations)
+    assert undone(back)["message"] == "Restored 1 entity and 3 relations."
 
 
 def test_one_entity_has_everything_and_both_names(people: Memory) -> None:

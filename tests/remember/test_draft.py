@@ -35,8 +35,8 @@ def test_a_draft_holds_what_was_given() -> None:
     assert draft.tags == ("a", "b")
     assert draft.source == "chat"
     assert draft.metadata == {"n": 1, "deep": {"list": [1, None, "é"]}}
-    assert draft.entities == (NamedThing("Ada"), NamedThing("Bob", "Person"), NamedThing("C"))
-    assert draft.facts == (Fact(NamedThing("Ada"), "knows", NamedThing("Bob", "Person"), 0.5),)
+    assert draft.entities == (NamedThing("Ada", ""), NamedThing("Bob", "Person"), NamedThing("C", ""))
+    assert draft.facts == (Fact(NamedThing("Ada", ""), "knows", NamedThing("Bob", "Person"), 0.5),)
     assert draft.expires_at == datetime(2027, 1, 1, tzinfo=UTC)
     assert draft.pinned
 

@@ -14,8 +14,9 @@ from memsweep.app import App, Memory
 from memsweep.errors import BadInput, UnknownWorkspace
 from memsweep.library import open_memory
 from memsweep.model.search import Page
+from memsweep.remember.fusion import WEIGHTS_OF_MODELS, FusionWeights
 from memsweep.remember.recall import MAX_LIMIT
-from memsweep.store.sqlite import words
+from memsweep.store.file import words
 from tests.support import store_files
 
 
@@ -117,6 +118,16 @@ def test_a_word_that_was_unknown_a_moment_ago_is_found(memory: Memory, monkeypat
     memory.search("note zebra")
     memory.remember("a zebra sleeps")
     assert memory.search("note zebra").hits[0].passage.text == "a zebra sleeps"
+
+
+def test_the_end_of_a_long_query_counts_as_its_beginning_does(memory: Memory) -> None:
+    memory.remember("ZeroDivisionError comes from the tax rate of countries without one")
+    for number in range(90):
+        memory.remember(f"a call in line {number} of the garden hose")
+    frames = "".join(f'  File "module{number}.py", line {number}, in call\n' for number in range(300))
+    assert len(frames) > 10_000
+    hit = memory.search(f"{frames}ZeroDivisionError: the tax rate is 0").hits[0]
+    assert hit.passage.text.startswith("ZeroDivisionError")
 
 
 def test_meaning_finds_what_words_do_not(memory: Memory) -> None:
@@ -451,3 +462,10 @@ def test_what_was_just_added_is_found_at_once(memory: Memory) -> None:
     for number in range(20):
         memory.remember(f"remember zebra{number} well")
         assert texts(memory.search(f"zebra{number}"))[0] == f"remember zebra{number} well"
+
+
+def test_a_model_may_have_weights_of_its_own(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.remember("the puppy barked")
+    assert memory.search("dogs").hits[0].score > 0  # by meaning
+    monkeypatch.setitem(WEIGHTS_OF_MODELS, "wordllama-l2-supercat-256", FusionWeights(meaning=0.0))
+    assert memory.search("dogs").hits[0].score == 0

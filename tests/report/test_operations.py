@@ -141,7 +141,11 @@ def _variants(node: ast.expr) -> list[str]:
 
 def test_no_message_names_a_tool_on_the_command_line(tools, sentences):
     names = re.compile(rf"\b({'|'.join(name for name in tools if '_' in name)})\b|\w=(true|false)\b")
-    told = [(place, text) for place, text in sentences if names.search(text) and not place.startswith("server/")]
+    told = [
+        (place, text)
+        for place, text in sentences
+        if names.search(text) and not place.startswith("server/") and "_sql.py" not in place
+    ]
     assert len(told) > 20, "the messages are not found any more"
     assert [(place, in_commands(text)) for place, text in told if names.search(in_commands(text))] == []
 

@@ -115,3 +115,15 @@ def test_an_agent_cannot_write_or_read_outside_the_export_folder(
         with pytest.raises(ToolFailed, match="not inside the export folder"):
             server.call(tool, file=file, workspace_id=workspace)
     assert secret.read_text() == json.dumps({"entities": []})
+
+
+def test_an_undo_names_the_entities_and_relations_that_came_back(server: ServerClient, workspace: str) -> None:
+    pruned = server.call("clear_all", confirm_phrase="DELETE ALL MEMORIES", workspace_id=workspace)
+    back = server.call("undo_prune", receipt_id=pruned["receipt_id"], workspace_id=workspace)
+    assert back["message"] == "Restored 4 entities and 3 relations."
+    look = server.call("merge_entities", ids=["Paris"], into="London", workspace_id=workspace)
+    done = server.call("merge_entities", plan_id=look["plan_id"], dry_run=False, workspace_id=workspace)
+    counts = ("mentions_moved", "relations_moved", "relations_joined")
+    assert [look[name] for name in counts] == [done[name] for name in counts] == [0, 1, 1]
+    back = server.call("undo_prune", receipt_id=done["receipt_id"], workspace_id=workspace)
+    assert back["message"] == "Restored 1 entity and 1 relation."

@@ -280,12 +280,14 @@ def test_the_first_vector_decides_the_model(store: Store) -> None:
 def test_counts_and_sizes_are_told(store: Store) -> None:
     empty = store.stats()
     assert (empty.total_memories, empty.oldest, empty.newest, empty.model) == (0, None, None, None)
+    assert empty.vector_bytes == 0
     store.add(new("one"), MODEL)
     store.add(new("two parts", vectors=(bytes(4), bytes(4)), now=NOW + timedelta(days=2)), MODEL)
     stats = store.stats()
     assert (stats.total_memories, stats.total_chunks, stats.stale_memories) == (2, 3, 0)
     assert (stats.oldest, stats.newest, stats.model) == (NOW, NOW + timedelta(days=2), MODEL)
     assert stats.database_bytes > 0
+    assert stats.vector_bytes >= 3 * MODEL.dimension
     assert stats.workspace_id == store.workspace_id == "default"
 
 

@@ -73,13 +73,18 @@ def by_id(graph: dict[str, Any]) -> dict[str, Any]:
     return {table: {row["id"]: row for row in graph[table]} for table in ("entities", "relations")}
 
 
+def is_sound(memory: Memory) -> bool:
+    """Nothing is found but one name with two types, as older versions made it: which is right only its user knows."""
+    return {finding.invariant for finding in memory.care.doctor().findings} <= {"name_twice"}
+
+
 def test_an_old_workspace_shows_what_it_showed(old: Opened) -> None:
     app, written = old
     plain = app.memory("plain")
     assert seen(plain) == written["plain"]["seen"]
     assert plain.get(written["plain"]["ids"]["redis"]).metadata == {"by": "Ada", "n": 3}
     assert plain.search("failover gap of redis").hits[0].passage.memory_id == written["plain"]["ids"]["redis"]
-    assert plain.care.doctor().findings == ()
+    assert is_sound(plain)
 
 
 def test_old_receipts_are_undone(old: Opened) -> None:
@@ -90,7 +95,7 @@ def test_old_receipts_are_undone(old: Opened) -> None:
     filled, now = written["plain"]["filled"], seen(plain)
     assert now["graph"] == filled["graph"]
     assert now["memories"] == filled["memories"] - 1  # one was forgotten for good
-    assert plain.care.doctor().findings == ()
+    assert is_sound(plain)
 
 
 def test_parts_of_an_old_window_come_back(old: Opened) -> None:
@@ -108,7 +113,7 @@ def test_an_old_clear_after_a_merge_is_undone_and_then_the_merge(old: Opened) ->
     assert seen(merged) == written["merged"]["merged"]
     merged.sweep.undo(receipts["merge"])
     assert seen(merged) == written["merged"]["filled"]
-    assert merged.care.doctor().findings == ()
+    assert is_sound(merged)
 
 
 def test_an_old_deleted_workspace_comes_back(old: Opened) -> None:
@@ -128,4 +133,4 @@ def test_an_old_backup_is_restored(from_engine: str, make: Callable[..., App], t
     again = app.memory("again")
     assert seen(again) == written["seen"]
     again.sweep.undo(written["receipts"]["stale_code"])
-    assert again.care.doctor().findings == ()
+    assert is_sound(again)

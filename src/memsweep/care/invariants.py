@@ -22,6 +22,8 @@ CURES = (
     "places",
     "lost",
     "code",
+    "doubles",
+    "chunks",
     "plans",
     "vectors",
     "embed",
@@ -119,6 +121,11 @@ INVARIANTS = {
     "memory_without_chunks": Invariant(
         "memory has no chunks, so no search can find it",
         "memories have no chunks, so no search can find them",
+        "chunks",
+    ),
+    "memory_without_text": Invariant(
+        "memory has neither text nor chunks",
+        "memories have neither text nor chunks",
         next_step="memsweep prune -s empty_memories",
     ),
     "position_gap": Invariant(
@@ -183,12 +190,27 @@ INVARIANTS = {
     "relation_of_trash": Invariant(
         "relation links to an entity in the trash", "relations link to an entity in the trash", "trash"
     ),
+    "relation_only_in_trash": Invariant(
+        "relation lives that only memories in the trash state",
+        "relations live that only memories in the trash state",
+        "trash",
+    ),
+    "relation_of_nobody": Invariant(
+        "relation of a code file is left from a purge",
+        "relations of code files are left from a purge",
+        "edges",
+    ),
     "source_without_end": Invariant(
         "statement of a relation links to something that is not there",
         "statements of a relation link to something that is not there",
         "edges",
     ),
     "entity_twice": Invariant("entity is there more than once", "entities are there more than once", "twins"),
+    "name_twice": Invariant(
+        "thing is there twice, once without a type of its own",
+        "things are there twice, once without a type of their own",
+        next_step="`memsweep graph merge ID --into ID --yes` makes the two one; `memsweep undo` takes them apart.",
+    ),
     "relation_twice": Invariant("relation is there more than once", "relations are there more than once", "twins"),
     # code
     "file_without_memory": Invariant("code file has no memory", "code files have no memory", "edges"),
@@ -200,11 +222,7 @@ INVARIANTS = {
     "code_without_file": Invariant(
         "code memory does not say which file it is of", "code memories do not say which file they are of", "code"
     ),
-    "file_twice": Invariant(
-        "code file has more than one memory",
-        "code files have more than one memory",
-        next_step="`memsweep delete ID` moves one of them to the trash.",
-    ),
+    "file_twice": Invariant("code file has more than one memory", "code files have more than one memory", "doubles"),
     "root_missing": Invariant(
         "code file is in a folder that is not known", "code files are in a folder that is not known", "lost"
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,18 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, in_commands, say, show, standard_input, with_app
+from memsweep.cli.door import (
+    InWorkspace,
+    Json,
+    harmless,
+    in_commands,
+    pasteable,
+    say,
+    show,
+    show_way_back,
+    standard_input,
+    with_app,
+)
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.text import excerpt
@@ -143,7 +155,10 @@ def prune(
     elif as_json:
         show(seen, True, _nothing)
     elif seen["plan_id"] is not None:
-        print(f"Nothing was moved. To apply exactly this: memsweep context prune --plan {seen['plan_id']} --yes")
+        words = ["memsweep", "context", "prune", "--plan", seen["plan_id"], "--yes"]
+        words += ["-p", project] if project != DEFAULT_PROJECT else []
+        words += ["--strategy", strategy] if strategy != "auto" else []
+        print(f"Nothing was moved. To apply exactly this: {pasteable(shlex.join(words))}")
 
 
 @cli.command("restore")
@@ -300,7 +315,7 @@ def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
     say(console, f"{answer['message']} {_tokens(answer)}.")
     _refused(console, answer["refused"])
     if receipt_id:
-        console.print(f"To bring it back: memsweep undo {receipt_id}", markup=False)
+        show_way_back(receipt_id)
 
 
 def _refused(console: Console, refused: list[dict[str, str]]) -> None:

@@ -47,4 +47,8 @@ def index(
     if answer is None:
         show({"joined": True}, as_json, lambda console: console.print("Another run is about to start."))
         return
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    show(answer, as_json, lambda console: say(console, _with_warnings(answer)))
+
+
+def _with_warnings(answer: report.IndexAnswer) -> str:
+    return "\n".join([answer["message"], *(f"Warning: {said}." for said in answer.get("warnings", ()))])

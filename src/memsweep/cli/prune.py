@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,10 +11,11 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_way_back, with_app
 from memsweep.errors import Unconfirmed
-from memsweep.gc.strategies import NAMES
+from memsweep.gc.planner import capped_by_plan, over_cap
 from memsweep.model.paging import cursor_at
+from memsweep.model.strategies import NAMES
 from memsweep.model.text import counted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from memsweep.model.plan import Plan, Totals
+    from memsweep.model.plan import Kind, Plan, Totals
     from memsweep.services.memory import Memory
 
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
@@ -67,11 +69,14 @@ def look_and_apply(
 ) -> None:
     """Show a plan; apply exactly that plan if the person agrees."""
     saved: dict[str, BackupAnswer] = {}
+    how_to_apply = ""
 
     def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
+        nonlocal how_to_apply
         memory = app.memory(workspace)
         made = make(memory)
         preview = _preview(memory, made.id, limit)
+        how_to_apply = _apply_command(memory, made, allow_large, backup)
         if not as_json:
             show(preview, False, lambda console: _table(console, preview))
         if not made.item_count or not (yes or _sure(made.totals, as_json)):
@@ -87,7 +92,7 @@ def look_and_apply(
         if as_json:
             show(preview, True, _nothing)
         elif preview["preview"]:
-            print(f"Nothing was removed. To apply exactly this: memsweep prune --plan {preview['plan_id']} --yes")
+            print(f"Nothing was removed. To apply exactly this: {how_to_apply}")
         return
     show({**result, **saved}, as_json, lambda console: _done(console, result))
 
@@ -223,6 +228,19 @@ def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
     return report.planned(made, items, why, cursor_at(limit, made.item_count, plan_id))
 
 
+def _apply_command(memory: Memory, plan: Plan, allow_large: bool, backup: Path | None) -> str:
+    """The command that applies this plan as it would have been applied now."""
+    stats = memory.stats()
+    there: dict[Kind, int] = {
+        "memory": stats.total_memories,
+        "entity": stats.total_entities,
+        "relation": stats.total_relations,
+    }
+    is_large = allow_large or bool(over_cap(plan.totals, there, capped_by_plan(plan.strategy)))
+    words = ["memsweep", "prune", "--plan", plan.id, "--yes", *(["--allow-large"] if is_large else [])]
+    return pasteable(shlex.join([*words, *(["--backup", str(backup)] if backup else [])]))
+
+
 def _sure(totals: Totals, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
@@ -255,6 +273,9 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
         name = harmless(" ".join((item["relative_path"] or item["name"] or "").split()))
         table.add_row(item["type"].lower(), item["id"], escape(name), escape(item["why"]))
     console.print(table)
+    for item in preview["preview"]:
+        if "kept_text" in item:
+            _beside(console, item)
     more = " (more follow)" if preview["next_cursor"] else ""
     numbers = {
         "memories": preview["nodes_to_delete"],
@@ -270,11 +291,20 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
         say(console, f"warning: {warning}")
 
 
+def _beside(console: Console, item: dict[str, Any]) -> None:
+    """A memory and the one that is kept in its place, and what differs."""
+    lines = [("goes", item["text"]), ("stays", item["kept_text"])]
+    lines += [("differs", f"{each['text']!r} and {each['kept_text']!r}") for each in item["differs"]]
+    console.print(f"\n{item['id']}", markup=False)
+    for name, said in lines:
+        console.print(f"  {name}: {harmless(' '.join(said.split()))}", markup=False)
+
+
 def _done(console: Console, result: report.PruneAnswer) -> None:
     say(console, result["message"])
     for item in result["skipped"]:
         console.print(f"skipped: {item['id']} ({item['reason']})", markup=False)
-    console.print(f"To bring it back: memsweep undo {result['receipt_id']}", markup=False)
+    show_way_back(result["receipt_id"])
 
 
 def _undone(console: Console, answer: report.UndoAnswer) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from memsweep.cli.door import Json, in_commands, show, with_app
 from memsweep.report.counts import named
@@ -35,13 +36,28 @@ def show_schedule(as_json: Json = False) -> None:
 
 
 @cli.command()
-def run(as_json: Json = False) -> None:
+def run(
+    workspace: Annotated[
+        str,
+        Option("--workspace", "-w", metavar="ID", help="Only in this workspace; by default in all of the settings."),
+    ] = "",
+    allow_large: Annotated[
+        bool, Option("--allow-large", help="Allow removing more than half of a workspace, this time.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Run the scheduled collection once, now; for example from your own cron."""
 
     def work(app: Any) -> dict[str, Any]:
         background = Background(app)
         background.check()
-        return background.run() or {"last_run": None, "outcomes": [], "busy": True}
+        if workspace:
+            app.memory(workspace).stats()  # an unknown one is a mistake, not an outcome
+        return background.run(workspace_id=workspace, allow_large=allow_large) or {
+            "last_run": None,
+            "outcomes": [],
+            "busy": True,
+        }
 
     answer = with_app(work)
 

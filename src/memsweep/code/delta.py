@@ -78,11 +78,14 @@ class Delta:
     unknown: tuple[Unknown, ...] = ()
     outside: tuple[Known, ...] = ()
     """Not covered: left as it was."""
+    outgrown: tuple[Changed, ...] = ()
+    """Fresh and covered as it was known, but not as it is now: what is known of it no longer holds."""
 
     @property
     def is_empty(self) -> bool:
         """Nothing to write."""
-        return not (self.touched or self.changed or self.added or self.moved or self.gone or self.returned)
+        written = (self.touched, self.changed, self.added, self.moved, self.gone, self.returned, self.outgrown)
+        return not any(written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,7 @@ def compare(scope: Scope, seen: Seen, known: Iterable[Known]) -> DeltaDraft:
             returned=tuple(sorting.returned),
             unknown=tuple(sorting.unknown),
             outside=tuple(sorting.outside),
+            outgrown=tuple(sorting.outgrown),
         ),
         same_or_changed=tuple(sorting.same_or_changed),
         missing=tuple(sorting.missing),
@@ -166,13 +170,14 @@ class _Sorting:
         self.missing: list[Known] = []
         self.unknown: list[Unknown] = []
         self.outside: list[Known] = []
+        self.outgrown: list[Changed] = []
 
     def place(self, known: Known) -> None:
         present = self.seen.present.get(known.path)
         if present is None:
             self._place_unseen(known)
         elif not _covers(self.scope, present, known):
-            self.outside.append(known)
+            self._place_uncovered(known, present)
         elif known.checked and known.fingerprint.vouches_for(present.stamp):
             if known.stale:
                 self.returned.append(Same(known, known.fingerprint))
@@ -183,9 +188,19 @@ class _Sorting:
         else:
             self.same_or_changed.append(Changed(known, present))
 
+    def _place_uncovered(self, known: Known, present: Present) -> None:
+        """A run with narrower filters says nothing of a file; one that grew past them is not what it was."""
+        if known.id and not known.stale and self._covered(known):
+            self.outgrown.append(Changed(known, present))
+        else:
+            self.outside.append(known)
+
+    def _covered(self, known: Known) -> bool:
+        return self.scope.covers(known.path, known.language, known.fingerprint.stamp.size)
+
     def _place_unseen(self, known: Known) -> None:
         reason = self.seen.reason(known.path)
-        if not self.scope.covers(known.path, known.language, known.fingerprint.stamp.size):
+        if not self._covered(known):
             self.outside.append(known)
         elif reason is not None:
             self.unknown.append(Unknown(known.path, reason, known))
@@ -234,6 +249,7 @@ def settle(draft: DeltaDraft, hashed: Mapping[str, Fingerprint | Unreadable]) ->
         returned=tuple(sorted(returned, key=lambda each: each.known.path)),
         unknown=tuple(sorted(unknown, key=lambda each: each.path)),
         outside=draft.settled.outside,
+        outgrown=draft.settled.outgrown,
     )
 
 

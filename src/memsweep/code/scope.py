@@ -1,25 +1,18 @@
 """What one index run answers for: a root and filters, and whether they cover a given file.
 
 A file that the filters do not cover is neither indexed nor ever taken for deleted. The question is
-asked of a file as it was seen, or, when it is absent, as it was last known; so a file that has grown
-beyond the size limit is not covered any more (it keeps its last state, with its old verification
-time), while one that was small when last known and is absent now is covered, and gone.
+asked of a file as it was seen, or, when it is absent, as it was last known. A file that was covered
+as it was known and is not as it was seen (it has grown beyond the size limit, or is in another language
+now) has left: what is known of it becomes stale.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-DEFAULT_MAX_FILE_SIZE = 1_048_576
+from memsweep.model.roles import is_test_path
 
-_TEST_FOLDERS = re.compile(r"(?i)(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata)/")
-_TEST_NAMES = re.compile(
-    r"""(?x)
-    (?: ^test_[^/]*\.py | _test\.(?:py|go|c|cc|cpp|rb|php|exs?|dart) | ^conftest\.py
-      | \.(?:test|spec)\.[cm]?[jt]sx? | _spec\.rb | Tests?\.(?:java|kt|cs|php|scala|swift)
-      | ^test_[^/]*\.(?:rb|c|cpp|sh) | \.bats ) $"""
-)
+DEFAULT_MAX_FILE_SIZE = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +33,3 @@ class Scope:
             and (not self.languages or language in self.languages)
             and (self.include_tests or not is_test_path(path))
         )
-
-
-def is_test_path(path: str) -> bool:
-    """Whether a relative path looks like a test, by its folders or its name."""
-    return bool(_TEST_FOLDERS.search(path) or _TEST_NAMES.search(path.rpartition("/")[2]))

@@ -13,7 +13,13 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_FALLBACKS = ("utf-8", "cp1252", "latin-1")
+_FALLBACKS = ("cp1252", "latin-1")
+_BINARY_STARTS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"\xff\xd8\xff")
+_COMPRESSED_STARTS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
+"""Of zlib (git objects), bzip2, xz and zstd: two of them could also begin a text, which these are not if not UTF-8."""
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
+_BYTES_A_CONTROL = 200
+"""Compressed data has a control character in every tenth byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +41,23 @@ def decode(data: bytes) -> Decoded | None:
         if data.startswith(mark):
             text = _decoded(data, encoding)
             return None if text is None else Decoded(text, encoding)
-    if b"\0" in data[:SNIFFED_BYTES]:
+    if b"\0" in data[:SNIFFED_BYTES] or data.startswith(_BINARY_STARTS):
+        return None
+    text = _decoded(data, "utf-8")
+    if text is not None:
+        return Decoded(text, "utf-8")
+    # Any bytes at all can be read as a single-byte encoding; only those without control characters were written so.
+    if data.startswith(_COMPRESSED_STARTS) or _controls(data) * _BYTES_A_CONTROL > len(data):
         return None
     for encoding in _FALLBACKS:
         text = _decoded(data, encoding)
         if text is not None:
             return Decoded(text, encoding)
     return None
+
+
+def _controls(data: bytes) -> int:
+    return len(data) - len(data.translate(None, _CONTROLS))
 
 
 def _decoded(data: bytes, encoding: str) -> str | None:

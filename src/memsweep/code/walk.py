@@ -16,6 +16,7 @@ from memsweep.code.exclude import Exclusions
 from memsweep.code.fingerprint import Stamp, stamp_of
 from memsweep.code.languages import language_by_first_line, language_by_name
 from memsweep.code.listing import GIT_ENTRY, list_files
+from memsweep.code.machine_made import has_machine_made_name
 from memsweep.code.scope import Scope
 from memsweep.regular import read_start
 
@@ -119,7 +120,7 @@ class _Look:
         if not stat.S_ISREG(found.st_mode):
             return
         self.total_files += 1
-        if self.exclusions.is_secret(path) or self.exclusions.is_binary_name(path):
+        if self.exclusions.is_secret(path) or self.exclusions.is_binary_name(path) or has_machine_made_name(path):
             return
         if not path.isprintable() and not _is_storable(path):
             self._unreadable(path, "its name is not valid UTF-8")

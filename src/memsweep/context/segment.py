@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.model.segment import ContextSegment, require_aware
+from memsweep.model.segment import ContextSegment
 from memsweep.model.text import clipped
+from memsweep.model.times import parse_time
 from memsweep.model.tokens import CountTokens, estimate_tokens
 
 _FIELDS = tuple(field.name for field in fields(ContextSegment))
@@ -40,9 +41,9 @@ def segment_from_dict(
         values[name] = read_texts(values.get(name, ()), name)
     if "line_range" in values:
         values["line_range"] = read_pair(values["line_range"])
-    created = _moment(values.get("created_at", now), "created_at")
+    created = parse_time(values.get("created_at", now), "created_at")
     values["created_at"] = created
-    values["last_touched_at"] = _moment(values.get("last_touched_at", created), "last_touched_at")
+    values["last_touched_at"] = parse_time(values.get("last_touched_at", created), "last_touched_at")
     if values.get("tokens", -1) < 0:
         values["tokens"] = count(data["text"])
     return ContextSegment(**values)
@@ -74,20 +75,6 @@ def segments_from_json(text: str, *, now: datetime, count: CountTokens = estimat
 def segments_to_json(segments: Iterable[ContextSegment]) -> str:
     """Write `{"segments": [...]}`."""
     return json.dumps({"segments": [segment_to_dict(s) for s in segments]}, ensure_ascii=False)
-
-
-def _moment(value: object, name: str) -> datetime:
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            raise BadInput(f"{name} is not an ISO time: {value!r}.") from None
-    if not isinstance(value, datetime):
-        raise BadInput(f"{name} must be a time.")
-    try:
-        return require_aware(value, name).astimezone(UTC)
-    except OverflowError:
-        raise BadInput(f"{name} is outside the years 1 to 9999 in UTC: {value.isoformat()}.") from None
 
 
 def read_texts(value: object, name: str) -> tuple[str, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memsweep.gc.planner import capped_by_plan, check_cap
+from memsweep.gc.planner import capped_by_plan, refuse_over_cap
 from memsweep.gc.purge import Freeing, close
 from memsweep.gc.selection import Selected, planned_totals, select
 from memsweep.model.operation import Operation
@@ -18,7 +18,8 @@ from memsweep.store.changes import Changes, NewReceipt, ReceiptRow
 from memsweep.store.plans import Planning
 from memsweep.store.ports.tombstones import NewTombstone
 
-_PLURALS = {"memory": "memories", "entity": "entities", "relation": "relations"}
+Check = Callable[[Changes, Selection], None]
+"""Refuses what would go too far, before anything moves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,13 @@ def apply_at_once(
     *,
     kept: Mapping[int, str] = MappingProxyType({}),
     segments: Sequence[tuple[int, int]] = (),
-    allow_large: bool = True,
+    check: Check | None = None,
     forever: bool = False,
 ) -> Receipt:
     """Save a plan and use it, in the transaction in which it was made; `forever` frees at once what was moved."""
     selected = select(tx.items, draft.items, kept)
-    if not allow_large:
-        check_caps(tx, selected.going, removal.strategy)
+    if check is not None:
+        check(tx, selected.going)
     forgetting = _Forgetting(tx, selected.going) if forever else None
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
@@ -83,12 +84,9 @@ def apply_at_once(
     return moved.receipt
 
 
-def check_caps(tx: Changes, going: Selection, strategy: str) -> None:
+def check_caps(strategy: str, tx: Changes, going: Selection) -> None:
     kinds = capped_by_plan(strategy)
-    there, removed = tx.items.count(kinds), going.totals
-    counts = {"memory": removed.memories, "entity": removed.entities, "relation": removed.relations}
-    for kind in kinds:
-        check_cap(counts[kind], there[kind], _PLURALS[kind])
+    refuse_over_cap(going.totals, tx.items.count(kinds), kinds)
 
 
 def move(

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
-from memsweep.gc.apply import Removal, apply_at_once, check_caps, move
+from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.disk import FirstLook, first_look, missing_files
-from memsweep.gc.planner import decide, needs_of, needs_of_plan, plan_of, plan_of_all
+from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.selection import planned_totals, select
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
@@ -29,7 +30,6 @@ from memsweep.model.plan import (
     PlanView,
     Receipt,
     Survey,
-    Totals,
     Undone,
     Verdict,
 )
@@ -131,7 +131,7 @@ def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_la
         plans.refuse_altered(plan, items)
         selected = select(tx.items, items, seen.kept(items))
         if not allow_large:
-            check_caps(tx, selected.going, strategy)
+            check_caps(strategy, tx, selected.going)
         return move(tx, selected, saved.key, removal).receipt
 
 
@@ -147,18 +147,15 @@ def plan_and_apply(
     """Plan and apply in one transaction."""
     resolve(strategy)
     _require(confirm, _PREVIEW)
-    return _prune(tools, strategy, tools.options(ttl_days, fading), allow_large=allow_large)
+    check = None if allow_large else partial(check_caps, strategy)
+    return _prune(tools, strategy, tools.options(ttl_days, fading), check)
 
 
-def prune_in_steps(
-    tools: CollectorDependencies, strategy: str, step: int, ttl_days: float | None = None
-) -> Iterator[Receipt]:
-    """Plan and apply again and again, about `step` things at a time, until nothing is found or nothing moves."""
-    while True:
-        receipt = _prune(tools, strategy, tools.options(ttl_days), allow_large=True, at_most=step)
-        if receipt.totals == Totals():
-            return
-        yield receipt
+def prune_part(
+    tools: CollectorDependencies, strategy: str, part: Part, ttl_days: float | None, check: Check | None
+) -> Receipt:
+    """The same for a part of what is found; `check` may refuse it."""
+    return _prune(tools, strategy, tools.options(ttl_days), check, part)
 
 
 def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
@@ -190,7 +187,7 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
-    return undoing.undo(tools.store, receipt_id, tools.operation())
+    return undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation())
 
 
 def recover(tools: CollectorDependencies, memory_id: str) -> Undone:
@@ -224,7 +221,8 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
     kind, key, receipt_id = found
     history = tools.store.audit(20, item_id)
     if receipt_id is not None:
-        said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory brings it back."
+        alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
+        said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
     survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
@@ -298,7 +296,7 @@ def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: 
 
 
 def _prune(
-    tools: CollectorDependencies, strategy: str, options: Options, *, allow_large: bool, at_most: int | None = None
+    tools: CollectorDependencies, strategy: str, options: Options, check: Check | None, part: Part = WHOLE
 ) -> Receipt:
     """Survey, decide and apply in one transaction: nothing can change in between."""
     needs = needs_of(strategy)
@@ -306,9 +304,9 @@ def _prune(
     removal = _removal(tools, "prune", strategy)
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
-            draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, at_most)
+            draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, part)
         kept = seen.kept(draft.items)
-        return apply_at_once(tx, draft, removal, kept=kept, allow_large=allow_large)
+        return apply_at_once(tx, draft, removal, kept=kept, check=check)
 
 
 def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.errors import Conflict
 from memsweep.gc.roots import liveness, protection
-from memsweep.gc.strategies import NAMES, STRATEGIES, resolve
+from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.plan import EntityRow, Found, Kind, MemoryRow, PlanDraft, PlanItem, Protected, RelationRow, Survey
+from memsweep.model.plan import (
+    EntityRow,
+    Found,
+    Kind,
+    MemoryRow,
+    PlanDraft,
+    PlanItem,
+    Protected,
+    RelationRow,
+    Survey,
+    Totals,
+)
+from memsweep.model.strategies import NAMES
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
@@ -17,6 +29,9 @@ if TYPE_CHECKING:
 YOUNG_DAYS = 1.0
 CAP_SHARE = 0.5
 CAP_FROM = 20
+KINDS: tuple[Kind, ...] = ("memory", "entity", "relation")
+"""What the cap counts."""
+_PLURALS = {"memory": "memories", "entity": "entities", "relation": "relations"}
 
 _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
@@ -36,21 +51,48 @@ def capped_by_plan(strategy: str) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys(kind for name in names for kind in STRATEGIES[name].capped)) or ("memory",)
 
 
-def make_plan(
-    survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None
-) -> PlanDraft:
-    """What a strategy names; with `at_most`, a step of it."""
-    found: dict[tuple[str, int], Found] = {}
-    for name in resolve(strategy):
-        for item in STRATEGIES[name].find(survey, options):
-            found.setdefault((item.kind, item.key), item)
-    return plan_of(survey, found.values(), options, workspace_id, at_most)
+class Part(NamedTuple):
+    """How much of what was found a plan takes: about `at_most` things, and none that is not among `only`."""
+
+    at_most: int | None = None
+    only: Collection[tuple[Kind, int]] | None = None
+
+    def has(self, item: Found) -> bool:
+        return self.only is None or (item.kind, item.key) in self.only
+
+    def of(self, chosen: list[Found]) -> list[Found]:
+        """The first memories and chunks; entities wait until none is left, then go together: components fall whole."""
+        if self.at_most is None:
+            return chosen
+        return [item for item in chosen if item.kind != "entity"][: self.at_most] or chosen
 
 
-def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, at_most: int | None = None) -> PlanDraft:
+WHOLE = Part()
+
+
+def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, part: Part = WHOLE) -> PlanDraft:
+    """What a strategy names, or a part of it."""
+    return plan_of(survey, _found(survey, strategy, options).values(), options, workspace_id, part)
+
+
+def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, part: Part = WHOLE) -> PlanDraft:
     """The same, but nothing is planned where the survey cannot be right."""
     check_roots(survey, strategy, options)
-    return make_plan(survey, strategy, options, workspace_id, at_most)
+    return make_plan(survey, strategy, options, workspace_id, part)
+
+
+def decide_together(
+    survey: Survey, strategies: Iterable[str], options: Options, workspace_id: str
+) -> tuple[PlanDraft, dict[str, int]]:
+    """What several strategies name, as one plan, and how much each of them does."""
+    found: dict[tuple[Kind, int], Found] = {}
+    named_by = {}
+    for strategy in strategies:
+        check_roots(survey, strategy, options)
+        named = _found(survey, strategy, options)
+        named_by[strategy] = len(named)
+        found = {**named, **found}
+    return plan_of(survey, found.values(), options, workspace_id), named_by
 
 
 def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> PlanDraft:
@@ -64,7 +106,7 @@ def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> PlanDraf
 
 
 def plan_of(
-    survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, at_most: int | None = None
+    survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, part: Part = WHOLE
 ) -> PlanDraft:
     """A plan for exactly these things and what depends on them."""
     rows = _Rows(
@@ -72,12 +114,13 @@ def plan_of(
         {row.key: row for row in survey.entities},
         {row.key: row for row in survey.relations},
     )
-    chosen, protected = _sorted_out(found, rows, options)
-    chosen = _step(chosen, at_most)
+    chosen, protected = _sorted_out(filter(part.has, found), rows, options)
+    chosen = part.of(_newest_first(chosen, rows))
     if fallen := _left_without_root(survey, chosen, options):
         known = {item.key for item in chosen if item.kind == "entity"}
         known |= {item.key for item in protected if item.kind == "entity"}
-        more, spared = _sorted_out((item for item in fallen if item.key not in known), rows, options)
+        others = (item for item in fallen if item.key not in known and part.has(item))
+        more, spared = _sorted_out(others, rows, options)
         chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, rows.of(item)) for item in chosen)
     removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
@@ -90,15 +133,24 @@ def plan_of(
     )
 
 
-def check_cap(removed: int, of: int, what: str) -> None:
+def over_cap(removed: Totals, there: Mapping[Kind, int], kinds: Iterable[Kind]) -> str:
+    """Of what this would take more than half, in words; empty if of nothing."""
+    counts = {"memory": removed.memories, "entity": removed.entities, "relation": removed.relations}
+    for kind in kinds:
+        going, of = counts[kind], there[kind]
+        if of >= CAP_FROM and going > CAP_SHARE * of:
+            share = f"{going / of:.0%} of the workspace, more than {CAP_SHARE:.0%}"
+            return f"{going:,} of {of:,} {_PLURALS[kind]} ({share})"
+    return ""
+
+
+def refuse_over_cap(removed: Totals, there: Mapping[Kind, int], kinds: Iterable[Kind]) -> None:
     """Refuse to take away more than half of a workspace."""
-    if of < CAP_FROM or removed <= CAP_SHARE * of:
-        return
-    raise Conflict(
-        f"this would remove {removed:,} of {of:,} {what} ({removed / of:.0%} of the workspace, more than"
-        f" {CAP_SHARE:.0%}); nothing was removed.",
-        hint="Look at the plan; if it is right, pass allow_large=true.",
-    )
+    if what := over_cap(removed, there, kinds):
+        raise Conflict(
+            f"this would remove {what}; nothing was removed.",
+            hint="Look at the plan; if it is right, pass allow_large=true.",
+        )
 
 
 def check_roots(survey: Survey, strategy: str, options: Options) -> None:
@@ -115,6 +167,14 @@ def check_roots(survey: Survey, strategy: str, options: Options) -> None:
         " handed in. That cannot be right; nothing was planned.",
         hint="Index or remember again what they come from; clear_all removes everything.",
     )
+
+
+def _found(survey: Survey, strategy: str, options: Options) -> dict[tuple[Kind, int], Found]:
+    found: dict[tuple[Kind, int], Found] = {}
+    for name in resolve(strategy):
+        for item in STRATEGIES[name].find(survey, options):
+            found.setdefault((item.kind, item.key), item)
+    return found
 
 
 class _Rows(NamedTuple):
@@ -158,11 +218,11 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
     return protection(row, options)
 
 
-def _step(chosen: list[Found], at_most: int | None) -> list[Found]:
-    """The first memories and chunks; entities wait until none is left, then go together: components fall whole."""
-    if at_most is None:
-        return chosen
-    return [item for item in chosen if item.kind != "entity"][:at_most] or chosen
+def _newest_first(chosen: list[Found], rows: _Rows) -> list[Found]:
+    """The memories by age, the newest first; what else there is follows as it was found."""
+    memories = [item for item in chosen if item.kind == "memory"]
+    memories.sort(key=lambda item: rows.memories[item.key].created_at, reverse=True)
+    return memories + [item for item in chosen if item.kind != "memory"]
 
 
 def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options) -> list[Found]:

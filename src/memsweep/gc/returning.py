@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from memsweep.gc.joining import Joining
 from memsweep.gc.unmerge import Unmerge
-from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord
-from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, settle
+from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
+from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
 from memsweep.model.plan import Totals
 from memsweep.model.selection import Selection
 
@@ -46,6 +46,7 @@ class Returning:
         self._put_away: Sequence[PutAway] = ()
         self._moved_on: dict[int, int] = {}
         self._joins: list[RelationChange] = []
+        self._restated: list[RelationChange] = []
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
         self._standing = tx.moves.targets().keys() - {receipt}  # other merges, which were not taken apart
         self._memories = self._pick_memories()
@@ -59,10 +60,10 @@ class Returning:
 
     @property
     def totals(self) -> Totals:
-        apart = len(self._apart.entities) if self._apart else 0
-        counts = (len(each) for each in (self._memories, self._chunks, self._entities, self._relations))
-        memories, chunks, entities, relations = counts
-        return Totals(memories, chunks, apart + entities, relations)
+        entities, relations = self._entities, self._relations
+        if self._apart is not None:
+            entities, relations = entities | self._apart.entities, relations | self._apart.moved_back
+        return Totals(len(self._memories), len(self._chunks), len(entities), len(relations))
 
     def write(self, tx: Changes) -> None:
         tx.trash.restore(Selection(self._memories, self._chunks, self._entities))
@@ -76,7 +77,7 @@ class Returning:
         tx.relations.trash({each.relation.key: each.merge for each in living})
         tx.relations.hand_on({each.relation.key: each.merge for each in trashed} | self._moved_on)
         tx.relations.restore(self._relations)
-        tx.relations.write(self._joins)
+        tx.relations.write([*self._joins, *self._restated])
         tx.moves.add(self._moves)
 
     # memories and chunks
@@ -177,13 +178,16 @@ class Returning:
 
     def _sourced(self, picked: Set[int]) -> dict[int, bool]:
         """Whether something that lives, or comes back, states a relation; nothing for those that nobody states."""
-        unstated = self._apart.unstated if self._apart else ()
         others = self._tx.relations.sources(picked - {each.key for each in self._own})
+        self._sources = [*self._sources, *others]
         found: dict[int, bool] = defaultdict(bool)
-        for key, memory, lives in (*self._sources, *others):
-            if (key, memory) not in unstated:
-                found[key] |= lives or memory in self._memories
+        for key, memory, lives in self._statements(self._sources):
+            found[key] |= lives or memory in self._memories
         return dict(found)
+
+    def _statements(self, sources: Iterable[Source]) -> Iterable[Source]:
+        unstated = self._apart.unstated if self._apart else ()
+        return (each for each in sources if each[:2] not in unstated)
 
     def _settle(self, standing: Sequence[RelationRecord]) -> set[int]:
         """Of relations that would say the same, one lives; what a merge moved to there is that merge's."""
@@ -196,10 +200,29 @@ class Returning:
         rivals = [each for each in standing if each.key not in alone]
         settled = settle(self._contenders(rivals, live), self._receipt)
         self._put_away = settled.put_away
+        self._restate(rivals, live, settled)
         self.conflicts += [(each.id, "the same relation exists again") for each in settled.clashing]
         merges = self._tx.receipts.at({each.merge for each in settled.put_away})
         self.conflicts += [(each.relation.id, each.why(merges[each.merge].id)) for each in settled.put_away]
         return alone | settled.back
+
+    def _restate(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord], settled: Settled) -> None:
+        """Who states a relation that stays in the trash states the one that says the same and lives."""
+        away = {each.relation.key for each in settled.put_away}
+        back = [each for each in rivals if each.key in settled.back]
+        standing = {each.place: each for each in (*back, *live) if each.key not in away and each.invalid_at is None}
+        waiting = [each for each in rivals if each.key not in away | settled.back and each.place in standing]
+        if not waiting:
+            return
+        twin_of = {each.key: standing[each.place] for each in waiting}
+        theirs = self._tx.relations.sources({each.key for each in twin_of.values()})
+        known = {(each.relation, each.memory) for each in self._statements(theirs)}
+        for key, memory, lives in self._statements(self._sources):
+            twin = twin_of.get(key)
+            if twin is not None and (lives or memory in self._memories) and (twin.key, memory) not in known:
+                known.add((twin.key, memory))
+                stated = Source(twin.key, memory, lives=True)
+                self._restated.append(RelationChange(twin, twin, newly_stated_by=(stated,)))
 
     def _contenders(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord]) -> list[Contender]:
         moved = self._moved_ends([*rivals, *live])

@@ -37,6 +37,7 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     `kept` are memories that stay all the same, and why.
     """
     keys = _keys(items)
+    kept = {**_seen_since(rows, items), **kept}
     originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
     live = rows.live({**keys, "memory": keys["memory"] | originals})
     memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
@@ -52,6 +53,13 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
     return Selected(going, _skipped(rows, items, going, live, kept))
+
+
+def _seen_since(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+    """Memories that were planned because nobody had seen them, and somebody has: being read raises no version."""
+    planned = {item.key: item.evidence["last_seen_at"] for item in items if item.reason == "not_seen"}
+    seen = rows.last_seen(planned)
+    return {key: "seen since the plan was made" for key in planned if seen.get(key, 0) > planned[key]}
 
 
 def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:

@@ -8,34 +8,61 @@ from typing import TYPE_CHECKING
 from memsweep.errors import Conflict, NotFound
 from memsweep.gc.returning import Returning
 from memsweep.gc.unmerge import take_apart
-from memsweep.model.plan import Undone
+from memsweep.model.plan import Totals, Undone
 from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
+    from memsweep.store.ports.windows import Summary
 
 _NO_RECEIPT = 0
 """Holds nothing: keys begin at 1."""
 
 
-def undo(store: Collector, receipt_id: str, doing: Operation) -> Undone:
-    """Everything of a receipt back, but for what has been made again meanwhile, and what a merge keeps."""
+def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation) -> Undone:
+    """Everything of a receipt back, but for what has been made again meanwhile, and what a merge keeps.
+
+    The summary of segments that come back goes to the trash, under a new receipt.
+    """
     with store.changing() as tx:
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
             back = Returning(tx, receipt, doing, apart)
         taken = tx.segments.clashing(receipt)
+        summaries = _summaries(tx, receipt)
+        going = [each for each in summaries if not each.pinned]
         if apart is not None:
             apart.write(tx)
         back.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
+        _take_out(tx, going, new_receipt, doing)
         tx.receipts.set_undone(receipt, doing.now)
         tx.audit(doing.counted("undo", receipt_id, totals))
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
-    return Undone(totals, (*back.conflicts, *clashes))
+    clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
+    ids = tuple(each.id for each in going)
+    return Undone(totals, (*back.conflicts, *clashes), ids, new_receipt if going else None)
+
+
+def _summaries(tx: Changes, receipt: int) -> list[Summary]:
+    """What was written in place of the segments that come back."""
+    back = tx.segments.stashed_by(receipt)
+    return [each for each in tx.segments.summaries(receipt) if back <= {*each.references}] if back else []
+
+
+def _take_out(tx: Changes, summaries: Sequence[Summary], receipt_id: str, doing: Operation) -> None:
+    if not summaries:
+        return
+    totals = Totals(segments=len(summaries))
+    receipt = NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals)
+    tx.segments.trash([(each.key, each.window) for each in summaries], tx.receipts.add(receipt))
+    tx.audit(doing.counted("trash", receipt_id, totals, "summary of segments that came back"))
 
 
 def recover(store: Collector, memory_id: str, receipt_id: str, doing: Operation) -> Undone:

@@ -96,6 +96,15 @@ class Unmerge:
         """As they are without the merge."""
         return self._set.relations
 
+    @property
+    def moved_back(self) -> set[int]:
+        """Live relations that begin or end at another entity again."""
+        return {
+            change.after.key
+            for change in self._set.changes()
+            if change.after.ends != change.before.ends and change.before.trash is None and change.after.trash is None
+        }
+
     def _of(self, kind: str) -> list[Move]:
         return [move for move in self._moves if move.kind == kind]
 

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
     from memsweep.store.ports.graph_store import Graph
 
+_NO_RECEIPT = 0
+"""Of a merge that is only looked at."""
+
 
 def plan_merge(
     store: Graph, names: Sequence[str], into: str, plan_id: str, lifetime: timedelta, doing: Operation
@@ -33,15 +36,14 @@ def plan_merge(
     with store.changing() as tx:
         target = find(tx, into)
         sources = _sources(tx, names, target)
+        merging = _Merge(tx, target, sources, doing)
+        merging.run(_NO_RECEIPT)
         entities = tx.entities.at([*sources, target])
-        touching = [each for each in tx.relations.touching(sources) if each.trash is None]
         items = [PlanItem("entity", key, entities[key].version, "merged", {"into": target}) for key in sources]
-        moved = tx.mentions.count(sources), len(touching)
-        totals = Totals(entities=len(items), relations=len(touching))
+        totals = Totals(entities=len(items), relations=merging.relations)
         plans.save(tx, PlanDraft(tuple(items), (), (), 0.0, 0), totals, Planning(plan_id, MERGE, doing.now, lifetime))
         tx.audit(doing.event("plan", plan_id, reason=MERGE))
-    kept, merged = entities[target], tuple(entities[key].name for key in sources)
-    return Merged(kept.id, kept.name, merged, *moved, 0, plan_id=plan_id)
+    return Merged(merging.target.id, merging.target.name, merging.names, *merging.moved, plan_id=plan_id)
 
 
 def merge(
@@ -61,8 +63,7 @@ def merge(
             tx.plans.use(plan, receipt)
         counts = {"entities": totals.entities, "relations": totals.relations}
         tx.audit(doing.event("merge", merging.target.id, counts, receipt_id))
-    moved = (merging.mentions, merging.relations, merging.joined)
-    return Merged(merging.target.id, merging.target.name, merging.names, *moved, plan_id or "", receipt_id)
+    return Merged(merging.target.id, merging.target.name, merging.names, *merging.moved, plan_id or "", receipt_id)
 
 
 def find(tx: Changes, name_or_id: str) -> int:
@@ -119,11 +120,20 @@ class _Merge:
         kinds = {each.kind for each in relations}
         every = {each.key: each for each in (*relations, *(tx.relations.current_at(target, kinds) if kinds else ()))}
         self._set = RelationSet(every.values(), tx.relations.sources(every.keys()))
-        self.relations = sum(len({*each.ends} & {*sources}) for each in relations)
+        self.relations = sum(each.trash is None for each in relations)
+        self._mentions = tx.mentions.count(sources)
         self._chunks = _Chunks(tx, target, sources)
         self._aliases = _Aliases(tx, self._sources)
         self._moves: list[Move] = []
-        self.mentions = self.joined = 0
+        self._joined = 0
+
+    @property
+    def moved(self) -> tuple[int, int, int]:
+        """Of what lives: mentions, relations, and those of them that were there twice; what is in the trash moves too.
+
+        Known once it has run.
+        """
+        return self._mentions, self.relations, self._joined
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -147,7 +157,6 @@ class _Merge:
     def _take(self, source: EntityRecord, receipt: int) -> None:
         for chunk, shared in self._chunks.take(source.key):
             self._note(receipt, "mention", chunk, source.key, None if shared else self.target.key)
-            self.mentions += 1
         for key in self._set.at(source.key):
             self._take_relation(receipt, source.key, key)
         for name in self._aliases.repoint(source.key, self.target.key):
@@ -184,7 +193,7 @@ class _Merge:
         self._note(receipt, "strength", twin, gone, said=[*before, *after])
         for memory in self._set.hand_on_sources(gone, twin):
             self._note(receipt, "source", twin, memory)
-        self.joined += 1
+        self._joined += 1
 
     def _strengthen_target(self, receipt: int, source: EntityRecord) -> None:
         before, version = self.target.strength, self.target.version

@@ -10,14 +10,16 @@ from typing import Any
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 
 CODE_SOURCE = "code_indexer"
+DEFAULT_TYPE = "Concept"
+"""Of an entity that nobody gave a type."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedThing:
-    """An entity as it was handed in, or found by rule."""
+    """An entity as it was handed in, or found by rule; without a type it is whichever entity has the name."""
 
     name: str
-    type: str = "Concept"
+    type: str = DEFAULT_TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,20 @@ class MemoryDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class NewChunk:
-    """A chunk ready to be written: its text, where it stands in the memory, its quantised vector."""
+class NewPiece:
+    """A chunk without a vector: its text, and where it stands in the memory."""
 
     id: str
     text: str
     start: int
     first_line: int
     last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk(NewPiece):
+    """A chunk ready to be written: with its quantised vector."""
+
     vector: bytes
 
 
@@ -125,6 +133,15 @@ class Memory:
     entities: tuple[NamedThing, ...]
 
 
+def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:
+    """When a memory was last remembered, recalled or found on disk; in microseconds.
+
+    A file that is verified has been seen, though its memory is not written each time.
+    """
+    seen = created_at if seen_at is None else seen_at
+    return seen if stale or verified_at is None else max(seen, verified_at)
+
+
 @dataclass(frozen=True, slots=True)
 class Workspace:
     """A workspace as it is listed."""
@@ -142,6 +159,11 @@ class EmbeddingModel:
 
     name: str
     dimension: int
+
+
+def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) -> int:
+    """What the vectors of a workspace take: one byte a dimension and chunk, and the index that searches read."""
+    return index_bytes + (chunks * model.dimension if model else 0)
 
 
 @dataclass(frozen=True, slots=True)

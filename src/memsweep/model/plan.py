@@ -119,6 +119,9 @@ class Totals:
     relations: int = 0
     segments: int = 0
 
+    def plus(self, other: Totals) -> Totals:
+        return Totals(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
 
 def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
     """As they are stored and audited; segments where there are some, or where they are asked for."""
@@ -155,6 +158,16 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A memory and the one that is kept in its place: how both begin, and where they differ."""
+
+    text: str
+    kept_text: str
+    differs: tuple[tuple[str, str], ...]
+    """Each place as this memory and as the kept one has it; none where only the form differs."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanView:
     """One item as it is shown, with what its row says now."""
 
@@ -172,6 +185,8 @@ class PlanView:
     relation: str | None = None
     ends: tuple[str, str] | None = None
     """Of a relation: the ids of the entities it is between."""
+    beside: Beside | None = None
+    """Of a near duplicate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +205,10 @@ class Receipt:
 class Undone:
     totals: Totals
     conflicts: tuple[tuple[str, str], ...]
+    summaries: tuple[str, ...] = ()
+    """Summaries of what came back, which were moved to the trash for it."""
+    receipt_id: str | None = None
+    """Of the summaries."""
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 def parse_time(value: object, what: str, *, end_of_day: bool = False) -> datetime:
     """Read an ISO 8601 date or time. Without a zone it is UTC; a bare date is its first (or last) instant."""
     if isinstance(value, datetime):
-        return _utc(value, what)
+        return in_utc(value, what)
     if not isinstance(value, str):
         raise BadInput(f"{what} must be an ISO 8601 date or time, not {type(value).__name__}.")
     text = value.strip()
@@ -23,7 +23,7 @@ def parse_time(value: object, what: str, *, end_of_day: bool = False) -> datetim
         if len(text) <= 10:  # no time of day fits into that
             clock = time.max if end_of_day else time.min
             return datetime.combine(date.fromisoformat(text), clock, tzinfo=UTC)
-        return _utc(datetime.fromisoformat(text), what)
+        return in_utc(datetime.fromisoformat(text), what)
     except ValueError as error:
         raise BadInput(
             f"{what} {value[:60]!r} is not a date or time ({error}).",
@@ -51,8 +51,9 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _utc(moment: datetime, what: str) -> datetime:
-    if moment.tzinfo is None:
+def in_utc(moment: datetime, what: str) -> datetime:
+    """The same moment in UTC, which is what a time without a zone is taken for."""
+    if moment.utcoffset() is None:
         return moment.replace(tzinfo=UTC)
     try:
         return moment.astimezone(UTC)

@@ -122,12 +122,12 @@ def _thing(value: object, what: str = "an entity") -> NamedThing:
     if isinstance(value, NamedThing):
         value = {"name": value.name, "type": value.type}
     if isinstance(value, str):
-        return NamedThing(_label(value, f"{what}'s name"))
+        return NamedThing(_label(value, f"{what}'s name"), "")
     if not isinstance(value, Mapping) or "name" not in value:
         raise BadInput(f"{what} must be a name or {{name, type}}, not {value!r:.80}.")
     _refuse_unknown(value, {"name", "type"}, what)
-    kind = value.get("type") or NamedThing("").type
-    return NamedThing(_label(value["name"], f"{what}'s name"), _label(kind, f"{what}'s type"))
+    kind = _label(value["type"], f"{what}'s type") if value.get("type") else ""
+    return NamedThing(_label(value["name"], f"{what}'s name"), kind)
 
 
 def _fact(value: object) -> Fact:

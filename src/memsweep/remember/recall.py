@@ -8,7 +8,8 @@ from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place, Ranked
-from memsweep.remember.fusion import Row, fuse, places_around, shown, spread
+from memsweep.remember.files import by_file
+from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.remember import check_model
 from memsweep.store.protocol import Store
 
@@ -16,7 +17,8 @@ DEFAULT_LIMIT = 10
 MAX_LIMIT = 50
 DEPTH = 100  # how many candidates words and meaning hand in each
 _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
-_EMBEDDED_CHARACTERS = 4000
+_WINDOW = 2000  # characters of a long query that are embedded at a time
+_MOST_WINDOWS = 16
 
 
 def recall(
@@ -52,19 +54,34 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
     if not query.strip():
         return [(0.0, item.key, 0.0, 0.0, 0.0) for item in store.newest(filters, DEPTH)]
     check_model(store.model(), embedder.model)
-    (vector,) = quantise(embedder.embed([query[:_EMBEDDED_CHARACTERS]]))
+    vector = _embedded(embedder, query)
     candidates = store.candidates(query, vector, filters, DEPTH)
-    ranked = fuse(candidates)
-    return spread(ranked, _neighbourhood(store, candidates, ranked, filters))
+    weights = weights_for(embedder.model.name)
+    ranked = fuse(candidates, weights)
+    ranked = spread(ranked, _neighbourhood(store, candidates, ranked, filters, weights), weights)
+    return by_file(ranked, store.origins([key for _, key, *_ in ranked]), query)
+
+
+def _embedded(embedder: Embedder, query: str) -> bytes:
+    """One vector for all of a query; a long one is the mean of its windows, so that its end counts as its beginning."""
+    windows = [query[at : at + _WINDOW] for at in range(0, len(query), _WINDOW)]
+    if len(windows) > _MOST_WINDOWS:
+        windows = windows[: _MOST_WINDOWS // 2] + windows[-_MOST_WINDOWS // 2 :]
+    (vector,) = quantise(embedder.embed(windows).mean(axis=0, keepdims=True))
+    return vector
 
 
 def _neighbourhood(
-    store: Store, candidates: Sequence[Candidate], ranking: Sequence[Row], filters: Filters
+    store: Store,
+    candidates: Sequence[Candidate],
+    ranking: Sequence[Row],
+    filters: Filters,
+    weights: FusionWeights,
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
     known = {place: key for key, _, _, place in candidates if place is not None}
     speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
-    around = places_around(place for place, key in known.items() if key in speaking)
+    around = places_around((place for place, key in known.items() if key in speaking), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memsweep.embed.protocol import Embedder, Tokeniser, quantise
@@ -17,6 +17,7 @@ from memsweep.model.memory import (
     NewFact,
     NewMemory,
     NewMention,
+    NewPiece,
     Remembered,
 )
 from memsweep.model.text import content_hash, name_key
@@ -47,7 +48,7 @@ def remember(
     edge_rate: float = DEFAULT_EDGE_RATE,
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
-    identity = content_hash(draft.text)
+    identity, draft = content_hash(draft.text), _with_types(draft)
     names = draft.entities or draft.facts
     if not names and (twin := store.touch_twin(draft, identity, now)):
         return Remembered(twin, 0, 0, duplicate_of=twin)
@@ -76,16 +77,40 @@ def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:
         )
 
 
+def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize) -> list[NewPiece]:
+    """A text as it is cut when it is remembered."""
+    spans = cut(text, tokeniser.token_ends, chunk_size.size, chunk_size.overlap)
+    return [
+        NewPiece(new_id("chk"), text[span.start : span.end], span.start, first, last)
+        for span, (first, last) in zip(spans, line_spans(text, spans), strict=True)
+    ]
+
+
 def _chunks(
     embedder: Embedder, tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize
 ) -> tuple[NewChunk, ...]:
-    pieces = cut(text, tokeniser.token_ends, chunk_size.size, chunk_size.overlap)
-    texts = [text[piece.start : piece.end] for piece in pieces]
-    vectors = quantise(embedder.embed(texts))
+    made = pieces(tokeniser, text, new_id, chunk_size)
+    vectors = quantise(embedder.embed([piece.text for piece in made]))
     return tuple(
-        NewChunk(new_id("chk"), body, piece.start, first, last, vector)
-        for piece, body, vector, (first, last) in zip(pieces, texts, vectors, line_spans(text, pieces), strict=True)
+        NewChunk(piece.id, piece.text, piece.start, piece.first_line, piece.last_line, vector)
+        for piece, vector in zip(made, vectors, strict=True)
     )
+
+
+def _with_types(draft: MemoryDraft) -> MemoryDraft:
+    """What is named without a type is what is named with one beside it."""
+    ends = [end for fact in draft.facts for end in (fact.subject, fact.object)]
+    types: dict[str, str] = {}
+    for thing in (*(draft.entities or ()), *ends):
+        if thing.type:
+            types.setdefault(name_key(thing.name), thing.type)
+
+    def typed(thing: NamedThing) -> NamedThing:
+        return thing if thing.type else NamedThing(thing.name, types.get(name_key(thing.name), ""))
+
+    facts = (replace(fact, subject=typed(fact.subject), object=typed(fact.object)) for fact in draft.facts)
+    named = None if draft.entities is None else tuple(map(typed, draft.entities))
+    return replace(draft, entities=named, facts=tuple(facts)) if types else draft
 
 
 def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[NewMention, ...]:
@@ -95,6 +120,7 @@ def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[
     folded = [name_key(text) for text in texts] if named or ends else []
     mentions = [NewMention(new_id("ent"), thing, _where(thing, folded) or (0,), True) for thing in named]
     mentions += [NewMention(new_id("ent"), thing, _where(thing, folded), True) for thing in ends]
+    mentions.sort(key=lambda mention: not mention.thing.type)  # what has no type may be one of those that have
     if draft.entities is None:
         found = find_names(texts)
         mentions += [NewMention(new_id("ent"), NamedThing(n.name), n.texts, False, n.evidence) for n in found]

@@ -57,6 +57,7 @@ def _message(result: IndexResult) -> str:
         "Repository indexed successfully.",
         f"Path: {result.repo_path}",
         f"Files indexed: {result.files_indexed}",
+        *(f"Files {what}: {count}" for what, count in _others(result) if count),
         f"Functions: {result.functions_found}",
         f"Classes: {result.classes_found}",
         f"Languages: {languages or 'None'}",
@@ -68,3 +69,7 @@ def _message(result: IndexResult) -> str:
     if result.stale_memories:
         lines.append(f"Stale memories detected: {result.stale_memories} (run prune_memory to clean up)")
     return "\n".join(lines)
+
+
+def _others(result: IndexResult) -> tuple[tuple[str, int], ...]:
+    return ("unchanged", result.files_unchanged), ("moved", result.files_moved), ("removed", result.files_removed)

@@ -19,7 +19,7 @@ from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back,
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed
-    from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
+    from memsweep.model.plan import Beside, Plan, PlanView, Receipt, Totals, Undone, Verdict
 
 _HOW_TO_APPLY = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -56,11 +56,15 @@ class PruneAnswer(TypedDict):
 
 
 class UndoAnswer(TypedDict):
+    """`removed_summaries` are what stood for segments that are back; `receipt_id` is theirs."""
+
     restored_memories: int
     restored_chunks: int
     restored_entities: int
     restored_relations: int
     restored_segments: NotRequired[int]
+    removed_summaries: NotRequired[list[str]]
+    receipt_id: NotRequired[str]
     conflicts: list[dict[str, str]]
     message: str
 
@@ -204,11 +208,21 @@ def undone(result: Undone) -> UndoAnswer:
         "restored_entities": totals.entities,
         "restored_relations": totals.relations,
         "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
-        "message": (f"Restored {back}." if back else "Nothing was restored.") + left,
+        "message": (f"Restored {back}." if back else "Nothing was restored.") + _summaries_out(result) + left,
     }
     if totals.segments:
         answer["restored_segments"] = totals.segments
+    if result.receipt_id:
+        answer |= {"removed_summaries": list(result.summaries), "receipt_id": result.receipt_id}
     return answer
+
+
+def _summaries_out(result: Undone) -> str:
+    number = len(result.summaries)
+    if not number:
+        return ""
+    what, them = ("summary", "it") if number == 1 else ("summaries", "them")
+    return f" Moved the {what} of them to the trash; undo_prune with {result.receipt_id} brings {them} back."
 
 
 def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor: str | None) -> TrashAnswer:
@@ -272,7 +286,13 @@ def _item(item: PlanView, why: Why) -> dict[str, Any]:
         "entity_type": item.entity_type,
         "reason": item.reason,
         "why": why(item.reason, item.evidence),
+        **(_beside(item.beside) if item.beside else {}),
     }
+
+
+def _beside(both: Beside) -> dict[str, Any]:
+    differs = [{"text": mine, "kept_text": kept} for mine, kept in both.differs]
+    return {"text": both.text, "kept_text": both.kept_text, "differs": differs}
 
 
 def _deleted(strategy: str, totals: Totals) -> str:

@@ -108,17 +108,19 @@ def decayed(result: Decayed, *, dry_run: bool) -> DecayAnswer:
 def merged(result: Merged, *, dry_run: bool) -> MergeAnswer:
     names = listed([repr(name) for name in result.merged[:5]])
     moves = f"{counted(result.mentions, 'mention')} and {counted(result.relations, 'relation')}"
+    if result.joined:
+        moves += f" ({result.joined:,} of them already there)"
     answer: MergeAnswer = {
         "dry_run": dry_run,
         "entity_id": result.id,
         "merged": list(result.merged),
         "mentions_moved": result.mentions,
         "relations_moved": result.relations,
+        "relations_joined": result.joined,
         "message": f"Would merge {names} into {result.name!r}, with {moves}.",
         "plan_id": result.plan_id,
     }
     if not dry_run:
-        answer["relations_joined"] = result.joined
         answer["receipt_id"] = result.receipt_id
         undo = f"undo_prune with {result.receipt_id} takes them apart again."
         answer["message"] = f"Merged {names} into {result.name!r}, with {moves}. {undo}"

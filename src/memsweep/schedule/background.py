@@ -16,7 +16,7 @@ from memsweep.errors import BadSetting, MemsweepError
 from memsweep.gc.strategies import resolve
 from memsweep.model.times import iso
 from memsweep.schedule import runs
-from memsweep.schedule.chore import Chore, Outcome, describe_failure, due_times, notify, run_chore
+from memsweep.schedule.chore import Chore, Outcome, due_times, notify, run_chore
 from memsweep.schedule.cron import parse_cron
 from memsweep.services.access import sync_access
 from memsweep.services.collector import collector
@@ -69,22 +69,33 @@ class Background:
             "last_removal": None if removal is None else removal.shown(),
         }
 
-    def times(self) -> dict[str, Any] | None:
-        """The last run, the last that removed something, and the next, for `get_stats`; None if it is off."""
+    def times(self, workspace_id: str) -> dict[str, Any] | None:
+        """The last run, the last that removed something, and the next, for `get_stats`; None if it is off.
+
+        `stopped` says why the last run left this workspace alone.
+        """
         status = self.status()
         if not status["enabled"]:
             return None
-        return {name: status[name] for name in ("last_run", "next_run", "last_removal")}
+        stopped = [each["stopped"] for each in status["last_outcomes"] if each["workspace_id"] == workspace_id]
+        times = {name: status[name] for name in ("last_run", "next_run", "last_removal")}
+        return {**times, **({"stopped": stopped[-1]} if any(stopped) else {})}
 
-    def run(self, due: datetime | None = None) -> dict[str, Any] | None:
-        """One run over the workspaces of the schedule; None where another process is at it, or was since it was due."""
+    def run(
+        self, due: datetime | None = None, *, workspace_id: str = "", allow_large: bool = False
+    ) -> dict[str, Any] | None:
+        """One run over the workspaces of the schedule; None where another process is at it, or was since it was due.
+
+        A person may have it run in one workspace only, and lift the cap for this time.
+        """
         with self._alone() as alone:
             # Only who holds the lock knows: another one may have ended its run a moment ago.
             if not alone or (due is not None and runs.has_run(self._read(), due, self._clock())):
                 return None
             done = self._read()
-            before = runs.memories_after(done)
-            outcomes = [self._one(workspace, before.get(workspace)) for workspace in self._workspaces()]
+            expected, chore = runs.expected_memories(done), self._chore(allow_large)
+            workspaces = [workspace_id] if workspace_id else self._workspaces()
+            outcomes = [self._one(workspace, chore, expected.get(workspace)) for workspace in workspaces]
             for item in outcomes:
                 level = logging.WARNING if item["stopped"] else logging.INFO
                 logger.log(level, "collected in the background: %s", json.dumps(item, ensure_ascii=False))
@@ -105,25 +116,26 @@ class Background:
         chosen = self._settings.workspaces
         return [workspace for workspace in known if workspace in chosen] if chosen else known
 
-    def _one(self, workspace_id: str, memories_then: int | None) -> dict[str, Any]:
+    def _chore(self, allow_large: bool) -> Chore:
         settings = self._settings
-        chore = Chore(
+        return Chore(
             tuple(settings.strategies),
             settings.ttl_days if settings.ttl_days > 0 else None,
             settings.purge_days if settings.purge_days > 0 else None,
+            allow_large,
         )
-        memory = self._app.memory(workspace_id)
+
+    def _one(self, workspace_id: str, chore: Chore, expected: int | None) -> dict[str, Any]:
         after: int | None = None
         try:
-            there = memory.stats().total_memories
             tools = replace(collector(sync_access(self._app, workspace_id), "schedule"), clock=self._clock)
-            outcome: Outcome = run_chore(tools, chore, there, memories_then)
-            after = memory.stats().total_memories
+            outcome = run_chore(tools, chore, expected)
+            after = self._app.memory(workspace_id).stats().total_memories
         except MemsweepError as error:
-            outcome = describe_failure(workspace_id, error)
-        # A workspace that was found shrunken stays suspicious until a person has pruned or cleared the record.
-        kept = after if memories_then is None or not outcome.stopped else memories_then
-        return {**outcome.shown(), "memories_after": kept}
+            outcome = Outcome(workspace_id, stopped=str(error))
+        # One that was found shrunken stays suspicious until a person has allowed a run.
+        then = expected if outcome.stopped and expected is not None else after
+        return {**outcome.shown(), "memories_after": after, "expected_memories": then}
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:

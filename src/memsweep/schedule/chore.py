@@ -5,18 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memsweep.gc import collect
-from memsweep.gc.planner import CAP_FROM, CAP_SHARE
+from memsweep.errors import MemsweepError
+from memsweep.gc import collect, run
+from memsweep.gc.planner import CAP_FROM, CAP_SHARE, KINDS, over_cap
 from memsweep.model.plan import Totals
-from memsweep.model.text import counted
+from memsweep.model.text import counted, listed
+from memsweep.report.counts import amount
 
 if TYPE_CHECKING:
-    from memsweep.errors import MemsweepError
     from memsweep.gc.collect import CollectorDependencies
+    from memsweep.gc.run import Outlook
     from memsweep.schedule.cron import Cron
 
 logger = logging.getLogger("memsweep.schedule")
@@ -27,11 +29,12 @@ _LOOK_AGAIN_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """What one run does in every workspace."""
+    """What one run does in every workspace; `allow_large` lifts the cap, once."""
 
     strategies: tuple[str, ...]
     ttl_days: float | None
     purge_days: float | None
+    allow_large: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +42,8 @@ class Outcome:
     """What a run did in one workspace, or why it did nothing."""
 
     workspace_id: str
-    totals: Totals
-    receipts: tuple[str, ...]
+    totals: Totals = field(default_factory=Totals)
+    receipts: tuple[str, ...] = ()
     purged_memories: int = 0
     stopped: str = ""
 
@@ -57,41 +60,58 @@ class Outcome:
         }
 
 
-def run_chore(tools: CollectorDependencies, chore: Chore, memories_now: int, memories_then: int | None) -> Outcome:
-    """Collect in steps; stop before more than half of what was there is gone, whoever took it."""
-    reference = max(memories_now, memories_then or 0)
-    if _shrank(memories_now, reference):
-        now = counted(memories_now, "memory", "memories")
-        said = f"it has {now} and had {memories_then:,} after the last run; nothing was collected"
-        return Outcome(tools.workspace_id, Totals(), (), stopped=said)
-    totals, receipts = Totals(), []
-    stopped = ""
-    for strategy in chore.strategies:
-        for receipt in collect.prune_in_steps(tools, strategy, _STEP, chore.ttl_days):
-            totals = _sum(totals, receipt.totals)
-            receipts.append(receipt.id)
-            if _shrank(memories_now - totals.memories, reference):
-                stopped = f"half of the {reference:,} it had are gone; `memsweep prune --allow-large` collects the rest"
-                break
-        if stopped:
-            break
-    purged = 0
-    if chore.purge_days is not None and not stopped:
-        purged = collect.purge(tools, chore.purge_days, confirm=True).memories
-    return Outcome(tools.workspace_id, totals, tuple(receipts), purged, stopped)
+def run_chore(tools: CollectorDependencies, chore: Chore, expected: int | None) -> Outcome:
+    """Collect in steps, if all of them together stay below the cap; `expected` memories were left by the last run."""
+    outlook = run.look_ahead(tools, chore.strategies, chore.ttl_days)
+    if not chore.allow_large and (stopped := objection(tools.workspace_id, chore, outlook, expected)):
+        return Outcome(tools.workspace_id, stopped=stopped)
+    outcome = Outcome(tools.workspace_id)
+    try:
+        for receipt in run.prune_in_steps(
+            tools, chore.strategies, _STEP, chore.ttl_days, outlook=outlook, allow_large=chore.allow_large
+        ):
+            totals, receipts = outcome.totals.plus(receipt.totals), (*outcome.receipts, receipt.id)
+            outcome = replace(outcome, totals=totals, receipts=receipts)
+        if chore.purge_days is not None:
+            freed = collect.purge(tools, chore.purge_days, confirm=True).memories
+            outcome = replace(outcome, purged_memories=freed)
+    except MemsweepError as error:  # the steps before it stand, and their receipts are needed to undo them
+        return replace(outcome, stopped=str(error))
+    return outcome
 
 
-def _shrank(now: int, reference: int) -> bool:
-    return reference >= CAP_FROM and now < reference * (1 - CAP_SHARE)
-
-
-def _sum(left: Totals, right: Totals) -> Totals:
-    return Totals(
-        left.memories + right.memories,
-        left.chunks + right.chunks,
-        left.entities + right.entities,
-        left.relations + right.relations,
+def objection(workspace_id: str, chore: Chore, outlook: Outlook, expected: int | None) -> str:
+    """Why a run may not begin, and how it may; empty if it may. Pure."""
+    allow = f"`memsweep schedule run --workspace {workspace_id} --allow-large`"
+    there = outlook.there["memory"]
+    memories = counted(there, "memory", "memories")
+    if _is_shrunken(there, expected or 0):
+        return (
+            f"it has {memories} and had {expected:,} after the last run; nothing was collected."
+            f" If that is right, {allow} collects once and goes on from there."
+        )
+    if not (what := over_cap(outlook.going, outlook.there, KINDS)):
+        left = there - outlook.going.memories
+        if not _is_shrunken(left, expected or 0):
+            return ""
+        what = f"{outlook.going.memories:,} of {memories}, of {expected:,} that it had after the last run"
+    return (
+        f"it would remove {what}; nothing was collected. It found {amount(outlook.going)}:"
+        f" {_looks(workspace_id, chore, outlook)}; {allow} collects it once."
     )
+
+
+def _looks(workspace_id: str, chore: Chore, outlook: Outlook) -> str:
+    """The commands that show what was found."""
+    commands = []
+    for strategy in (name for name in chore.strategies if outlook.named_by[name]):
+        ttl = f" --ttl-days {chore.ttl_days:g}" if chore.ttl_days is not None else ""
+        commands.append(f"`memsweep prune --workspace {workspace_id} --strategy {strategy}{ttl}`")
+    return f"{listed(commands)} {'show' if len(commands) > 1 else 'shows'} it"
+
+
+def _is_shrunken(now: int, before: int) -> bool:
+    return before >= CAP_FROM and now < before * (1 - CAP_SHARE)
 
 
 def due_times(cron: Cron, clock: Callable[[], datetime], stop: threading.Event) -> Iterator[datetime]:
@@ -116,16 +136,12 @@ def notify(command: tuple[str, ...], url: str, summary: Mapping[str, Any]) -> No
     if command:
         try:
             subprocess.run(list(command), input=text.encode(), timeout=60, check=True, capture_output=True)
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:  # ValueError: a NUL in a word
             logger.warning("the notification command failed: %s", error)
     if url:
         import httpx
 
         try:
             httpx.post(url, json=summary, timeout=30).raise_for_status()
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
             logger.warning("the notification webhook failed: %s", error)
-
-
-def describe_failure(workspace_id: str, error: MemsweepError) -> Outcome:
-    return Outcome(workspace_id, Totals(), (), stopped=str(error))

@@ -65,10 +65,12 @@ def has_run(runs: Sequence[Run], due: datetime, now: datetime) -> bool:
     return bool(runs) and due <= runs[-1].at <= now + CLOCK_TOLERANCE
 
 
-def memories_after(runs: Sequence[Run]) -> dict[str, int]:
-    """How many memories each workspace had after the last run that could count them."""
+def expected_memories(runs: Sequence[Run]) -> dict[str, int]:
+    """How many memories each workspace had after the last run that could count them and was not stopped."""
     outcomes = [outcome for run in runs for outcome in run.outcomes]
-    return {each["workspace_id"]: each["memories_after"] for each in outcomes if each["memories_after"] is not None}
+    return {
+        each["workspace_id"]: each["expected_memories"] for each in outcomes if each["expected_memories"] is not None
+    }
 
 
 def _run(item: Any) -> Run | None:
@@ -88,10 +90,12 @@ def _outcome(item: Any) -> dict[str, Any] | None:
     if not isinstance(item, dict) or not isinstance(item.get("workspace_id"), str):
         return None
     receipts, stopped, after = (item.get(name) for name in ("receipts", "stopped", "memories_after"))
+    expected = item.get("expected_memories", after)  # earlier versions kept it there
     return {
         "workspace_id": item["workspace_id"],
         **{name: value if isinstance(value := item.get(name), int) else 0 for name in _COUNTS},
         "receipts": [each for each in receipts if isinstance(each, str)] if isinstance(receipts, list) else [],
         "stopped": stopped if isinstance(stopped, str) else "",
         "memories_after": after if isinstance(after, int) else None,
+        "expected_memories": expected if isinstance(expected, int) else None,
     }

@@ -15,6 +15,7 @@ import pydantic_core
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools.base import Tool
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
@@ -54,6 +55,10 @@ class MemsweepTool(Tool):
             answer = await super().run(arguments, context, convert_result=False)
         except ToolError as error:
             return _failure(self._sentence(error.__cause__ or error))
+        except MCPError as error:
+            if not self.resolved_params:
+                raise
+            return _failure(f"the person could not be asked ({error}); nothing was removed.")
         if not isinstance(answer, dict):
             return answer
         text = pydantic_core.to_json(answer).decode()
@@ -65,6 +70,8 @@ class MemsweepTool(Tool):
                 return str(error)
             case ValidationError():
                 return _invalid(error)
+            case ToolError():  # of the SDK: an answer to our question that is none
+                return "the client's answer could not be read; nothing was removed."
         logger.error("tool %s failed", self.name, exc_info=error)
         return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
 

@@ -99,8 +99,10 @@ class BaseMemory(Generic[Mode]):
         from memsweep.remember.recall import recall
 
         checked = make_filters(filters)
-        embedder = self._access.app.embedder
-        return recall(self._access.store, embedder, query, filters=checked, limit=limit, cursor=cursor)
+        app, store = self._access.app, self._access.store
+        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
+        app.sightings.note(store, page.hits, self._access.clock())
+        return page
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
@@ -110,7 +112,7 @@ class BaseMemory(Generic[Mode]):
         if found is None:
             raise NotFound(
                 f"memory {memory_id!r:.80} does not exist in workspace {self.workspace_id!r}.",
-                hint="Take an id from search_memory or add_memory, and check the workspace.",
+                hint="Take an id from search_memory, and check the workspace.",
             )
         return found
 

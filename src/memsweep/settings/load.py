@@ -7,6 +7,7 @@ never looked for in the current folder: a checked-out repository must not decide
 from __future__ import annotations
 
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
@@ -165,18 +166,21 @@ def _build(kind: type[Any], values: dict[str, Any], prefix: str) -> Any:
             f"the setting {prefix}{unknown[0]:.100} is unknown.", hint=f"Known here: {', '.join(sorted(known))}."
         )
     hints = get_type_hints(kind)
-    return kind(
-        **{
-            key: _checked(_convert(hints[key], value, prefix + key), known[key], prefix + key)
-            for key, value in values.items()
-        }
-    )
+    return kind(**{key: _setting(hints[key], value, known[key], prefix + key) for key, value in values.items()})
+
+
+def _setting(kind: type[Any], value: Any, allowed: About, name: str) -> Any:
+    if allowed.is_command and isinstance(value, str):
+        value = _command(value, name)
+    return _checked(_convert(kind, value, name), allowed, name)
 
 
 def _checked(value: Any, allowed: About, name: str) -> Any:
     """The value, if the table of settings allows it."""
     if isinstance(value, Mapping):
         return {key: _checked(number, allowed, f"{name}.{key}") for key, number in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_checked(each, allowed, name) for each in value)
     if allowed.choices:
         value = next((known for known in allowed.choices if known.casefold() == value.casefold()), value)
         if value not in allowed.choices:
@@ -235,6 +239,17 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
     return tuple(part for part in parts if part)
+
+
+def _command(line: str, name: str) -> list[str]:
+    """The words of a command line; without a space, `a,b` is a list, as everywhere in the environment."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise BadSetting(
+            f"the setting {name} {line!r:.80} is no command ({error}).", hint="Write it as a list."
+        ) from None
+    return words[0].split(",") if len(words) == 1 and words[0] == line.strip() else words
 
 
 def _numbers(value: Any, name: str) -> dict[str, float]:

@@ -11,7 +11,9 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
+from memsweep.model.likeness import differences
 from memsweep.model.plan import (
+    Beside,
     Kind,
     Plan,
     PlanDraft,
@@ -23,15 +25,19 @@ from memsweep.model.plan import (
     digest_of,
     why_unusable,
 )
+from memsweep.model.text import clipped
 from memsweep.model.times import from_micros
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
 
 MERGE = "merge"
+NEAR_DUPLICATE = "near_duplicate"
+"""The reason that is shown with both texts."""
 CONTEXT = "context:"
 """How the strategy of a plan for a context window begins; its name follows."""
 _SHOWN_PROTECTED = 50
+_SHOWN_TEXT = 240
 _SHOWN: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
 _SUMMARY: Mapping[str, Any] = {
     "totals": {},
@@ -111,10 +117,12 @@ def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
         if "kept" in item.evidence:
             wanted.setdefault("memory", set()).add(item.evidence["kept"])
     described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
-    return [_view(item, described) for item in items]
+    near = [item for item in items if item.reason == NEAR_DUPLICATE]
+    texts = rows.texts({key for item in near for key in (item.key, item.evidence["kept"])})
+    return [_view(item, described, texts) for item in items]
 
 
-def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described]) -> PlanView:
+def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts: Mapping[int, str]) -> PlanView:
     row = described.get((item.kind, item.key), Described())
     evidence = dict(item.evidence)
     if "kept" in evidence:  # keys are the engine's own; people get ids
@@ -135,7 +143,15 @@ def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described]) -> Pl
         text_length=row.length,
         relation=row.name if is_relation else None,
         ends=(row.ends or ("", "")) if is_relation else None,
+        beside=_beside(texts.get(item.key), texts.get(item.evidence.get("kept", 0))),
     )
+
+
+def _beside(text: str | None, kept: str | None) -> Beside | None:
+    """Two texts as they are now; computed when it is shown, for a plan must not outlive the content it speaks of."""
+    if text is None or kept is None:
+        return None
+    return Beside(clipped(text, _SHOWN_TEXT), clipped(kept, _SHOWN_TEXT), tuple(differences(text, kept)))
 
 
 def _opened(rows: ItemReads, head: NewPlan) -> Plan:

@@ -21,6 +21,7 @@ from memsweep.gc.strategies import (
 )
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Kind, Survey
+from memsweep.model.strategies import ALIASES, ALL, NAMES
 
 Need = Literal["graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"]
 Rule = Callable[[Survey, Options], Iterable[Found]]
@@ -51,9 +52,6 @@ STRATEGIES: dict[str, Strategy] = {
     "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
     "superseded": Strategy(superseded.find, frozenset({"relations"})),
 }
-ALIASES = {"stale_files": "stale_code"}
-ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
-NAMES = (*STRATEGIES, *ALIASES, "all")
 
 
 def resolve(name: str) -> tuple[str, ...]:

@@ -1,59 +1,67 @@
-"""Memories that say the same: equal text, or equal but for case, spacing and punctuation, or nearly so.
+"""Memories that say the same: equal text, equal but for case, spacing and punctuation, or nearly so.
 
-Never code files. The best of a group is kept, and every other names it: a pinned one first, then one that
-does not expire, then the oldest, because that is the one whose id others know. Nearness is no chain: what
-goes is near to what is kept, not only to something else that goes.
+Never code files. One of a group is kept, and every other names it. Of equal texts that is a pinned one first, then one
+that does not expire, then the oldest, because that is the one whose id others know. Of two texts that differ, however
+little, the newer one is the revision: it is never taken in favour of the older one. Nearness is no chain: what goes is
+near to what is kept, not only to something else that goes.
 """
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from memsweep.model.likeness import Comparable, Run, comparable, nearly_same
 from memsweep.model.plan import Found, MemoryRow, Survey
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
 
-NEAR = 0.9  # share of three-word runs that two texts have in common
-_FEWEST_WORDS = 8  # shorter texts say too little to be called nearly the same
 _HASHES = 32
 _BAND = 4
-_WORD = re.compile(r"\w+")
 _PRIME = (1 << 61) - 1
+_Mark = tuple[object, ...]
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     rows = {row.key: row for row in survey.memories if not row.is_code}
-    words = {key: _words(survey.texts[key]) for key in rows if key in survey.texts}
-    runs = {key: _runs(text) for key, text in words.items() if len(text) >= _FEWEST_WORDS}
+    texts = {key: comparable(survey.texts[key]) for key in rows if key in survey.texts}
     exact = _chains(_groups((row.content_hash, row.key) for row in rows.values()))
-    folded = _chains(_groups((text, key) for key, text in words.items() if text))
-
-    def near(left: int, right: int) -> bool:
-        return words[left] == words[right] or (left in runs and right in runs and _alike(runs[left], runs[right]))
-
-    for group in _clusters(list(rows), [*exact, *folded, *_near_pairs(runs)]):
-        while group:
-            best = min(group, key=lambda key: _worse(rows[key]))
-            group.remove(best)
-            same = {key for key in group if rows[key].content_hash == rows[best].content_hash}
-            alike = {key for key in group if key in same or near(key, best)}
-            for key in sorted(alike):
-                yield Found("memory", key, "duplicate" if key in same else "near_duplicate", {"kept": best})
-            group -= alike
+    folded = _chains(_groups((text.words, key) for key, text in texts.items() if text.words))
+    for group in _clusters(list(rows), [*exact, *folded, *_near_pairs(texts)]):
+        yield from _taken_from(group, rows, texts)
 
 
-def _worse(row: MemoryRow) -> tuple[bool, bool, int, int]:
-    return not row.pinned, row.expires_at is not None, row.created_at, row.key
+def _taken_from(group: set[int], rows: Mapping[int, MemoryRow], texts: Mapping[int, Comparable]) -> Iterator[Found]:
+    """What goes of memories that are alike, the best first: each names what is kept in its place."""
+    last_said = _last_said(rows[key] for key in group)
+
+    def worse(key: int) -> tuple[bool, bool, int, int, int]:
+        row = rows[key]
+        return not row.pinned, row.expires_at is not None, -last_said[row.content_hash], row.created_at, key
+
+    for best in sorted(group, key=worse):
+        if best not in group:
+            continue
+        group.remove(best)
+        mine = rows[best].content_hash
+        same = {key for key in group if rows[key].content_hash == mine}
+        older = {key for key in group - same if last_said[rows[key].content_hash] <= last_said[mine]}
+        near = {key for key in older if key in texts and best in texts and nearly_same(texts[key], texts[best])}
+        for key in sorted(same | near):
+            yield Found("memory", key, "duplicate" if key in same else "near_duplicate", {"kept": best})
+        group -= same | near
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(text.casefold()))
+def _last_said(rows: Iterable[MemoryRow]) -> dict[bytes, int]:
+    """When each text was remembered last."""
+    newest: dict[bytes, int] = {}
+    for row in rows:
+        newest[row.content_hash] = max(row.created_at, newest.get(row.content_hash, row.created_at))
+    return newest
 
 
 def _groups(pairs: Iterable[tuple[object, int]]) -> list[list[int]]:
@@ -74,31 +82,24 @@ def _clusters(keys: list[int], pairs: list[tuple[int, int]]) -> list[set[int]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _runs(words: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
-    return frozenset(zip(words, words[1:], words[2:], strict=False))
-
-
-def _alike(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str, ...]]) -> bool:
-    return len(left & right) >= NEAR * len(left | right)
-
-
-def _near_pairs(runs: Mapping[int, frozenset[tuple[str, ...]]]) -> Iterator[tuple[int, int]]:
-    """Pairs above the threshold; texts meet only where a band of their signatures is equal."""
-    buckets: dict[tuple[int, ...], list[int]] = defaultdict(list)
-    for key, mine in runs.items():
-        for band in _bands(mine):
-            buckets[band].append(key)
+def _near_pairs(texts: Mapping[int, Comparable]) -> Iterator[tuple[int, int]]:
+    """Pairs that are nearly the same; texts meet only where they state the same facts and share a band of hashes."""
+    buckets: dict[_Mark, list[int]] = defaultdict(list)
+    for facts in _groups((text.facts, key) for key, text in texts.items() if text.runs):
+        for key in facts:
+            for band in _bands(texts[key].runs):
+                buckets[texts[key].facts, *band].append(key)
     checked: set[tuple[int, int]] = set()
     for bucket in buckets.values():
         first = bucket[0]  # the others of a bucket meet each other in another one, or through the first
         for other in bucket[1:]:
             if (first, other) not in checked:
                 checked.add((first, other))
-                if _alike(runs[first], runs[other]):
+                if nearly_same(texts[first], texts[other]):
                     yield first, other
 
 
-def _bands(runs: frozenset[tuple[str, ...]]) -> Iterator[tuple[int, ...]]:
+def _bands(runs: frozenset[Run]) -> Iterator[tuple[int, ...]]:
     hashes = [zlib.crc32(" ".join(run).encode("utf-8", "replace")) for run in runs]
     signature = [min((a * h + b) % _PRIME for h in hashes) for a, b in _MULTIPLIERS]
     for start in range(0, _HASHES, _BAND):

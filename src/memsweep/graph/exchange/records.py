@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.model.memory import NamedThing
+from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.text import check_text
 from memsweep.model.times import iso, parse_time
 from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
@@ -65,7 +65,7 @@ def _entity(record: Mapping[str, Any]) -> EntityRow:
     return EntityRow(
         id=own,
         name=_text(name, "an entity's name"),
-        type=_text(record.get("type") or NamedThing("").type, "an entity's type"),
+        type=_text(record.get("type") or DEFAULT_TYPE, "an entity's type"),
         confidence=_share(record.get("confidence", 1.0), f"the confidence of {own!r:.60}"),
         handed_in=_flag(record.get("handed_in", True), "handed_in"),
         pinned=_flag(record.get("pinned", False), "pinned"),

@@ -67,7 +67,8 @@ def memory_tools(app: App) -> list[ToolRow]:
 
     def get_stats(workspace_id: str = "") -> report.StatsAnswer:
         """Counts and sizes of a workspace."""
-        return report.stats(app.memory(workspace_id).stats(), Background(app).times())
+        found = app.memory(workspace_id).stats()
+        return report.stats(found, Background(app).times(found.workspace_id))
 
     return [
         ToolRow(add_memory, repeats=True),

@@ -7,11 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memsweep.model.code import CodeLink, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, RunEnd
+from memsweep.model.code import (
+    LISTED,
+    CodeLink,
+    CodeTotals,
+    FileChunk,
+    FileMark,
+    FileWrite,
+    KnownFile,
+    RunEnd,
+    other_places,
+)
 from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import code_cypher, cypher
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.naming import Known, Names, Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
@@ -19,6 +30,10 @@ from memsweep.store.falkor.writing import encoded
 from memsweep.store.refusals import file_removed_meanwhile
 
 NewId = Callable[[str], str]
+
+
+def roots(graph: GraphHandle | Transaction) -> list[str]:
+    return [path for (path,) in graph.ask(code_cypher.ROOTS)]
 
 
 def known_files(graph: GraphHandle, root: str) -> list[KnownFile]:
@@ -68,12 +83,14 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
     for file in files:
         if file.memory_id in gone:
             raise file_removed_meanwhile(file.path)
+    _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
     named = _named(tx, files, now, new_id)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
     ensure_root(tx, root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
+    _keep_listed(tx, files)
     chunks = _Chunks(tx)
     mentions: dict[int, set[tuple[int, int]]] = {}
     for file in files:
@@ -88,6 +105,24 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
         _write_mentions(tx, before.mentions[memory], wanted)
     _write_statements(tx, before.stated, stated)
     return chunks.dropped
+
+
+def _refuse_doubles(tx: Transaction, root: str, files: Sequence[FileWrite]) -> None:
+    """A file that is new to this root may have become another root's since it was looked for."""
+    known = roots(tx) if files else []
+    places = [list(place) for file in files for place in other_places(root, file.path, known)]
+    if places and (found := tx.ask(code_cypher.FILES_AT, places=places)):
+        raise file_removed_meanwhile(found[0][1])
+
+
+def _keep_listed(tx: Transaction, files: Sequence[FileWrite]) -> None:
+    """The roots that had these files list them still."""
+    marks = [(*file.taken_from, file.language) for file in files if file.taken_from is not None]
+    tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": path} for root, path, _ in marks])
+    listed = {"stamp": "0:0", "digest": LISTED, "read_at_ns": 0}
+    tx.do(
+        code_cypher.ADD_SKIP, [{"root": root, "path": path, "language": kind, **listed} for root, path, kind in marks]
+    )
 
 
 class _Before:
@@ -251,7 +286,7 @@ def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tup
 
 
 def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
-    """What a file states now; what only it stated before, and states no more, is gone."""
+    """What a file states now; what no live file states any more goes to the trash with those that do, or is gone."""
     added, dropped = [], []
     for memory, stated in wanted.items():
         before = have.get(memory, set())
@@ -263,7 +298,29 @@ def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Map
         dropped += [{"memory": memory, "relation": relation} for relation in sorted(before - stated.keys())]
     tx.do(code_cypher.ADD_STATEMENT, added)
     tx.do(code_cypher.DROP_STATEMENT, dropped)
-    tx.do(code_cypher.DROP_UNSOURCED, sorted({row["relation"] for row in dropped}))
+    unstated = sorted({row["relation"] for row in dropped})
+    if not unstated:
+        return
+    without, within = ({(row["relation"], row["memory"]) for row in rows} for rows in (dropped, added))
+    freed, moved = settled(_who_states(tx, unstated, without, within))
+    tx.do(code_cypher.DROP_RELATION, sorted(freed))
+    tx.do(trash_cypher.FREE_RELATION, sorted(freed))
+    tx.do(gc_cypher.TRASH_RELATION, [{"key": key, "trash": receipt} for key, receipt in sorted(moved.items())])
+
+
+def _who_states(
+    tx: Transaction, relations: Sequence[int], without: set[tuple[int, int]], within: set[tuple[int, int]]
+) -> list[Unstated]:
+    """Relations with those who state them once these statements are gone, and those are there."""
+    queries = (code_cypher.WHO_STATES, *gc_cypher.live_and_trashed(code_cypher.IS_EXPLICIT))
+    stated, *rows = tx.ask_all(*((query, {"keys": list(relations)}) for query in queries))
+    holders: dict[int, list[int | None]] = defaultdict(list)
+    for relation, memory, trash in stated:
+        if (relation, memory) not in without:
+            holders[relation].append(trash)
+    for relation, _ in within:
+        holders[relation].append(None)
+    return [Unstated(key, explicit, trash, tuple(holders[key])) for found in rows for key, explicit, trash in found]
 
 
 def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
@@ -275,7 +332,8 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
         (code_cypher.SCOPE, {"root": run.root, "filters": run.scope}),
     )
     scope_of: dict[str, int | None] = dict(map(tuple, files))
-    if any(uid not in scope_of for uid in run.verified):
+    taken = [uid for uid in run.verified if uid not in scope_of]  # by another root, meanwhile
+    if taken and len(tx.ask(code_cypher.MEMORIES_OF_IDS, ids=taken)) < len(taken):
         raise file_removed_meanwhile(run.root)
     scope, verified_at = (scopes[0][0], scopes[0][2]) if scopes else (tx.new_key(), None)
     if not scopes:
@@ -289,8 +347,12 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     tx.do(code_cypher.ADD_SKIP, skips)
     doubtful = [uid for uid in run.doubtful if scope_of.get(uid) == scope]
     tx.do(code_cypher.DOUBT, [{"id": uid, "verified_at": verified_at} for uid in doubtful])
-    elsewhere = [uid for uid in run.verified if scope_of[uid] != scope or uid in set(doubtful)]
+    own, doubted = (uid for uid in run.verified if uid in scope_of), set(doubtful)
+    elsewhere = [uid for uid in own if scope_of[uid] != scope or uid in doubted]
     tx.do(code_cypher.VERIFY, [{"id": uid, "scope": scope} for uid in elsewhere])
+    handed = [{"memory": each.memory_id, "root": each.root, "path": each.path} for each in run.handed_over]
+    tx.do(code_cypher.HAND_OVER, handed)
+    tx.do(code_cypher.DROP_SKIP, [{"root": each.root, "path": each.path} for each in run.handed_over])
     tx.do(code_cypher.SCOPE_VERIFIED, [{"key": scope, "at": at}])
     tx.do(code_cypher.SET_ROOT_TOTAL, [{"path": run.root, "total_files": run.total_files}])
 

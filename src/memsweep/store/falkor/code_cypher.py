@@ -14,6 +14,10 @@ CODE_TOTALS = """
          sum(m.classes) AS classes
     RETURN language, files, lines, functions, classes ORDER BY language"""
 SCOPE = "MATCH (s:CodeScope {root: $root}) WHERE s.filters = $filters RETURN s.key, s.runs, s.verified_at"
+ROOTS = "MATCH (r:CodeRoot) RETURN r.path ORDER BY r.key"
+FILES_AT = """
+    UNWIND $places AS place MATCH (m:Memory {path: place[1]}) WHERE m.root = place[0]
+    RETURN m.root, m.path, m.id"""
 ROOT = "MATCH (r:CodeRoot {path: $root}) RETURN r.key"
 FILES_IN_SCOPES = "MATCH (m:Memory {root: $root}) WHERE m.path IS NOT NULL RETURN m.id, m.scope"
 
@@ -31,6 +35,13 @@ STATED_BY = (
     "UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[s:STATES]->() RETURN m.key, s.relation"
 )
 
+WHO_STATES = """
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
+    RETURN key, m.key, m.trash"""
+IS_EXPLICIT = (
+    "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.handed_in, r.trash"
+)
+
 # steps of a file
 MOVE_CHUNK = """
     MATCH (m:Memory {ref: toString(row.memory)})-[h:HAS_CHUNK]->(c:Chunk {ref: toString(row.key)}) SET c += row.set
@@ -44,10 +55,8 @@ DROP_MENTION = "MATCH (c:Chunk {ref: toString(row.chunk)})-[r:MENTIONS]->(e {ref
 ADD_STATEMENT = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     CREATE (m)-[:STATES {relation: row.relation}]->(e)"""
+DROP_RELATION = "MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() DELETE r"
 DROP_STATEMENT = "MATCH (m:Memory {ref: toString(row.memory)})-[s:STATES {relation: row.relation}]->() DELETE s"
-DROP_UNSOURCED = """
-    MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() WHERE NOT r.handed_in
-    OPTIONAL MATCH ()-[s:STATES {relation: row}]->() WITH row, r, count(s) AS left WHERE left = 0 DELETE r"""
 
 # steps of a run
 ADD_ROOT = "CREATE (:CodeRoot {*row})"
@@ -66,4 +75,5 @@ MARK_FILE = "MATCH (m:Memory {id: row.id}) SET m += row.set"
 DOUBT = "MATCH (m:Memory {id: row.id}) SET m.verified_at = row.verified_at, m.scope = NULL"
 VERIFY = "MATCH (m:Memory {id: row.id}) SET m.scope = row.scope, m.verified_at = NULL"
 DROP_SKIP = "MATCH (s:CodeSkip {root: row.root}) WHERE s.path = row.path DELETE s"
+HAND_OVER = "MATCH (m:Memory {id: row.memory}) SET m.root = row.root, m.path = row.path, m.digest = ''"
 ADD_SKIP = "CREATE (:CodeSkip {*row})"

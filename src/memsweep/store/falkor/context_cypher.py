@@ -42,6 +42,11 @@ TRASH_SEGMENT = (
 # undoing and purging
 TRASHED_BY = "MATCH (s:TrashedSegment {trash: $receipt}) RETURN s.key, s.id, s.id_ref, s.turn, s.project"
 STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.key, s.turn, s.project"
+IDS_STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.id"
+SUMMARIES = """
+    MATCH (r:Receipt {ref: toString($receipt)}) MATCH (p:Project) WHERE $context + p.id = r.strategy
+    WITH r, p MATCH (s:Segment {project: p.key}) WHERE s.type = 'summary' AND s.created_at = r.created_at
+    RETURN s.key, s.project, s.id, s.pinned, s.refs ORDER BY s.place"""
 TAKEN = "UNWIND $names AS name MATCH (s:Segment {id_ref: name}) RETURN s.id_ref"
 UNTRASH = "MATCH (s:TrashedSegment {ref: toString(row)}) REMOVE s:TrashedSegment SET s:Segment SET s.trash = NULL"
 UNSTASH = "MATCH (s:Segment {ref: toString(row)}) SET s.stash = NULL SET s.version = s.version + 1"

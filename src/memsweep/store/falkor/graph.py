@@ -22,7 +22,7 @@ from memsweep.model.graph import (
     unknown_entity,
 )
 from memsweep.model.ids import findable
-from memsweep.model.memory import NamedThing
+from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
@@ -33,7 +33,6 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.refusals import unknown_relation, unknown_source
 
 NewId = Callable[[str], str]
-_DEFAULT_TYPE = NamedThing("").type
 
 
 class FalkorGraph:
@@ -148,10 +147,10 @@ class _Writer:
 
     def _entity(self, thing: NamedThing) -> Known:
         """The entity of that name (and type, if one is given), made or seen again."""
-        found = self._names.find(thing) if thing.type else _best(self._names.of_name(thing.name))
+        found = self._names.find(thing)
         if found is not None:
             return self._seen(found)
-        made, uid = NamedThing(thing.name, thing.type or _DEFAULT_TYPE), self._new_id("ent")
+        made, uid = NamedThing(thing.name, thing.type or DEFAULT_TYPE), self._new_id("ent")
         self._created.append(uid)
         return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True)
 
@@ -164,7 +163,7 @@ class _Writer:
     def _end(self, end: NamedThing | str) -> Known:
         if isinstance(end, NamedThing):
             return self._entity(end)
-        found = self._by_id.get(end) or _best(self._names.of_name(end))
+        found = self._by_id.get(end) or self._names.surest(end)
         if found is None:
             raise unknown_entity(end)
         return self._seen(found)
@@ -203,20 +202,6 @@ def _weigh(relation: Known, weight: float, seen: int) -> None:
 def _see_ends(tx: Transaction, ends: Collection[int], at: int) -> None:
     """A relation from an entity to itself sees it twice."""
     tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, "at": at} for key, times in Counter(ends).items()])
-
-
-def _best(named: Collection[Known]) -> Known | None:
-    """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
-    ranked = sorted(
-        named,
-        key=lambda each: (
-            not each.props["handed_in"],
-            not each.props["pinned"],
-            -each.props["last_seen"],
-            each.key,
-        ),
-    )
-    return ranked[0] if ranked else None
 
 
 def _edge(row: Any, rates: Rates, now: datetime) -> Edge:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memsweep.model.graph import unknown_entity
-from memsweep.model.memory import NamedThing
+from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.store.falkor import cypher, graph_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -68,7 +68,9 @@ class Names:
         return found
 
     def find(self, thing: NamedThing) -> Known | None:
-        """By name and type; a name that is not an entity's may be the old name of one."""
+        """By name, and by type if there is one; a name that is not an entity's may be the old name of one."""
+        if not thing.type:
+            return self.surest(thing.name)
         name, kind = name_key(thing.name), name_key(thing.type)
         return self._known.get((name, kind)) or self._other_names.get(name, {}).get(kind)
 
@@ -77,6 +79,10 @@ class Names:
         key = name_key(name)
         return self._by_name.get(key) or sorted(self._other_names.get(key, {}).values(), key=lambda each: each.key)
 
+    def surest(self, name: str) -> Known | None:
+        """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
+        return min(self.of_name(name), key=_by_certainty, default=None)
+
     def add(self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool) -> Known:
         key = self._tx.new_key()
         props = {
@@ -84,8 +90,8 @@ class Names:
             "id": uid,
             "name": thing.name,
             "name_key": name_key(thing.name),
-            "type": thing.type,
-            "type_key": name_key(thing.type),
+            "type": thing.type or DEFAULT_TYPE,
+            "type_key": name_key(thing.type or DEFAULT_TYPE),
             "confidence": confidence,
             "handed_in": handed_in,
             "pinned": False,
@@ -110,6 +116,11 @@ class Names:
     def _same(self, entity: Known) -> Known:
         """What is known of it already, under whichever name it was found."""
         return self._known.setdefault((entity.props["name_key"], entity.props["type_key"]), entity)
+
+
+def _by_certainty(entity: Known) -> tuple[bool, bool, int, int]:
+    props = entity.props
+    return not props["handed_in"], not props["pinned"], -props["last_seen"], entity.key
 
 
 def keys_of(names: Iterable[str]) -> list[str]:

@@ -1,8 +1,6 @@
 """Which words of a query to ask for, and how well a chunk answers them: BM25, as the embedded engine has it.
 
 The server's own score knows neither length nor saturation. It chooses who is looked at; this decides.
-Postings decide what a query costs, so on a large workspace the rarest words come first, until their
-chunks add up to about half of all.
 """
 
 from __future__ import annotations
@@ -13,11 +11,11 @@ from memsweep.store.falkor import cypher
 from memsweep.store.falkor.matching import length_of, score, weight_of, word_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query, Row
-from memsweep.store.falkor.words import MAX_WORDS, any_of, terms_of_word, words_of
+from memsweep.store.falkor.words import any_of, terms_of_word, words_of
+from memsweep.store.file.words import MAX_WORDS, rarest
 
 _COUNTED = 4 * MAX_WORDS
-_SMALL = 5000  # below this many chunks every word is used
-_POSTINGS_SHARE = 0.5
+_SMALL = 5000  # below this many chunks words are counted for every query
 
 
 class Ranking:
@@ -27,6 +25,11 @@ class Ranking:
         self._graph = graph
         self._frequency: dict[str, int] = {}
         self._counted_at = 0
+
+    @property
+    def chunks(self) -> int:
+        """How many there were when they were counted last."""
+        return self._counted_at
 
     def asked(self, query: str) -> list[Query]:
         """What choosing the words must know: how many chunks there are, and how many have a word not counted yet."""
@@ -40,24 +43,19 @@ class Ranking:
             return {}
         (((total,),), counts) = told
         if not 0.9 * self._counted_at <= total <= 1.1 * self._counted_at or total < _SMALL:
-            if self._frequency and len(self._uncounted(words)) < len(words[:_COUNTED]):
+            if self._frequency and len(self._uncounted(words)) < len(words):
                 counts = self._graph.ask_all(_counting(words))[0]
             self._frequency, self._counted_at = {}, total
-        having = dict(map(tuple, counts))
+        counted = dict(map(tuple, counts))
         # What nobody has is asked again next time: it may have been added by then.
-        self._frequency |= {word: having[said] for word in words if (said := any_of([word])) in having}
-        ranked = sorted((word for word in words if self._frequency.get(word)), key=self._frequency.__getitem__)
-        chosen: dict[str, int] = {}
-        for word in ranked[:MAX_WORDS]:
-            if chosen and total > _SMALL and sum(chosen.values()) + self._frequency[word] > _POSTINGS_SHARE * total:
-                break
-            chosen[word] = self._frequency[word]
-        return chosen
+        self._frequency |= {word: counted[said] for word in words if (said := any_of([word])) in counted}
+        having = {word: count for word in words if (count := self._frequency.get(word))}
+        return {word: having[word] for word in rarest(having, total)}
 
     def _uncounted(self, words: Sequence[str]) -> list[str]:
         if self._counted_at < _SMALL:
-            return list(words[:_COUNTED])
-        return [word for word in words[:_COUNTED] if word not in self._frequency]
+            return list(words)
+        return [word for word in words if word not in self._frequency]
 
     def scores(self, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
         """How well each chunk answers, by key; `texts` are their terms."""
@@ -69,7 +67,8 @@ class Ranking:
 
 
 def _askable(query: str) -> list[str]:
-    return [word for word in words_of(query) if terms_of_word(word)]
+    words = [word for word in words_of(query) if terms_of_word(word)]
+    return words if len(words) <= _COUNTED else words[: _COUNTED // 2] + words[-_COUNTED // 2 :]
 
 
 def _counting(words: Sequence[str]) -> Query:

@@ -25,6 +25,7 @@ from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
+from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import values_of
 from memsweep.store.stored import to_json
@@ -276,6 +277,13 @@ class FalkorSegmentRows:
         rows = self._tx.ask(context_cypher.TAKEN, names=[name for _, _, name, *_ in trashed]) if trashed else []
         taken = {name for (name,) in rows}
         return {key: uid for key, uid, name, *_ in trashed if name in taken}
+
+    def stashed_by(self, receipt: int) -> set[str]:
+        return {uid for (uid,) in self._tx.ask(context_cypher.IDS_STASHED_BY, receipt=receipt)}
+
+    def summaries(self, receipt: int) -> list[Summary]:
+        rows = self._tx.ask(context_cypher.SUMMARIES, receipt=receipt, context=CONTEXT)
+        return [Summary(key, window, uid, pinned, tuple(refs)) for key, window, uid, pinned, refs in rows]
 
     def put_back(self, receipt: int, but: Collection[int]) -> int:
         trashed, stashed = self._tx.ask_all(

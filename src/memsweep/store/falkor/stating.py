@@ -6,22 +6,18 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from memsweep.model.decay import age_days, restated
-from memsweep.model.memory import NewFact, NewMemory
+from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations
+from memsweep.store.falkor.naming import Ends, Known, Relations
 
 
-def fact_places(names: Names, facts: Sequence[NewFact]) -> list[Ends]:
-    """Where each fact belongs: its ends and its kind."""
-    places: list[Ends] = []
-    for new in facts:
-        subject, target = names.find(new.fact.subject), names.find(new.fact.object)
-        assert subject is not None, "both ends of a fact are among the mentions"
-        assert target is not None, "both ends of a fact are among the mentions"
-        places.append((subject.key, name_key(new.fact.relation), target.key))
-    return places
+def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) -> list[Ends]:
+    """Where each fact belongs: its ends, which are among the mentions, and its kind."""
+    return [
+        (entities[new.fact.subject].key, name_key(new.fact.relation), entities[new.fact.object].key) for new in facts
+    ]
 
 
 def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> dict[int, Ends]:

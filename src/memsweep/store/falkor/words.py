@@ -16,7 +16,6 @@ import apsw
 from memsweep.store.file import words as embedded
 from memsweep.store.file.script import runs_of_script, spread_script
 
-MAX_WORDS = 64
 _LETTERS = re.compile(r"\w+")
 _lock = threading.Lock()
 

@@ -8,7 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, MemoryDraft, NewFact, NewMemory, NewMention, Remembered
+from memsweep.model.memory import (
+    CODE_SOURCE,
+    EmbeddingModel,
+    MemoryDraft,
+    NamedThing,
+    NewFact,
+    NewMemory,
+    NewMention,
+    NewPiece,
+    Remembered,
+)
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
@@ -137,11 +147,21 @@ def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
     }
     # The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own.
     stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
-    rows: list[dict[str, Any]] = [
+    rows = _chunk_rows(tx, key, new.chunks, stream, first)
+    step = cypher.add_whole_memory(memory, rows[0] if rows else ())
+    vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
+    tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
+    return key, [row["key"] for row in rows]
+
+
+def _chunk_rows(
+    tx: Transaction, memory: int, chunks: Sequence[NewPiece], stream: int | None, first: int = 0
+) -> list[dict[str, Any]]:
+    return [
         {
             "key": tx.new_key(),
             "id": chunk.id,
-            "memory": key,
+            "memory": memory,
             "position": index,
             "text": chunk.text,
             "start": chunk.start,
@@ -155,12 +175,14 @@ def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
             "words": "",
             "terms": terms_of(chunk.text),
         }
-        for index, chunk in enumerate(new.chunks)
+        for index, chunk in enumerate(chunks)
     ]
-    step = cypher.add_whole_memory(memory, rows[0] if rows else ())
-    vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
-    tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
-    return key, [row["key"] for row in rows]
+
+
+def add_pieces(tx: Transaction, memory: int, pieces: Sequence[NewPiece]) -> None:
+    """Chunks of a memory that has none, without their vectors."""
+    stream = -memory if len(pieces) > 1 else None
+    tx.do(cypher.ADD_CHUNK, _chunk_rows(tx, memory, pieces, stream))
 
 
 def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | None, int]:
@@ -195,15 +217,18 @@ def _add_names(
     names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
     spoken_of: dict[int, Known] = {}
+    handed_in: dict[NamedThing, Known] = {}
     created = 0
     for mention in mentions:
         entity, earlier = _mentioned(names, seen, mention, chunks, now)
         if entity is not None:
             spoken_of[entity.key] = entity
+            if mention.handed_in:
+                handed_in[mention.thing] = entity
             created += entity.is_new and entity.props["id"] == mention.id
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(chunks[at] for at in mention.chunks))}
     known = [entity.key for entity in spoken_of.values() if texts and not entity.is_new]
-    places = fact_places(names, new.facts)
+    places = fact_places(handed_in, new.facts)
     relations = Relations(tx, places, among=known)
     told = state_facts(relations, places, new)
     mention_again(relations, told, spoken_of, pairs, texts, new)

@@ -11,7 +11,14 @@ import apsw
 
 from memsweep.store.file.script import runs_of_script, spread_script
 
-_CHUNK_OF_QUERY = 4000  # words beyond this many characters add time, not meaning
+MAX_WORDS = 64  # of a query that are asked for
+_SMALL = 5000  # below this many chunks every word is asked for
+_POSTINGS_SHARE = 0.5
+_MOST_POSTINGS = 100_000
+_RIVALS = 20
+_DEEPEST = 8
+_READ = 50_000  # characters of a query that are read at either end; the end of a traceback says most
+_MOST_WORDS = 2000
 _WORD = re.compile(r"[^\W_]+")
 _STOP = frozenset(
     (
@@ -26,11 +33,40 @@ _STOP = frozenset(
 
 def words_of(query: str) -> list[str]:
     """The words of a query that carry meaning, each once; all of them where none does."""
-    composed = unicodedata.normalize("NFC", query[:_CHUNK_OF_QUERY])  # else an accent of its own ends a word
+    if len(query) > 2 * _READ:
+        query = f"{query[:_READ]} {query[-_READ:]}"
+    composed = unicodedata.normalize("NFC", query)  # else an accent of its own ends a word
     runs = (run for word in _WORD.findall(composed) for run in runs_of_script(word))
     found = list(dict.fromkeys(run.lower() for run in runs))
-    telling = [word for word in found if word not in _STOP]
-    return telling or found
+    telling = [word for word in found if word not in _STOP] or found
+    return telling if len(telling) <= _MOST_WORDS else telling[: _MOST_WORDS // 2] + telling[-_MOST_WORDS // 2 :]
+
+
+def needs_counts(words: Sequence[str], chunks: int) -> bool:
+    """Whether some of the words have to be left out, which depends on how many chunks have them."""
+    return chunks > _SMALL or len(words) > MAX_WORDS
+
+
+def depth_of(depth: int, chunks: int) -> int:
+    """How many the words hand in: the more chunks, the more rivals a hit has that it beats narrowly."""
+    return max(depth, min(_DEEPEST * depth, chunks // _RIVALS))
+
+
+def rarest(having: dict[str, int], chunks: int) -> list[str]:
+    """The words to ask for, of which so many chunks each have one; the rarest first, and of equals the later.
+
+    Postings decide what a query costs, so in a large workspace words are taken until their chunks add up to about half
+    of all, or to the most that can be read in time; measured, that costs no recall and spares the long questions.
+    """
+    room = min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if chunks > _SMALL else float("inf")
+    chosen: list[str] = []
+    latest_first = list(reversed(having))
+    for word in sorted(latest_first, key=having.__getitem__)[:MAX_WORDS]:
+        room -= having[word]
+        if chosen and room < 0:
+            break
+        chosen.append(word)
+    return chosen
 
 
 def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:

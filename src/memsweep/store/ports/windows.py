@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.ports.items import ItemRows
 from memsweep.store.ports.plans import PlanRows
+
+
+class Summary(NamedTuple):
+    """A live segment that stands for others."""
+
+    key: int
+    window: int
+    id: str
+    pinned: bool
+    references: tuple[str, ...]
 
 
 class Segments(Protocol):
@@ -95,6 +105,12 @@ class SegmentRows(Protocol):
 
     def clashing(self, receipt: int) -> dict[int, str]:
         """What it trashed and whose id another segment of the same window has by now: keys and ids."""
+
+    def stashed_by(self, receipt: int) -> set[str]:
+        """The ids of live segments that a receipt stashed."""
+
+    def summaries(self, receipt: int) -> list[Summary]:
+        """Those that were added to the window of a receipt at the moment that was made."""
 
     def put_back(self, receipt: int, but: Collection[int]) -> int:
         """What a receipt trashed or stashed is where it was; how many."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from memsweep.model.code import (
+    LISTED,
     CodeLink,
     CodeTotals,
     FileChunk,
@@ -21,13 +22,18 @@ from memsweep.model.code import (
     RunEnd,
 )
 from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import graph_rows_sql, sql
 
 NewId = Callable[[str], str]
+
+
+def roots(db: apsw.Connection) -> list[str]:
+    return [path for (path,) in db.execute(sql.ROOTS)]
 
 
 def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
@@ -47,8 +53,22 @@ def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, se
     return found
 
 
-def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> None:
-    """The file in its new form: chunks that did not change keep their rows."""
+def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
+    """A file that is new to this root may have become another root's since it was looked for."""
+    known = {uid for (uid,) in db.execute(sql.KNOWN_IDS, (json.dumps([file.memory_id for file in files]),))}
+    places = [f"{root.rstrip('/')}/{file.path}" for file in files if file.memory_id not in known]
+    bound = {"places": json.dumps(places), "root": root_key(db, root)}
+    if places and (found := one(db, sql.KNOWN_ELSEWHERE, bound)) is not None:
+        raise file_removed_meanwhile(found)
+
+
+def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
+    unstated = [_write_file(db, root, file, names, now) for file in files]
+    _settle(db, set().union(*unstated))
+
+
+def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
+    """The file in its new form: chunks that did not change keep their rows. The relations that it states no more."""
     memory = _memory(db, file, now)
     values = {
         "memory": memory,
@@ -66,9 +86,12 @@ def write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, no
     }
     db.execute(sql.SET_CODE_FILE, values)
     db.execute(sql.DROP_CODE_SKIP, (root, file.path))
+    if file.taken_from is not None:
+        other, path = file.taken_from
+        db.execute(sql.SET_CODE_SKIP, (root_key(db, other), path, file.language, "0:0", LISTED, 0))
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
-    _write_links(db, memory, file.links, names, now)
+    return _write_links(db, memory, file.links, names, now)
 
 
 def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
@@ -87,6 +110,10 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     db.execute(sql.DOUBT_CODE_FILES, {"scope": scope, "ids": json.dumps(run.doubtful)})
     if one(db, sql.OTHER_SCOPE, (root, scope)):
         db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
+    for each in run.handed_over:
+        other = root_key(db, each.root)
+        db.execute(sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
+        db.execute(sql.DROP_CODE_SKIP, (other, each.path))
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
 
@@ -233,8 +260,8 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
     db.executemany(sql.ADD_MENTION, sorted(wanted - have))
 
 
-def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> None:
-    """What the file states now; what only it stated before, and states no more, is gone."""
+def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> set[int]:
+    """What the file states now; the keys of what it states no more."""
     values = [
         (names.new_id("rel"), names.key(link.subject), names.key(link.object), link.relation, name_key(link.relation))
         for link in links
@@ -242,6 +269,17 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
     wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, [(*value, now, now, now) for value in values])}
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
-    for key in sorted(have - wanted):
-        db.execute(sql.DROP_SOURCE, (key, memory))
-        db.execute(sql.DROP_UNSOURCED, (key,))
+    db.executemany(sql.DROP_SOURCE, [(key, memory) for key in sorted(have - wanted)])
+    return have - wanted
+
+
+def _settle(db: apsw.Connection, unstated: set[int]) -> None:
+    """What no live file states any more goes to the trash with those that do, or is gone."""
+    found: dict[int, Unstated] = {}
+    for key, explicit, trash, memory, holder in db.execute(sql.WHO_STATES, (json.dumps(sorted(unstated)),)):
+        known = found.setdefault(key, Unstated(key, bool(explicit), trash))
+        if memory is not None:
+            found[key] = known._replace(holders=(*known.holders, holder))
+    freed, moved = settled(found.values())
+    db.executemany(sql.DROP_RELATION, [(key,) for key in sorted(freed)])
+    db.executemany(graph_rows_sql.SET_RELATION_TRASH, [(receipt, key) for key, receipt in sorted(moved.items())])

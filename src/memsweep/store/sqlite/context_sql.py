@@ -80,6 +80,13 @@ CLASHING = """
     select mine.id, mine.uid from segment as mine where mine.trash = ? and exists (
         select 1 from segment as theirs
         where theirs.project = mine.project and theirs.uid = mine.uid and theirs.trash is null)"""
+STASHED_BY = "select uid from segment where stash = ? and trash is null"
+SUMMARIES = """
+    select segment.id, segment.project, segment.uid, segment.pinned, segment.refs from receipt
+    join project on receipt.strategy = ? || project.uid
+    join segment on segment.project = project.id and segment.type = 'summary'
+      and segment.created_at = receipt.created_at and segment.trash is null
+    where receipt.id = ? order by segment.place"""
 TOUCHED_PROJECTS = """
     select distinct project from segment where trash = :receipt or (stash = :receipt and trash is null)"""
 UNTRASH = """

@@ -25,7 +25,7 @@ from memsweep.model.graph import (
     unknown_entity,
 )
 from memsweep.model.ids import findable
-from memsweep.model.memory import NamedThing
+from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
@@ -33,10 +33,9 @@ from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.refusals import unknown_relation, unknown_source
 from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
-from memsweep.store.sqlite.graph_rows import key_of
+from memsweep.store.sqlite.graph_rows import find_thing, key_of
 
 NewId = Callable[[str], str]
-_DEFAULT_TYPE = NamedThing("").type
 
 
 class SqliteGraph:
@@ -130,18 +129,14 @@ class _Writer:
 
     def entity(self, thing: NamedThing) -> int:
         """The entity of that name (and type, if one is given), made or seen again."""
-        key = name_key(thing.name)
-        if thing.type:
-            found = one(self._db, graph_sql.FIND_TYPED, (key, name_key(thing.type)))
-        else:
-            found = one(self._db, graph_sql.FIND_NAMED, (key,))
-        at = to_micros(self._now)
+        found, at = find_thing(self._db, thing), to_micros(self._now)
         if found is not None:
             self._db.execute(graph_sql.SEE_ENTITY, (at, found))
-            return int(found)
-        kind, uid = thing.type or _DEFAULT_TYPE, self._new_id("ent")
+            return found
+        kind, uid = thing.type or DEFAULT_TYPE, self._new_id("ent")
         self.created.append(uid)
-        made: int = one(self._db, graph_sql.ADD_ENTITY, (uid, thing.name, key, kind, name_key(kind), at, at))
+        named = (uid, thing.name, name_key(thing.name), kind, name_key(kind))
+        made: int = one(self._db, graph_sql.ADD_ENTITY, (*named, at, at))
         return made
 
     def relation(self, draft: RelationDraft) -> RelationOutcome:

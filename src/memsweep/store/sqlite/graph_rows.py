@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.memory import NamedThing
 from memsweep.model.merging import Place
 from memsweep.model.text import name_key
 from memsweep.store.file.connect import one
@@ -156,6 +157,15 @@ class SqliteMentions(_Rows):
 def as_list(values: Iterable[Any]) -> str:
     """As JSON, which a statement takes apart again."""
     return json.dumps(sorted(values))
+
+
+def find_thing(db: apsw.Connection, thing: NamedThing) -> int | None:
+    """The live entity of a name and a type; without a type, the one of that name that is surest."""
+    if thing.type:
+        found = one(db, graph_sql.FIND_TYPED, (name_key(thing.name), name_key(thing.type)))
+    else:
+        found = one(db, graph_sql.FIND_NAMED, (name_key(thing.name),))
+    return None if found is None else int(found)
 
 
 def key_of(db: apsw.Connection, name_or_id: str) -> int | None:

@@ -18,6 +18,7 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
+from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import values_of
 from memsweep.store.sqlite import context_sql, gc_sql
@@ -211,6 +212,13 @@ class SqliteSegmentRows:
 
     def clashing(self, receipt: int) -> dict[int, str]:
         return dict(self._db.execute(context_sql.CLASHING, (receipt,)))
+
+    def stashed_by(self, receipt: int) -> set[str]:
+        return {uid for (uid,) in self._db.execute(context_sql.STASHED_BY, (receipt,))}
+
+    def summaries(self, receipt: int) -> list[Summary]:
+        rows: list[Any] = self._db.execute(context_sql.SUMMARIES, (CONTEXT, receipt)).fetchall()
+        return [Summary(key, window, uid, bool(pinned), texts(refs)) for key, window, uid, pinned, refs in rows]
 
     def put_back(self, receipt: int, but: Collection[int]) -> int:
         touched: list[Any] = self._db.execute(context_sql.TOUCHED_PROJECTS, {"receipt": receipt}).fetchall()

@@ -96,10 +96,18 @@ DROP_NAME_SEEN = "delete from name_seen where name_key = ?"
 
 # reading
 GET_MEMORY = """
-    select live_memory.id, live_memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
-           coalesce(last_seen_at, created_at), expires_at, stale, pinned, version,
-           (select count(*) from live_chunk where memory = live_memory.id)
-    from live_memory left join thread on thread.id = live_memory.thread where live_memory.uid = ?"""
+    select memory.id, memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
+           last_seen_at, expires_at, stale, pinned, version,
+           (select count(*) from chunk where memory = memory.id and chunk.trash is null),
+           coalesce(code_scope.verified_at, code_file.verified_at)
+    from memory left join thread on thread.id = memory.thread
+    left join code_file on code_file.memory = memory.id
+    left join code_scope on code_scope.id = code_file.scope
+    where memory.uid = ? and memory.trash is null"""
+# Older readings than what is known change nothing; the version says nothing of being read.
+MARK_SEEN = """
+    update memory set last_seen_at = seen.value ->> 1 from json_each(?) as seen
+    where memory.uid = seen.value ->> 0 and trash is null and coalesce(last_seen_at, created_at) < seen.value ->> 1"""
 ENTITIES_OF_MEMORY = """
     select distinct live_entity.name, live_entity.type from live_chunk
     join live_mention on live_mention.chunk = live_chunk.id
@@ -114,7 +122,8 @@ LIVE_COUNT = """
     where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""
 PASSAGES = """
     select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
-           thread.uid, stale, pinned, code_file.path, code_root.path, language, symbol, symbol_kind,
+           thread.uid, stale, pinned, coalesce(last_seen_at, created_at),
+           code_file.path, code_root.path, language, symbol, symbol_kind,
            coalesce(code_scope.verified_at, code_file.verified_at)
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value and chunk.trash is null
@@ -125,9 +134,12 @@ PASSAGES = """
     left join code_scope on code_scope.id = code_file.scope"""
 
 # searching
+ORIGINS = """
+    select chunk.id, chunk.memory, code_file.path from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
-LAST_CHUNK = "select coalesce(max(id), 0) from chunk"
+FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
 
 # vectors
 VECTORS_STATE = "select (select value from meta where key = 'vector_generation'), (select max(chunk) from vector)"
@@ -149,6 +161,7 @@ SWITCH_VECTORS = """
 
 # code
 ADD_ROOT = "insert into code_root (path) values (?) on conflict (path) do nothing"
+ROOTS = "select path from code_root order by id"
 ROOT_ID = "select id from code_root where path = ?"
 SET_ROOT_TOTAL = "update code_root set total_files = ? where id = ?"
 ADD_SCOPE = "insert into code_scope (root, filters) values (?, ?) on conflict (root, filters) do nothing"
@@ -159,6 +172,7 @@ CODE_FILES = """
     from code_file join memory on memory.id = code_file.memory
     where root = ? and memory.trash is null"""
 CODE_SKIPS = "select '', path, language, stamp, digest, read_at_ns, 0 from code_skip where root = ?"
+KNOWN_IDS = "select uid from memory where uid in (select value from json_each(?)) and trash is null"
 CHUNK_HASHES = """
     select memory.uid, chunk.hash from json_each(?) as wanted
     join memory on memory.uid = wanted.value and memory.trash is null
@@ -177,7 +191,8 @@ SET_CODE_FILE = """
                            encoding, failure)
     values (:memory, :root, :path, :language, :stamp, :digest, :read_at_ns, :lines, :functions, :classes,
             :encoding, :failure)
-    on conflict (memory) do update set path = excluded.path, language = excluded.language, stamp = excluded.stamp,
+    on conflict (memory) do update set root = excluded.root, path = excluded.path,
+        language = excluded.language, stamp = excluded.stamp,
         digest = excluded.digest, read_at_ns = excluded.read_at_ns, lines = excluded.lines,
         functions = excluded.functions, classes = excluded.classes, encoding = excluded.encoding,
         failure = excluded.failure"""
@@ -185,6 +200,18 @@ SET_CODE_SKIP = """
     insert into code_skip (root, path, language, stamp, digest, read_at_ns) values (?, ?, ?, ?, ?, ?)
     on conflict (root, path) do update set language = excluded.language, stamp = excluded.stamp,
         digest = excluded.digest, read_at_ns = excluded.read_at_ns"""
+# What other roots call these files, where they are live memories of those.
+KNOWN_ELSEWHERE = """
+    select other.path from json_each(:places) as place
+    join code_root as root on root.id <> :root
+      and substr(place.value, 1, length(rtrim(root.path, '/')) + 1) = rtrim(root.path, '/') || '/'
+    join code_file as other on other.root = root.id
+      and other.path = substr(place.value, length(rtrim(root.path, '/')) + 2)
+    join memory on memory.id = other.memory and memory.trash is null limit 1"""
+# So that the root that has it now reads it anew: its names are other ones there.
+HAND_OVER = """
+    update code_file set root = :root, path = :path, digest = ''
+    where memory = (select id from memory where uid = :memory and trash is null)"""
 DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
 MARK_CODE_FILE = """
     update code_file set stamp = ?, digest = ?, read_at_ns = ?
@@ -249,9 +276,12 @@ SEE_RELATION = """
 RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"
 ADD_SOURCE = "insert into relation_source (relation, memory) values (?, ?) on conflict do nothing"
 DROP_SOURCE = "delete from relation_source where relation = ? and memory = ?"
-DROP_UNSOURCED = """
-    delete from relation where id = ? and handed_in = 0 and trash is null
-      and not exists (select 1 from relation_source where relation = relation.id)"""
+WHO_STATES = """
+    select relation.id, relation.handed_in, relation.trash, relation_source.memory, memory.trash
+    from json_each(?) as wanted join relation on relation.id = wanted.value
+    left join relation_source on relation_source.relation = relation.id
+    left join memory on memory.id = relation_source.memory"""
+DROP_RELATION = "delete from relation where id = ?"
 
 # registry
 LIST_WORKSPACES = "select name, description, created_at from workspace where deleted_at is null order by name"

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
 import apsw
 
 from memsweep.model.decay import age_days, restated
-from memsweep.model.memory import NewFact
+from memsweep.model.memory import NamedThing, NewFact
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.file.connect import insert, one, row
+from memsweep.store.file.connect import insert, row
 from memsweep.store.sqlite import sql
 
 
-def state_fact(db: apsw.Connection, new: NewFact, edge_rate: float, now: datetime) -> int:
+def state_fact(
+    db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], edge_rate: float, now: datetime
+) -> int:
     """Create the relation, or strengthen it if it is known; its key."""
     fact = new.fact
-    ends = ((name_key(thing.name), name_key(thing.type)) for thing in (fact.subject, fact.object))
-    subject, target = (one(db, sql.FIND_ENTITY, end) for end in ends)
+    subject, target = entities[fact.subject], entities[fact.object]
     kind = name_key(fact.relation)
     known = row(db, sql.GET_RELATION, (subject, kind, target))
     if known is not None:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NamedThing, NewMemory, Remembered, Stats
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.memory import (
+    EmbeddingModel,
+    Memory,
+    MemoryDraft,
+    NamedThing,
+    NewMemory,
+    Remembered,
+    Stats,
+    last_seen,
+    vector_bytes,
+)
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -67,7 +77,9 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
-            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
+            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count, verified = (
+                found
+            )
             created, updated, seen, expires = times
             expect(str, uid, text, source)
             expect_or_null(str, thread)
@@ -82,7 +94,7 @@ class SqliteStore:
                 thread_id=thread,
                 created_at=from_micros(created),
                 updated_at=from_micros(updated),
-                last_seen_at=from_micros(seen),
+                last_seen_at=from_micros(last_seen(created, seen, stale=bool(stale), verified_at=verified)),
                 expires_at=None if expires is None else from_micros(expires),
                 stale=bool(stale),
                 pinned=bool(pinned),
@@ -104,7 +116,7 @@ class SqliteStore:
             total_relations=relations,
             stale_memories=stale,
             database_bytes=sum(file.stat().st_size for file in side_files if file.exists()),
-            vector_bytes=self._vectors.size_bytes(),
+            vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes()),
             engine="sqlite",
             model=model,
             oldest=None if oldest is None else from_micros(oldest),
@@ -125,6 +137,10 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.at_places(db, places, filters)
 
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        with self._pool.reading() as db:
+            return searching.origins(db, keys)
+
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
             return searching.passages(db, keys)
@@ -135,9 +151,17 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.live_count(db, keys)
 
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        with self._pool.connection() as db:
+            return writing.mark_seen(db, seen)
+
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:
             return words.matched(db, query, texts)
+
+    def code_roots(self) -> list[str]:
+        with self._pool.reading() as db:
+            return code.roots(db)
 
     def code_files(self, root: str) -> list[KnownFile]:
         with self._pool.reading() as db:
@@ -161,9 +185,9 @@ class SqliteStore:
     ) -> None:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
+            code.refuse_doubles(db, root, files)
             key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
-            for file in files:
-                code.write_file(db, key, file, names, to_micros(now))
+            code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._pool.writing() as db:

@@ -15,6 +15,7 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _HEADER = struct.Struct("<16sQQQ")  # what it is, the width of a row, how many rows, the checksum of all that follows
 _MAGIC = b"memsweep vector2"
 _TAIL_MIN = 8192
+_ROWS_A_THREAD = 100_000
+_MOST_THREADS = 4
 _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
 
 
@@ -46,13 +49,9 @@ class _Part:
         self.lengths: Lengths | None = None
 
     def cosines(self, query: Rows) -> Lengths:
-        import numkong
-        import numpy as np
-
         if self.lengths is None:
             self.lengths = _lengths(self.rows)
-        dots = np.asarray(numkong.cdist(query, self.rows, metric="dot"))[0]
-        found: Lengths = dots.astype(np.float32) / (self.lengths * _lengths(query))
+        found: Lengths = _dots(query, self.rows) / (self.lengths * _lengths(query))
         return found
 
 
@@ -163,6 +162,22 @@ class VectorIndex:
             if other != path:
                 with contextlib.suppress(OSError):
                     other.unlink()
+
+
+def _dots(query: Rows, rows: Rows) -> Lengths:
+    """Of very many in several threads at once: reading them takes longer than computing, and lets others run."""
+    import numkong
+    import numpy as np
+
+    def of(part: Rows) -> Lengths:
+        dots: Lengths = np.asarray(numkong.cdist(query, part, metric="dot"))[0].astype(np.float32)
+        return dots
+
+    if len(rows) < 2 * _ROWS_A_THREAD:
+        return of(rows)
+    threads = min(_MOST_THREADS, os.cpu_count() or 1, len(rows) // _ROWS_A_THREAD)
+    with ThreadPoolExecutor(threads) as pool:
+        return np.concatenate(list(pool.map(of, np.array_split(rows, threads))))
 
 
 def _lengths(rows: Rows) -> Lengths:

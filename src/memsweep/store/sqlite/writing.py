@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,20 +11,23 @@ import apsw
 
 from memsweep.model.memory import (
     CODE_SOURCE,
+    DEFAULT_TYPE,
     EmbeddingModel,
     MemoryDraft,
     NamedThing,
     NewMemory,
     NewMention,
+    NewPiece,
     Remembered,
 )
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
-from memsweep.store.file.connect import insert, one
+from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.stating import mention_again, state_fact
 from memsweep.store.stored import to_json
 
@@ -72,6 +75,29 @@ def touch_twin(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now
     return str(uid)
 
 
+def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:
+    """Note when memories were read, without waiting: whether it is done, or cannot be done at all.
+
+    In a transaction that is not synced by itself: the next one that is takes it along, and if a power cut comes
+    first, nothing is lost but a reading.
+    """
+    rows = to_json([(memory_id, to_micros(at)) for memory_id, at in seen.items()])
+    synchronous = db.pragma("synchronous")
+    db.set_busy_timeout(0)
+    db.pragma("synchronous", "normal")
+    try:
+        with immediate(db):
+            db.execute(sql.MARK_SEEN, (rows,))
+    except (apsw.BusyError, apsw.LockedError):
+        return False
+    except apsw.Error:  # nothing may be written here, or there is no room: reading goes on
+        return True
+    finally:
+        db.pragma("synchronous", synchronous)
+        db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    return True
+
+
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     thread = _thread(db, new.draft.thread_id)
     memory = _add_row(db, new, thread)
@@ -95,8 +121,13 @@ def _add_names(
     db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], memory: int, chunks: list[int]
 ) -> tuple[int, set[int]]:
     """Mentions and facts, whose source the memory is; how many entities are new, and the relations that were told."""
-    created = sum(_add_mention(db, mention, chunks, to_micros(new.now)) for mention in mentions)
-    told = {state_fact(db, fact, new.edge_rate, new.now) for fact in new.facts}
+    created, keys = 0, dict[NamedThing, int]()
+    for mention in mentions:
+        entity, is_new = _add_mention(db, mention, chunks, to_micros(new.now))
+        created += is_new
+        if entity is not None and mention.handed_in:
+            keys[mention.thing] = entity
+    told = {state_fact(db, fact, keys, new.edge_rate, new.now) for fact in new.facts}
     if told:
         db.executemany(sql.ADD_SOURCE, [(relation, memory) for relation in told])
     return created, told
@@ -129,17 +160,23 @@ def _thread(db: apsw.Connection, thread_id: str | None) -> int | None:
     return found if found is not None else insert(db, sql.ADD_THREAD, (thread_id,))
 
 
-def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
-    stream, position = _stream(db, memory, thread, len(new.chunks))
+def add_pieces(db: apsw.Connection, memory: int, pieces: Sequence[NewPiece], thread: int | None = None) -> list[int]:
+    """Chunks of a memory that has none, without their vectors; their keys."""
+    stream, position = _stream(db, memory, thread, len(pieces))
     keys = []
-    for index, chunk in enumerate(new.chunks):
+    for index, chunk in enumerate(pieces):
         place = (stream, position + index) if stream is not None else (None, None)
         lines = (chunk.start, chunk.first_line, chunk.last_line)
         values = (chunk.id, memory, index, chunk.text, *lines, content_hash(chunk.text), *place)
         key = insert(db, sql.ADD_CHUNK, values)
-        db.execute(sql.ADD_VECTOR, (key, chunk.vector))
         db.execute(sql.ADD_WORDS, (key, chunk.text, ""))
         keys.append(key)
+    return keys
+
+
+def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
+    keys = add_pieces(db, memory, new.chunks, thread)
+    db.executemany(sql.ADD_VECTOR, [(key, chunk.vector) for key, chunk in zip(keys, new.chunks, strict=True)])
     return keys
 
 
@@ -151,8 +188,8 @@ def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -
     return (-memory, 0) if chunks > 1 else (None, 0)
 
 
-def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> bool:
-    """Link an entity to the chunks that speak of it; whether the entity is new."""
+def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> tuple[int | None, bool]:
+    """Link an entity to the chunks that speak of it; its key, and whether it is new."""
     mentioned = [chunks[index] for index in mention.chunks]
     entity: int | None
     if mention.handed_in:
@@ -161,11 +198,11 @@ def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], no
         entity, created = _entity_by_rule(db, mention, mentioned, now)
     if entity is not None:
         db.executemany(sql.ADD_MENTION, [(chunk, entity) for chunk in mentioned])
-    return created
+    return entity, created
 
 
 def _entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int) -> tuple[int, bool]:
-    found = one(db, sql.FIND_ENTITY, (name_key(thing.name), name_key(thing.type)))
+    found = find_thing(db, thing)
     if found is not None:
         db.execute(sql.TOUCH_ENTITY, {"id": found, "now": now, "handed_in": 1})
         return found, False
@@ -177,8 +214,8 @@ def _new_entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, *, h
         "uid": uid,
         "name": thing.name,
         "key": name_key(thing.name),
-        "type": thing.type,
-        "type_key": name_key(thing.type),
+        "type": thing.type or DEFAULT_TYPE,
+        "type_key": name_key(thing.type or DEFAULT_TYPE),
         "confidence": 1.0 if handed_in else RULE_CONFIDENCE,
         "handed_in": handed_in,
         "now": now,

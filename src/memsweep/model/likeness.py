@@ -1,0 +1,233 @@
+"""Whether two texts say the same, and what differs between them. Pure.
+
+Case, spacing, quotation marks and the punctuation of sentences make no difference, nor does a "the". Everything else
+does: symbols, vowel signs, numbers, names. Two long texts say *nearly* the same if they differ in a few ordinary words
+alone: what states a fact (numbers, dates, negations, names, identifiers, symbols) is equal and in the same order, and
+no word was exchanged for another one. What is uncertain is a difference.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+NEAR = 0.9
+"""The share of three-word runs that two texts must have in common."""
+FEWEST_WORDS = 8
+"""Shorter texts say too little to be called nearly the same."""
+_MOST_COMPARED = 1_000_000  # pairs of words that are aligned; beyond that it is uncertain
+_CONTEXT = 3
+
+Run = tuple[str, ...]
+
+
+class Token(NamedTuple):
+    """A word or a sign: as it is compared, as it is written, and whether a fact may hang on it."""
+
+    key: str
+    raw: str
+    is_fact: bool
+
+
+class Comparable(NamedTuple):
+    """A text, ready to be compared."""
+
+    words: tuple[str, ...]
+    facts: tuple[str, ...]
+    runs: frozenset[Run]
+    tokens: tuple[Token, ...]
+
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufe0e\ufe0f\ufeff"))
+_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+|[^\w\s]++|\s++")
+_OPENING = "\"'“”„‘’«»‹›([{¿¡"
+_CLOSING = "\"'“”‘’«»‹›)]}.,;:!…。、，；：！"
+_BETWEEN_WORDS = frozenset({"-", "–", "—", ",", "‐", "…"})
+_DASHES = frozenset({"–", "—"})
+_BULLETS = frozenset({"-", "*", "+", "•"})
+_ENDS_SENTENCE = frozenset(".!?…:。！？")
+
+# Words on which the meaning of a whole sentence hangs.
+_NEGATIONS = """
+    no not never none nor neither nothing nobody nowhere without cannot hardly barely stop stopped fail failed fails
+    nicht kein keine keinen keiner nie niemals ohne ne pas jamais sans rien nunca jamás sin nada ni non mai senza
+    niet geen
+    """
+_LIMITS = """
+    only except unless until if may might maybe perhaps must should could would almost nearly some all any every each
+    both
+    most few more less least fewer than or but instead
+    """
+_OPPOSITES = """
+    true false yes on off in out up down enable enabled enables disable disabled disables allow allowed allows deny
+    denied
+    forbid forbidden permit permitted before after above below over under min max minimum maximum left right first
+    last
+    open opened closed close add added remove removed public private internal external read write required optional
+    start started begin began end ended success failure valid invalid safe unsafe local remote old new high low hot
+    cold
+    increase decrease increased decreased upgrade downgrade import export input output client server source target
+    production staging development test accept accepted reject rejected include exclude included excluded up down
+    male female he she his her him from to by for against with
+    """
+_DATES = """
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec today tomorrow yesterday tonight morning noon evening midnight
+    weekly
+    daily hourly monthly yearly annually quarterly
+    """
+_NUMBERS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half
+    third
+    quarter double triple twice once second fourth fifth sixth seventh eighth ninth tenth dozen
+    """
+_TURNING = frozenset(" ".join((_NEGATIONS, _LIMITS, _OPPOSITES, _DATES, _NUMBERS)).split())
+_ENDINGS = ("ing", "es", "ed", "ly", "s", "d")
+
+
+class _Shapes(dict[int, int]):
+    """For `translate`: vowel signs and accents that stand by themselves count as letters."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = shape = ord("x") if unicodedata.category(chr(code)).startswith("M") else code
+        return shape
+
+
+_shapes = _Shapes()
+
+
+def comparable(text: str) -> Comparable:
+    found = tuple(_without_articles(list(_tokens(text))))
+    words = tuple(token.key for token in found)
+    runs = frozenset(zip(words, words[1:], words[2:], strict=False)) if len(words) >= FEWEST_WORDS else frozenset()
+    return Comparable(words, tuple(token.key for token in found if token.is_fact), runs, found)
+
+
+def nearly_same(left: Comparable, right: Comparable) -> bool:
+    """Whether two texts differ in nothing but a few ordinary words."""
+    if left.words == right.words:
+        return bool(left.words)
+    if left.facts != right.facts or not left.runs or not right.runs:
+        return False
+    return len(left.runs & right.runs) >= NEAR * len(left.runs | right.runs) and _is_small_talk(left, right)
+
+
+def differences(left: str, right: str, at_most: int = 5) -> list[tuple[str, str]]:
+    """Where two texts differ, each place as both have it, with a few words around; none if only the form differs."""
+    one, other = comparable(left), comparable(right)
+    found = [
+        (_excerpt(one.tokens, *mine), _excerpt(other.tokens, *yours))
+        for kind, mine, yours in _steps(one.words, other.words)
+        if kind != "equal"
+    ]
+    return found[:at_most]
+
+
+def _is_small_talk(left: Comparable, right: Comparable) -> bool:
+    left, right = sorted((left, right), key=lambda text: text.words)  # an alignment depends on which comes first
+    for kind, (first, last), (start, end) in _steps(left.words, right.words):
+        mine, yours = left.tokens[first:last], right.tokens[start:end]
+        if kind == "replace" and not _is_inflected(mine, yours):
+            return False
+        if kind != "equal" and any(token.is_fact for token in (*mine, *yours)):
+            return False
+    return True
+
+
+def _steps(left: Run, right: Run) -> Iterator[tuple[str, tuple[int, int], tuple[int, int]]]:
+    """From one text to the other: what is equal, replaced, deleted, inserted, as places in both."""
+    start = _common(left, right)
+    tail = _common(left[start:][::-1], right[start:][::-1])
+    mine, yours = left[start : len(left) - tail], right[start : len(right) - tail]
+    if len(mine) * len(yours) > _MOST_COMPARED:
+        yield "replace", (start, start + len(mine)), (start, start + len(yours))
+        return
+    for kind, first, last, begin, end in SequenceMatcher(None, mine, yours, autojunk=False).get_opcodes():
+        yield kind, (start + first, start + last), (start + begin, start + end)
+
+
+def _common(left: Run, right: Run) -> int:
+    return next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+
+
+def _is_inflected(left: Sequence[Token], right: Sequence[Token]) -> bool:
+    """The same ordinary words in another form: deploy, deploys, deployed."""
+    return len(left) == len(right) and all(
+        a.raw.islower() and b.raw.islower() and _stem(a.key) == _stem(b.key) for a, b in zip(left, right, strict=True)
+    )
+
+
+def _stem(word: str) -> str:
+    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= 4), "")
+    return word.removesuffix(ending)
+
+
+def _excerpt(tokens: Sequence[Token], first: int, last: int) -> str:
+    around = range(max(0, first - _CONTEXT), min(len(tokens), last + _CONTEXT))
+    if first == last and not around:
+        return ""
+    said = " ".join(tokens[at].raw for at in around)
+    return f"{'… ' if around.start else ''}{said}{' …' if around.stop < len(tokens) else ''}"
+
+
+def _without_articles(tokens: Sequence[Token]) -> Iterator[Token]:
+    """A "the" before an ordinary word; before a name it may be a part of that."""
+    for at, token in enumerate(tokens):
+        after = tokens[at + 1].raw if at + 1 < len(tokens) else ""
+        if token.raw not in ("the", "The") or not after[:1].islower():
+            yield token
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    text = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    shape = text if text.isascii() else text.translate(_shapes)
+    begins = True
+    for found in _PIECE.finditer(shape):
+        piece = text[found.start() : found.end()]
+        if piece.isspace():
+            begins = begins or "\n" in piece
+            continue
+        if _is_word(shape[found.start()]):
+            yield _word(piece, begins)
+            begins = False
+            continue
+        sign = _kept_sign(piece, text[: found.start()][-1:], text[found.end() :][:1], begins)
+        if sign:
+            yield Token(sign, piece, True)
+        begins = begins or not _ENDS_SENTENCE.isdisjoint(piece)
+
+
+def _is_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_"
+
+
+def _word(raw: str, begins_sentence: bool) -> Token:
+    key = raw.casefold().replace("’", "'")
+    return Token(key, raw, _is_fact(raw, key, begins_sentence))
+
+
+def _is_fact(raw: str, key: str, begins_sentence: bool) -> bool:
+    if key in _TURNING or "n't" in key or "_" in key:
+        return True
+    if raw.islower():
+        return any(letter.isnumeric() for letter in raw) if not raw.isalpha() else False
+    if raw[0].isupper() and (len(raw) == 1 or raw[1:].islower()):
+        return not begins_sentence and raw != "I"
+    return True  # LOUD, camelCase, digits, or a script without case, which does not show its names
+
+
+def _kept_sign(piece: str, before: str, after: str, begins: bool) -> str:
+    """What is left of a run of signs without quotation marks and the punctuation of sentences."""
+    leads, trails = not before or before.isspace(), not after or after.isspace()
+    if leads and trails and (piece in _DASHES or (begins and piece in _BULLETS)):
+        return ""
+    if not leads and not trails:
+        return "" if piece in _BETWEEN_WORDS and before.isalpha() and after.isalpha() else piece
+    if leads:
+        piece = piece.lstrip(_OPENING)
+    return piece.rstrip(_CLOSING) if trails else piece

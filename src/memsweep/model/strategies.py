@@ -1,0 +1,19 @@
+"""The names of the strategies, for everybody who has to check one: `gc/strategies` has the rules behind them."""
+
+from __future__ import annotations
+
+RULES = (
+    "stale_code",
+    "missing_files",
+    "orphaned_chunks",
+    "orphaned_entities",
+    "unreachable_entities",
+    "expired",
+    "empty_memories",
+    "duplicates",
+    "decayed",
+    "superseded",
+)
+ALIASES = {"stale_files": "stale_code"}
+ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
+NAMES = (*RULES, *ALIASES, "all")

@@ -1,0 +1,13 @@
+"""Campaign: the same as `ghosts`, on FalkorDB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.faults import index_histories
+
+NAME = "falkor_ghosts"
+
+
+def run(seed: int) -> dict[str, Any]:
+    return index_histories.run(seed, "falkor")
