@@ -26,6 +26,7 @@ FEW = {
     "leaks": (0, 10, {"operations": 120, "keys": 200}),
     "backups": (0, 5, {"flips": 100}),
     "overlaps": (0, 12, {"histories": 12, "index_runs": 100}),
+    "windows": (0, 100, {"plans": 500, "segments_planned": 1000}),
     "ghosts": (40, 100, {"operations": 800}),
     "falkor_ghosts": (52, 56, {"operations": 40}),
 }
