@@ -37,7 +37,7 @@ class FileMark:
 
     stamp: str
     digest: str
-    """With the rules that its content has passed before it (`rules3:…`); none in older indexes."""
+    """With the rules that its content has passed before it (`rules4:…`); none in older indexes."""
     read_at_ns: int
 
 

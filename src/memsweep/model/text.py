@@ -73,6 +73,11 @@ def clipped(text: str, room: int = MAX_ECHO) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
+def excerpt(text: str, room: int = 80) -> str:
+    """The beginning of a text on one line, to be shown beside an id."""
+    return clipped(" ".join(text[: 8 * room].split()), room)
+
+
 def shown(value: object, room: int = 80) -> str:
     """A value as a sentence names it, however long it is."""
     return clipped(repr(value[:room] if isinstance(value, str) else value), room)

@@ -99,9 +99,10 @@ GET_MEMORY = """
     select memory.id, memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
            last_seen_at, expires_at, stale, pinned, version,
            (select count(*) from chunk where memory = memory.id and chunk.trash is null),
-           coalesce(code_scope.verified_at, code_file.verified_at)
+           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at)
     from memory left join thread on thread.id = memory.thread
     left join code_file on code_file.memory = memory.id
+    left join code_root on code_root.id = code_file.root
     left join code_scope on code_scope.id = code_file.scope
     where memory.uid = ? and memory.trash is null"""
 # Older readings than what is known change nothing; the version says nothing of being read.
