@@ -69,7 +69,10 @@ class App:
 
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
         check_name(workspace_id)
-        return self.engine.create(workspace_id, check_description(description), self.clock())
+        from memsweep.model.gate import Gate
+
+        gate = Gate(self.settings.secrets.action_for(workspace_id, ""))
+        return self.engine.create(workspace_id, gate.text(check_description(description), "description"), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:
         """Move a workspace to the trash. Its file is kept, so nothing is lost yet."""
@@ -235,6 +238,7 @@ class App:
                 self.embedder.embed(["warm"])
         import numkong  # noqa: F401
 
+        import memsweep.redact.find
         import memsweep.remember.recall  # noqa: F401
 
         with suppress(MemsweepError):

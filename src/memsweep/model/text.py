@@ -104,6 +104,19 @@ def name_key(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
+def spelled(name: str) -> str:
+    """A name with its letter case: Unicode-normalised, single spaces."""
+    return " ".join((name if name.isascii() else unicodedata.normalize("NFKC", name)).split())
+
+
+def case_key(name: str) -> str:
+    """The key of a name that differs from another one, which has its `name_key`, in nothing but letter case.
+
+    No other name has such a key: what separates its parts counts as a space in names.
+    """
+    return f"\x1f{name_key(name)}\x1f{spelled(name)}"
+
+
 def without_password(url: str) -> str:
     """An address as it may be shown."""
     return _CREDENTIALS.sub("//***@", url)

@@ -105,6 +105,7 @@ class Swept:
     refused: Mapping[str, str] = field(default_factory=dict)
     receipt_id: str | None = None
     summary_id: str | None = None
+    notes: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     """How those begin that were pinned or refused, as far as they are known."""
 

@@ -183,7 +183,7 @@ def compressed(result: Swept) -> CompressedAnswer:
         "stashed": _gone(result.stashed),
         "refused": _refused(result),
         "receipt_id": result.receipt_id,
-        "message": _what_went(result),
+        "message": " ".join((_what_went(result), *result.notes)),
         **_tokens(result.change),
     }
 
