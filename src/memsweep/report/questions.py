@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.model.text import counted
+from memsweep.redact.find import redacted
 from memsweep.report.counts import amount
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 5
 _SHOWN = 60
+_LOOKED_AT = 500
 _UNDOABLE = "This can be undone until the trash is purged."
 _FINAL = "This cannot be undone."
 
@@ -81,4 +83,5 @@ def _name(item: PlanView) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:_SHOWN]
+    """The beginning, without the secrets in it: whoever deletes one need not see it again, nor their client's log."""
+    return " ".join(redacted(text[:_LOOKED_AT])[0].split())[:_SHOWN]
