@@ -47,6 +47,8 @@ CAMPAIGNS = {
     "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
     "leaks": Campaign("tests.faults.leaks", 1000),
     "backups": Campaign("tests.faults.backups", 100),
+    "overlaps": Campaign("tests.faults.overlaps", 2000),
+    "windows": Campaign("tests.faults.windows", 10_000),
     "ghosts": Campaign("tests.faults.ghosts", 10_000),
     "falkor_ghosts": Campaign("tests.faults.falkor_ghosts", 200),
 }

@@ -265,6 +265,7 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
 
     if not preview["preview"]:
         console.print("Nothing to collect.")
+        _asides(console, preview)
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("what", "id", "name", "why"):
@@ -285,8 +286,16 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
     }
     counts = ", ".join(named(number, name) for name, number in numbers.items())
     console.print(f"\n{counts}{more}; plan {preview['plan_id']}", markup=False)
+    _asides(console, preview)
+
+
+def _asides(console: Console, preview: report.PruneAnswer) -> None:
+    """What was named and stays, and what to think of."""
     for item in preview["protected"]:
-        console.print(f"protected: {item['type'].lower()} {item['id']} ({item['reason']})", markup=False)
+        name = harmless(" ".join(str(item["name"] or "").split())[:60])
+        console.print(
+            f"protected: {item['type'].lower()} {item['id']} ({item['reason']})  {name}".rstrip(), markup=False
+        )
     for warning in preview["warnings"]:
         say(console, f"warning: {warning}")
 

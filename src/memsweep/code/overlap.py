@@ -56,9 +56,10 @@ def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
     taken = [each for each in others if each.path not in fresh and _is_covered(scope, seen, each)]
     missing = [each for each in others if each.path not in fresh and not each.file.stale]
     gone = [each for each in missing if _is_gone(scope, seen, each, each.path in listed)]
-    left = _left_to_others(scope, seen, own, [each for each in around if each.file.mark.digest == LISTED])
+    left = _left_to_others(scope, seen, own, [each for each in around if not each.file.memory_id])
     passed_on = {each.memory_id for each in left}
-    had_text = {each.path for each in taken}  # whatever this root found there before
+    had_text = {each.path for each in (*taken, *gone)}  # whatever this root found there before
+    listed |= {file.path for file in own if not file.memory_id and file.path in had_text}
     return Known(
         files=[
             *(file for file in own if file.memory_id and file.memory_id not in passed_on),

@@ -110,10 +110,11 @@ class ContextWindow(Generic[Mode]):
         task_id: str | None = None,
         descriptors: Mapping[str, Any] | None = None,
         max_candidates: int = 20,
+        dry_run: bool = False,
     ) -> Analyzed:
         """What could go, in which order and why, and a saved plan; nothing is moved.
 
-        What is said of the task and the files holds until something else is said.
+        What is said of the task and the files holds until something else is said. A dry run saves neither.
         """
         if target_tokens is not None and budget is not None:
             raise BadInput("target_tokens and budget exclude each other.", hint="Give one of them, or neither.")
@@ -126,20 +127,22 @@ class ContextWindow(Generic[Mode]):
             target = target_of(state.tokens, policy, target_tokens, budget)
             seen, active = steps.analyze(window, self._judge(policy, acting), max(0, state.tokens - target))
         plan = plan_to_free(seen.candidates, target, confirm_delete=True)
-        plan_id = acting.new_id("plan") if plan.candidates else None
-        if plan_id is not None or told != state.focus:
+        plan_id = acting.new_id("plan") if plan.candidates and not dry_run else None
+        if not dry_run and (plan_id is not None or told != state.focus):
             self._save(acting, told, plan, plan_id, active)
+        shown = choosing.shown_first(plan, seen.candidates)[:max_candidates]
         return Analyzed(
             change=WindowChange(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
             soft_tokens=policy.limits.soft_tokens,
             hard_tokens=policy.limits.hard_tokens,
             tokens_by_type=choosing.by_type(held.segment for held in active.values()),
-            candidates=choosing.shown_first(plan, seen.candidates)[:max_candidates],
+            candidates=shown,
             planned=plan.segment_ids,
             plan_id=plan_id,
             reason=plan.reason,
             shortfall=plan.shortfall,
-            notes=tuple(filter(None, (seen.roots.note,))),
+            notes=tuple(filter(None, (seen.roots.note_on(plan.segment_ids),))),
+            texts=choosing.excerpts(active[each.segment_id] for each in shown),
         )
 
     @operation
@@ -166,12 +169,15 @@ class ContextWindow(Generic[Mode]):
             plan_key, planned = (0, {}) if plan_id is None else load_plan(window, plan_id, acting.now)
             ids = planned if segment_ids is None else segment_ids
             leaving, refused = steps.choose(window, policy, ids, strategy, confirm=confirm, planned=planned)
+            texts = choosing.excerpts(window.find(refused).values()) if refused else {}
             why = f"planned: {plan_id}" if plan_id is not None else "chosen by id"
             plan = None if plan_id is None else (plan_key, plan_id)
             left = take_out(window, acting, leaving, why, refused, plan=plan)
             if plan is not None:
                 steps.age_survivors(window, policy, window.active())
-            return Swept(_change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id)
+            return Swept(
+                _change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id, texts=texts
+            )
 
     @operation
     def delete(self, *, confirm: bool = False) -> Swept:
@@ -202,7 +208,8 @@ class ContextWindow(Generic[Mode]):
                 counts = {"segments": len(found)}
                 window.audit("pin" if pinned else "unpin", self.project_id, counts, "", acting.actor, acting.now)
             change = _change(window.state, window.state.tokens)
-            return Swept(change, pinned=tuple(own for own in ids if own in found), refused=refused)
+            here = tuple(own for own in ids if own in found)
+            return Swept(change, pinned=here, refused=refused, texts=choosing.excerpts(found.values()))
 
     @operation
     def unpin(self, segment_ids: Sequence[str]) -> Swept:
@@ -237,7 +244,9 @@ class ContextWindow(Generic[Mode]):
         require_count(limit, "limit", MOST_SHOWN)
         with self._reading() as window:
             found = recalling.search(window, query)[:limit]
-            return StashFound(_change(window.state, window.state.tokens), tuple(found), window.state.stashed)
+            hits = tuple((segment, score) for segment, score, _ in found)
+            beside = frozenset(segment.segment_id for segment, _, matched in found if not matched)
+            return StashFound(_change(window.state, window.state.tokens), hits, window.state.stashed, beside)
 
     @operation
     def restore(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
-from memsweep.gc.disk import FirstLook, first_look, missing_files
+from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.selection import planned_totals, select
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
@@ -33,6 +33,7 @@ from memsweep.model.plan import (
     Undone,
     Verdict,
 )
+from memsweep.model.text import counted
 from memsweep.model.times import days_ago
 from memsweep.store import plans
 from memsweep.store.paused import gc_paused
@@ -97,6 +98,7 @@ def plan(
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
         draft = decide(_survey(tools, needs_of(strategy)), strategy, options, tools.workspace_id)
+    draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
@@ -284,6 +286,15 @@ def _survey(tools: CollectorDependencies, needs: Collection[str]) -> Survey:
 
 def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection[int]:
     return missing_files(tools.store.code_paths()) if "files" in needs else ()
+
+
+def _left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
+    """Folders about whose files nothing can be said now."""
+    roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
+    return tuple(
+        f"{counted(count, 'file')} of {root} left out: the folder is missing, empty or unreadable."
+        for root, count in roots.items()
+    )
 
 
 def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLook:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from memsweep.model.memory import NamedThing
 from memsweep.model.times import from_micros
@@ -81,6 +82,32 @@ class CodeLink:
     subject: NamedThing
     relation: str
     object: NamedThing
+
+
+def things_of(files: Iterable[FileWrite]) -> dict[NamedThing, None]:
+    """Everything that files name, each once."""
+    return dict.fromkeys(
+        thing
+        for file in files
+        for thing in (
+            *(symbol.thing for symbol in file.symbols),
+            *(end for link in file.links for end in (link.subject, link.object)),
+        )
+    )
+
+
+CaseRule = Literal["same", "renamed", "another"]
+
+
+def other_case(*, wanted: bool, used: bool, given: bool) -> CaseRule:
+    """What a name in a file is to an entity whose name differs from it in letter case alone.
+
+    `wanted`: the files that are written name the entity as it is spelled, too; `used`: other files do; `given`: a
+    person named or pinned it, and to people case makes no difference.
+    """
+    if wanted or used:
+        return "another"
+    return "same" if given else "renamed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE
+from memsweep.model.times import from_micros
 
 CODE_SOURCE = "code_indexer"
 DEFAULT_TYPE = "Concept"
@@ -116,6 +117,25 @@ class Remembered:
 
 
 @dataclass(frozen=True, slots=True)
+class CodeFile:
+    """Which file a memory of code is, and when it was last seen to be so."""
+
+    path: str
+    file_path: str
+    language: str
+    lines: int
+    verified_at: datetime | None
+
+
+def code_file(path: str | None, root: str, language: str, lines: int, verified_at: int | None) -> CodeFile | None:
+    """From what an engine keeps of a memory; None if it is no code."""
+    if path is None:
+        return None
+    verified = None if verified_at is None else from_micros(verified_at)
+    return CodeFile(path, f"{root.rstrip('/')}/{path}", language, lines, verified)
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A whole memory, as it is given back."""
 
@@ -134,6 +154,7 @@ class Memory:
     version: int
     chunk_count: int
     entities: tuple[NamedThing, ...]
+    code: CodeFile | None = None
 
 
 def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:

@@ -22,12 +22,14 @@ from pydantic import ValidationError
 from memsweep.app import calling_client
 from memsweep.errors import MemsweepError, brief
 from memsweep.model.text import lone_surrogate
+from memsweep.report.limits import MOST_BYTES, fitted
 from memsweep.server.schema import compact_input, compact_output
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
 READING = ThreadPoolExecutor(32, "reading")
 WRITING = ThreadPoolExecutor(32, "writing")
 logger = logging.getLogger("memsweep.server")
+_SIZED_BY_THE_CALLER = {"context_restore", "context_working_set"}  # who names a budget of tokens
 
 
 class MemsweepTool(Tool):
@@ -61,8 +63,11 @@ class MemsweepTool(Tool):
             return _failure(f"the person could not be asked ({error}); nothing was removed.")
         if not isinstance(answer, dict):
             return answer
-        text = pydantic_core.to_json(answer).decode()
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
+        raw = pydantic_core.to_json(answer)
+        if len(raw) > MOST_BYTES and self.name not in _SIZED_BY_THE_CALLER:
+            answer = fitted(answer)
+            raw = pydantic_core.to_json(answer)
+        return CallToolResult(content=[TextContent(type="text", text=raw.decode())], structured_content=answer)
 
     def _sentence(self, error: BaseException) -> str:
         match error:

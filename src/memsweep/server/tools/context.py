@@ -29,6 +29,7 @@ Target = Annotated[int | None, Field(description="tokens to free")]
 Budget = Annotated[int | None, Field(description="or tokens to fit into")]
 RestoreBudget = Annotated[int | None, Field(description="tokens; 4000 for a query")]
 Confirm = Annotated[bool, Field(description="required to delete")]
+DryRun = Annotated[bool, Field(description="save no plan")]
 
 
 def context_tools(app: App) -> list[ToolRow]:
@@ -44,6 +45,7 @@ def context_tools(app: App) -> list[ToolRow]:
         descriptors: Descriptors = None,
         max_candidates: int = 20,
         include_scores: bool = True,
+        dry_run: DryRun = False,
         workspace_id: str = "",
     ) -> report.AnalyzedAnswer:
         """Show what could leave the window and why, as a plan for context_gc_prune. Moves nothing."""
@@ -56,6 +58,7 @@ def context_tools(app: App) -> list[ToolRow]:
                 task_id=task_id,
                 descriptors=descriptors,
                 max_candidates=max_candidates,
+                dry_run=dry_run,
             )
         )
         return report.analyzed(result, include_scores=include_scores)

@@ -18,12 +18,13 @@ from memsweep.model.code import (
     RunEnd,
     other_places,
 )
-from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
-from memsweep.store.falkor.naming import Known, Names, Relations
+from memsweep.store.falkor.code_names import CodeNames
+from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.falkor.writing import encoded
@@ -85,7 +86,7 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
             raise file_removed_meanwhile(file.path)
     _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
-    named = _named(tx, files, now, new_id)
+    named = CodeNames(tx, files, now, new_id)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
     ensure_root(tx, root)
@@ -96,7 +97,7 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
     for file in files:
         memory = memories[file.memory_id]
         places = chunks.write(memory, before.chunks[memory], file.chunks)
-        mentions[memory] = {(places[each.chunk], _found(named, each.thing).key) for each in file.symbols}
+        mentions[memory] = {(places[each.chunk], named[each.thing].key) for each in file.symbols}
     chunks.finish()
     stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id) for file in files}
     named.write()
@@ -241,33 +242,13 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
     }
 
 
-def _named(tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> Names:
-    """Every name of the files, known or made; a name that is seen again is not a changed one."""
-    things = [symbol.thing for file in files for symbol in file.symbols]
-    things += [thing for file in files for link in file.links for thing in (link.subject, link.object)]
-    names = Names(tx, [thing.name for thing in things])
-    for thing in dict.fromkeys(things):
-        known = names.find(thing)
-        if known is None:
-            names.add(thing, new_id("ent"), now, confidence=1.0, handed_in=False)
-        elif known.props["last_seen"] < now:
-            known.change(raises_version=False, last_seen=now)
-    return names
+def _ends(names: CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
+    return [(names[link.subject].key, name_key(link.relation), names[link.object].key) for link in links]
 
 
-def _found(names: Names, thing: NamedThing) -> Known:
-    found = names.find(thing)
-    assert found is not None, "every name of a file was looked up"
-    return found
-
-
-def _ends(names: Names, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
-    return [
-        (_found(names, link.subject).key, name_key(link.relation), _found(names, link.object).key) for link in links
-    ]
-
-
-def _state(relations: Relations, names: Names, links: Sequence[CodeLink], now: int, new_id: NewId) -> dict[int, int]:
+def _state(
+    relations: Relations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId
+) -> dict[int, int]:
     """The relations that a file states, each with the entity it begins at."""
     stated = {}
     for link, ends in zip(links, _ends(names, links), strict=True):

@@ -35,6 +35,16 @@ STATED_BY = (
     "UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[s:STATES]->() RETURN m.key, s.relation"
 )
 
+# Files that name an entity, in the trash or not.
+MENTIONING = """
+    UNWIND $entities AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-()<-[:HAS_CHUNK]-(m)
+    WITH DISTINCT e.key AS entity, m.source AS source, m.id AS file
+    WHERE source = 'code_indexer' RETURN entity, file"""
+STATING = """
+    UNWIND $entities AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
+    WITH DISTINCT e.key AS entity, r.key AS relation MATCH ()-[s:STATES {relation: relation}]->()
+    WITH DISTINCT entity, startNode(s) AS m WITH entity, m.source AS source, m.id AS file
+    WHERE source = 'code_indexer' RETURN entity, file"""
 WHO_STATES = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
     RETURN key, m.key, m.trash"""

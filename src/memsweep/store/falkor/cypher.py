@@ -131,7 +131,8 @@ GET_MEMORY = """
     MATCH (m:Memory {id: $id}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
     OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
     RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
-           m.last_seen_at, m.expires_at, m.stale, m.pinned, m.version, chunks, coalesce(s.verified_at, m.verified_at)"""
+           m.last_seen_at, m.expires_at, m.stale, m.pinned, m.version, chunks, m.path, m.root, m.language, m.lines,
+           coalesce(s.verified_at, m.verified_at)"""
 # Raises neither the revision nor the version: being read is no change.
 MARK_SEEN = """
     UNWIND $seen AS seen MATCH (m:Memory {id: seen[0]}) WHERE coalesce(m.last_seen_at, m.created_at) < seen[1]

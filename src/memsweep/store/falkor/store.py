@@ -15,6 +15,7 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    code_file,
     last_seen,
     vector_bytes,
 )
@@ -70,7 +71,8 @@ class FalkorStore:
         )
         if not found:
             return None
-        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count, verified = found[0]
+        *of_memory, path, root, language, lines, verified = found[0]
+        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
         expect(str, uid, text, source, *tags)
         return Memory(
@@ -89,6 +91,7 @@ class FalkorStore:
             version=version,
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
+            code=code_file(path, root, language, lines, verified),
         )
 
     def stats(self) -> Stats:

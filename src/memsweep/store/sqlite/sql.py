@@ -99,9 +99,10 @@ GET_MEMORY = """
     select memory.id, memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
            last_seen_at, expires_at, stale, pinned, version,
            (select count(*) from chunk where memory = memory.id and chunk.trash is null),
-           coalesce(code_scope.verified_at, code_file.verified_at)
+           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at)
     from memory left join thread on thread.id = memory.thread
     left join code_file on code_file.memory = memory.id
+    left join code_root on code_root.id = code_file.root
     left join code_scope on code_scope.id = code_file.scope
     where memory.uid = ? and memory.trash is null"""
 # Older readings than what is known change nothing; the version says nothing of being read.
@@ -161,7 +162,6 @@ SWITCH_VECTORS = """
 
 # code
 ADD_ROOT = "insert into code_root (path) values (?) on conflict (path) do nothing"
-ROOTS = "select path from code_root order by id"
 ROOT_ID = "select id from code_root where path = ?"
 SET_ROOT_TOTAL = "update code_root set total_files = ? where id = ?"
 ADD_SCOPE = "insert into code_scope (root, filters) values (?, ?) on conflict (root, filters) do nothing"
@@ -172,7 +172,6 @@ CODE_FILES = """
     from code_file join memory on memory.id = code_file.memory
     where root = ? and memory.trash is null"""
 CODE_SKIPS = "select '', path, language, stamp, digest, read_at_ns, 0 from code_skip where root = ?"
-KNOWN_IDS = "select uid from memory where uid in (select value from json_each(?)) and trash is null"
 CHUNK_HASHES = """
     select memory.uid, chunk.hash from json_each(?) as wanted
     join memory on memory.uid = wanted.value and memory.trash is null
@@ -200,18 +199,6 @@ SET_CODE_SKIP = """
     insert into code_skip (root, path, language, stamp, digest, read_at_ns) values (?, ?, ?, ?, ?, ?)
     on conflict (root, path) do update set language = excluded.language, stamp = excluded.stamp,
         digest = excluded.digest, read_at_ns = excluded.read_at_ns"""
-# What other roots call these files, where they are live memories of those.
-KNOWN_ELSEWHERE = """
-    select other.path from json_each(:places) as place
-    join code_root as root on root.id <> :root
-      and substr(place.value, 1, length(rtrim(root.path, '/')) + 1) = rtrim(root.path, '/') || '/'
-    join code_file as other on other.root = root.id
-      and other.path = substr(place.value, length(rtrim(root.path, '/')) + 2)
-    join memory on memory.id = other.memory and memory.trash is null limit 1"""
-# So that the root that has it now reads it anew: its names are other ones there.
-HAND_OVER = """
-    update code_file set root = :root, path = :path, digest = ''
-    where memory = (select id from memory where uid = :memory and trash is null)"""
 DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
 MARK_CODE_FILE = """
     update code_file set stamp = ?, digest = ?, read_at_ns = ?
@@ -266,7 +253,7 @@ SEE_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, created_at, last_seen)
     values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
     on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
-    returning id"""
+    returning id, name"""
 SEE_ENTITY_AT = "update entity set last_seen = max(last_seen, ?) where id = ?"
 SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)

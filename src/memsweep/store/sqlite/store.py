@@ -15,6 +15,7 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    code_file,
     last_seen,
     vector_bytes,
 )
@@ -77,9 +78,8 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
-            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count, verified = (
-                found
-            )
+            *found, path, root, language, lines, verified = found
+            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
             expect_or_null(str, thread)
@@ -101,6 +101,7 @@ class SqliteStore:
                 version=version,
                 chunk_count=chunk_count,
                 entities=tuple(things),
+                code=code_file(path, root, language, lines, verified),
             )
 
     def stats(self) -> Stats:
@@ -186,7 +187,7 @@ class SqliteStore:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
             code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
