@@ -267,6 +267,28 @@ def test_the_example_names_every_setting_with_its_default(toml: Any) -> None:
     assert toml("\n".join(lines)) == toml("")
 
 
+def test_what_happens_to_secrets_is_chosen_by_source_then_by_workspace(toml: Any) -> None:
+    chosen = toml(
+        '[secrets]\naction = "warn"\nworkspaces = { a = "off", b = "REFUSE" }\nsources = { web = "redact" }'
+    ).secrets
+    asked = [("x", ""), ("a", ""), ("b", ""), ("a", "web")]
+    assert [chosen.action_for(*each) for each in asked] == ["warn", "off", "refuse", "redact"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('action = "hide"', "secrets.action 'hide' is unknown"),
+        ('workspaces = { a = "hide" }', "secrets.workspaces.a 'hide' is unknown"),
+        ("workspaces = { a = 1 }", "secrets.workspaces.a must be str"),
+        ("sources = 1", "secrets.sources must be a table of texts"),
+    ],
+)
+def test_an_unknown_way_with_secrets_is_refused(toml: Any, text: str, says: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(says)):
+        toml(f"[secrets]\n{text}")
+
+
 @given(st.dictionaries(st.sampled_from(["workspace", "home", "log_level", "embedding", "chunking", "x"]), st.text()))
 def test_any_environment_gives_settings_or_a_clear_refusal(values: dict[str, str]) -> None:
     variables = {f"MEMSWEEP_{name.upper()}": text for name, text in values.items() if "\0" not in text}

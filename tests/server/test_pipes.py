@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from memsweep.app import App
 from memsweep.server.envelope import LongLine
 from memsweep.server.pipes import Lines
+from tests.redact.test_ways_in import AWS
 from tests.support import store_files
 from tests.support.client import raw_server
 from tests.support.commands import MEMSWEEP, environment
@@ -225,6 +226,14 @@ def test_an_exception_that_no_future_can_carry_is_answered(home: Path, app: App)
     assert answer["isError"]
     assert "get_stats failed unexpectedly" in answer["content"][0]["text"]
     assert "StopIteration" in log
+
+
+def test_the_log_of_a_failure_repeats_no_secret(home: Path, app: App) -> None:
+    app.memory().remember("one")
+    app.close()
+    _, log = _stats_with(f"    raise KeyError('the key ' + {AWS!r})", home)
+    assert "the key [secret: aws-access-key]" in log
+    assert log.count(AWS) == 0
 
 
 def _stats_with(body: str, home: Path) -> tuple[dict[str, Any], str]:

@@ -15,7 +15,7 @@ RULES: tuple[Rule, ...] = PROVIDERS + CONTEXTS
 
 _MOST_PASSES = 4
 _LONG_MATCH = 80
-_LONG_WORD = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9][A-Za-z0-9_.-]{17,}+", re.ASCII)
+_LONG_WORD = re.compile(r"[A-Za-z0-9_.-]{18,}+", re.ASCII)
 _PREFIXES = tuple(keyword for rule in RULES if rule.where == "word" for keyword in rule.keywords)
 
 
@@ -75,7 +75,10 @@ def mark(kind: str) -> str:
 def _words(text: str) -> Iterator[tuple[Secret, int]]:
     """Keys by their prefix: one pass over the long words, which few texts have."""
     for word in _LONG_WORD.finditer(text):
-        if text.startswith(_PREFIXES, start := word.start()):
+        start = word.start()
+        if text[start] in "-_.":  # emphasis, the dash of a list
+            start = word.end() - len(word[0].lstrip("-_."))
+        if text.startswith(_PREFIXES, start):
             for number, rule in enumerate(RULES):
                 if rule.where == "word" and text.startswith(rule.keywords, start):
                     yield from _secrets(number, rule.pattern.match(text, start))

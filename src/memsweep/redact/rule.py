@@ -36,7 +36,7 @@ class Secret(NamedTuple):
 
 def key(kind: str, keywords: str, pattern: str, where: Where = "word") -> Rule:
     """A key that is known by its own form; it is a word of its own."""
-    whole = rf"(?<![A-Za-z0-9_.-])(?:{pattern})(?![A-Za-z0-9])"
+    whole = rf"(?<![A-Za-z0-9])(?<![A-Za-z0-9][_.-])(?:{pattern})(?![A-Za-z0-9])"
     return Rule(kind, tuple(keywords.split()), re.compile(whole, re.ASCII), is_no_placeholder, where)
 
 

@@ -26,7 +26,6 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from memsweep.model.text import MAX_ECHO, clipped, lone_surrogate
-from memsweep.redact.find import redacted
 
 MAX_LINE_BYTES = 64 * 1024 * 1024  # the longest text, with every byte of it escaped
 _DATA_ECHO = 40  # beside the message, which repeats the same
@@ -91,6 +90,8 @@ def _brief(error: ErrorData) -> ErrorData:
 
 
 def _brief_value(value: Any, room: int = _DATA_ECHO) -> Any:
+    from memsweep.redact.find import redacted  # late: a server starts without its patterns
+
     return clipped(redacted(value)[0], room) if isinstance(value, str) else value
 
 

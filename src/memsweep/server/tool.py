@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -77,7 +78,10 @@ class MemsweepTool(Tool):
                 return _invalid(error)
             case ToolError():  # of the SDK: an answer to our question that is none
                 return "the client's answer could not be read; nothing was removed."
-        logger.error("tool %s failed", self.name, exc_info=error)
+        from memsweep.redact.find import redacted  # late: a server starts without its patterns
+
+        trace = redacted("".join(traceback.format_exception(error)))[0]  # which may repeat what was handed in
+        logger.error("tool %s failed\n%s", self.name, trace)
         return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
 
 
