@@ -4,19 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsweep.model.names import ENOUGH_EVIDENCE
 from memsweep.remember.names import _WORD, MAX_NAMES, Name, _capitalised, find_names
 
 
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("I met Ada Lovelace in London.", {"Ada Lovelace": 1, "London": 1}),
+        ("I met Ada Lovelace in London.", {"Ada Lovelace": 2, "London": 2}),
         ("The weather is fine. Tomorrow it rains.", {"Tomorrow": 0}),
-        ("Hey Mel, is it you?", {"Mel": 1}),
-        ("We saw Caroline's dog and Caroline saw us.", {"Caroline": 2}),
+        ("Hey Mel, is it you?", {"Mel": 2}),
+        ("We saw Caroline's dog and Caroline saw us.", {"Caroline": 4}),
         ("on Monday in March I will go", {}),
-        ("we use SQLite and HTTP/2 at Jean-Luc's", {"SQLite": 1, "HTTP": 1, "Jean-Luc": 1}),
-        ("im Café Müller bei Émile", {"Café Müller": 1, "Émile": 1}),
+        ("we use SQLite and HTTP/2 at Jean-Luc's", {"SQLite": 2, "Jean-Luc": 2}),
+        ("im Café Müller bei Émile", {"Café Müller": 2, "Émile": 2}),
         ("all lower case here", {}),
         ("", {}),
         ("see 42 and 2026", {}),
@@ -27,13 +28,34 @@ def test_names_are_capitalised_words_with_their_evidence(text: str, names: dict[
     assert {found.name: found.evidence for found in find_names([text])} == names
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (
+            "Grace Hopper worked at Harvard University in Cambridge.",
+            {"Grace Hopper", "Harvard University", "Cambridge"},
+        ),
+        ("She studied at the University of Edinburgh.", {"University of Edinburgh"}),
+        ("We call parse_config in src/main.py, see HAR-212.", {"parse_config", "src/main.py", "HAR-212"}),
+        ("calculateTotal is in os.path.join, not in config.yaml.", {"calculateTotal", "os.path.join", "config.yaml"}),
+        ("Write to billing@acme.io or look at s3://acme/prod!", {"billing@acme.io", "s3://acme/prod"}),
+        ("Rui and Beatriz met Dr. Weiss.", {"Rui", "Beatriz", "Weiss"}),
+        ("NASA returned the PDF as JSON. ASAP!", {"NASA"}),
+        ("Yesterday and/or today, he/she, 3.5 km/h, e.g. top-10 in UTF-8.", set()),
+        ("TODO: nothing. WARNING: nothing.", set()),
+    ],
+)
+def test_one_sentence_is_enough_for(text: str, names: set[str]) -> None:
+    assert {found.name for found in find_names([text]) if found.evidence >= ENOUGH_EVIDENCE} == names
+
+
 def test_code_blocks_hold_no_names() -> None:
     assert find_names(["look:\n```python\nthe Class Foo = Bar\n```\ndone"]) == []
 
 
 def test_a_name_is_counted_over_all_texts_whatever_its_case() -> None:
     found = find_names(["I know Ada.", "nothing here", "so does ADA, and Ada"])
-    assert found == [Name("Ada", 3, (0, 2))]
+    assert found == [Name("Ada", 6, (0, 2))]
 
 
 def test_names_come_in_the_order_of_their_evidence() -> None:

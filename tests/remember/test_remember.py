@@ -208,9 +208,9 @@ def test_turns_of_a_thread_keep_their_order(memory: Memory, home: Path) -> None:
 
 
 def test_a_name_becomes_an_entity_when_the_workspace_has_seen_enough_of_it(memory: Memory, home: Path) -> None:
-    first = memory.remember("Yesterday we met Caroline there.")
+    first = memory.remember("Caroline was there yesterday.")
     assert memory.stats().total_entities == 0
-    second = memory.remember("I asked Caroline for advice.")
+    second = memory.remember("Caroline said so.")
     assert second.entities_created == 1
     for added in (first, second):
         assert memory.get(added.memory_id).entities == (NamedThing("Caroline"),)

@@ -1,7 +1,9 @@
-"""Find names by rule: capitalised words that are also capitalised in the middle of a sentence. Pure.
+"""Find names by rule: people, places, organisations and products, and what programmers name. Pure.
 
-A word at the start of a sentence is capitalised anyway and proves nothing, so only sightings in the
-middle count as evidence. Whether there is enough of it is decided over the whole workspace.
+What programmers name is known by its form (`parse_config`, `src/main.py`, `HttpRequest`, `HAR-212`). Other names are
+capitalised words. A word at the start of a sentence is capitalised anyway and proves nothing by itself, so it is only
+suggested there; in the middle of a sentence, beside another one, or before `'s` it is a name. Whether there is enough
+evidence is decided over the whole workspace.
 """
 
 from __future__ import annotations
@@ -11,33 +13,57 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memsweep.model.names import ENOUGH_EVIDENCE
 from memsweep.model.text import name_key
+from memsweep.remember.name_words import (
+    ABBREVIATIONS,
+    CONTRACTED,
+    DOES_SOMETHING,
+    FILE_ENDINGS,
+    FIRST_NAMES,
+    LOWER_CASE_PRODUCTS,
+    NEVER,
+    NUMBERED_WORDS,
+    OPENERS,
+    TITLES,
+)
 
 MAX_NAMES = 200
-_MAX_WORDS = 4
+_MAX_WORDS = 6
 _MAX_LENGTH = 200  # as of names that are given; what is longer is no name but data
+_SURE = ENOUGH_EVIDENCE
+_LIKELY = 1
 
 _FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"[^\W_]+(?:['’.&-][^\W_]+)*")
 # The same where all is ASCII, and only those that begin with a capital: more than twice as fast.
 _ASCII_CAPITALISED = re.compile(r"(?<![A-Za-z0-9])(?<![A-Za-z0-9]['.&-])[A-Z][A-Za-z0-9]*(?:['.&-][A-Za-z0-9]+)*")
-_GAP_IN_NAME = re.compile(r"[ \t]+")
+_GAP_IN_NAME = re.compile(r"[ \t]+(?:(?:of|de|del|della|di|da|dos|van|von|der|den|la|le|bin|ibn|&)[ \t]+){0,2}")
+_AND = re.compile(r"[ \t]+(?:and|or|und|&)[ \t]+")
 _SENTENCE_ENDS = frozenset('.!?:;…\n][>|*#•—–"“”(')
 _BETWEEN_SENTENCES = frozenset("'‘_-")
 _LOOK_BACK = 12
-_NEVER = frozenset(
-    (
-        "i i'm i've i'd i'll ok okay am pm mr mrs ms dr monday tuesday wednesday thursday friday saturday sunday "
-        "january february march april may june july august september october november december the a an and but or "
-        "so if then when what why how who where yes no hey hi hello thanks thank wow oh well yeah this that these "
-        "those it he she they we you my your "
-    ).split()
+_NOT_AFTER_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr)\.[ \t]*\Z")
+
+_TOKEN = re.compile(r"""[^\s<>"'`()\[\]{},;|]++""")
+_ENDS = ".:!?-/…*"
+_ADDRESS = re.compile(r"[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
+_SCHEME = re.compile(r"[a-z][a-z0-9+]*+://[^/]")
+_PATH = re.compile(r"(?:~|\.{1,2})?+/?+(?:[\w.@-]++/)++[\w.@-]*+")
+_DOTTED = re.compile(r"[\w-]++(?:\.[\w-]++)++")
+_JOINED = re.compile(r"_*+[A-Za-z][A-Za-z0-9]*+(?:_[A-Za-z0-9]++)++")
+_NUMBERED = re.compile(r"(?:[A-Z][A-Z0-9]++|[a-z]++)-\d++")
+_LOWER_HUMPED = re.compile(r"[a-z]++[A-Z][A-Za-z0-9]*+")
+_HUMPED = re.compile(r"[A-Z][a-z0-9]++(?:[A-Z]++[a-z0-9]*+)++|[A-Z]{2,}+[a-z]++[A-Z]\w*+")
+_NAMED_AFTER = re.compile(
+    r"\b(?:service|package|repository|repo|library|module|container|branch|bucket|queue|host)[ \t]+(?:is[ \t]+)?"
+    r"(?:called[ \t]+|named[ \t]+)?`?([a-z][a-z0-9]*+(?:[-/][a-z0-9]++)++)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name, how often it was seen in the middle of a sentence, and in which of the texts it stands."""
+    """A name, how much was seen of it that proves it, and in which of the texts it stands."""
 
     name: str
     evidence: int
@@ -59,15 +85,57 @@ def find_names(texts: Sequence[str]) -> list[Name]:
     return sorted(names, key=lambda name: -name.evidence)[:MAX_NAMES]
 
 
-def _sightings(text: str) -> list[tuple[str, bool]]:
-    found: list[tuple[str, bool]] = []
+def _sightings(text: str) -> list[tuple[str, int]]:
+    found, rest = _by_form(text)
     run: list[re.Match[str]] = []
-    for word in _capitalised(text):
-        if run and (len(run) == _MAX_WORDS or not _GAP_IN_NAME.fullmatch(text, run[-1].end(), word.start())):
-            found += _names_in(text, run)
+    for word in _capitalised(rest):
+        if run and (len(run) == _MAX_WORDS or not _GAP_IN_NAME.fullmatch(rest, run[-1].end(), word.start())):
+            found += _names_in(rest, run, word)
             run = []
         run.append(word)
-    return found + _names_in(text, run)
+    return found + _names_in(rest, run, None)
+
+
+def _by_form(text: str) -> tuple[list[tuple[str, int]], str]:
+    """Names that are known by their form, and the text with nothing in their places."""
+    found: list[tuple[str, int]] = []
+    kept: list[str] = []
+    end = 0
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token.isalpha() and (token.islower() or token.istitle()):
+            continue
+        name = token.rstrip(_ENDS)
+        if 1 < len(name) <= _MAX_LENGTH and _has_form(name):
+            found.append((name, _SURE))
+            kept += text[end : match.start()], "." * len(token)
+            end = match.end()
+    found += [(match[1], _SURE) for match in _NAMED_AFTER.finditer(text)]
+    found += [(word, _SURE) for word in LOWER_CASE_PRODUCTS.findall(text)]
+    return found, "".join([*kept, text[end:]]) if kept else text
+
+
+def _has_form(name: str) -> bool:
+    """Whether it is an address, a path, a file, dotted, joined by _, humped, a ticket or a host."""
+    if "://" in name or "@" in name:
+        return bool(_SCHEME.match(name) or _ADDRESS.fullmatch(name))
+    if "/" in name:
+        return bool(_PATH.fullmatch(name)) and (
+            name.count("/") > 1 or name[0] in "/~." or "." in name.rpartition("/")[2]
+        )
+    if "." in name:
+        return bool(_DOTTED.fullmatch(name)) and _is_dotted(name.split("."))
+    if match := _NUMBERED.fullmatch(name):
+        return match.group().partition("-")[0] not in NUMBERED_WORDS
+    return bool(_JOINED.fullmatch(name) or _LOWER_HUMPED.fullmatch(name))
+
+
+def _is_dotted(parts: Sequence[str]) -> bool:
+    """A file by its ending, or what programs call by several names."""
+    if parts[-1].lower() in FILE_ENDINGS and any(letter.isalpha() for letter in parts[0]):
+        return True
+    named = all(part[:1].isalpha() or part[:1] == "_" for part in parts)
+    return named and ((len(parts) > 2 and min(map(len, parts)) > 1) or any("_" in part for part in parts))
 
 
 def _capitalised(text: str) -> Iterator[re.Match[str]]:
@@ -76,31 +144,68 @@ def _capitalised(text: str) -> Iterator[re.Match[str]]:
     return (word for word in _WORD.finditer(text) if word.group()[0].isupper())
 
 
-def _names_in(text: str, run: list[re.Match[str]]) -> list[tuple[str, bool]]:
-    opens = bool(run) and _opens_sentence(text, run[0].start())
-    if opens and len(run) > 1:
-        # "Hey Mel" and "Ada Lovelace wrote" look alike: the rest is surely a name, the whole may be one.
-        rest = _named(text, run[1:], proof=True)
-        return rest + ([] if run[0].group().lower() in _NEVER else _named(text, run, proof=False))
-    return _named(text, run, proof=not opens)
-
-
-def _named(text: str, run: list[re.Match[str]], *, proof: bool) -> list[tuple[str, bool]]:
-    while run and run[0].group().lower() in _NEVER:
-        run = run[1:]
-    while run and run[-1].group().lower() in _NEVER:
-        run = run[:-1]
+def _names_in(text: str, run: list[re.Match[str]], following: re.Match[str] | None) -> list[tuple[str, int]]:
     if not run:
+        return []
+    opens = _opens_sentence(text, run[0].start())
+    if not opens:
+        return _named(text, run, _SURE)
+    first = run[0].group()
+    if len(run) > 1:
+        # "Hey Mel" and "Ada Lovelace wrote" look alike: what never begins a name is left out, the rest is one.
+        return _named(text, run[1:] if _begins_no_name(first) else run, _SURE)
+    return _named(text, run, _proof_of_first(text, run[0], following))
+
+
+def _begins_no_name(word: str) -> bool:
+    lower = word.lower()
+    return lower not in FIRST_NAMES and (lower in OPENERS or lower in NEVER or lower.endswith("ly"))
+
+
+def _proof_of_first(text: str, word: re.Match[str], following: re.Match[str] | None) -> int:
+    """What proves a single word at the start of a sentence: its form, `'s`, a colon after it, or another name beside it.
+
+    Doing something makes it likely: who does so twice is a name.
+    """
+    said = word.group()
+    lower = said.lower()
+    if said.endswith(("'s", "’s")):
+        return 0 if lower in CONTRACTED or _begins_no_name(said[:-2]) else _SURE
+    if _begins_no_name(said) or lower in ABBREVIATIONS:
+        return 0
+    is_label, is_loud = _is_label(text, word), said.isupper() and len(said) > 2
+    if _HUMPED.fullmatch(said) or is_label != is_loud:
+        return _SURE
+    if following is not None and _AND.fullmatch(text, word.end(), following.start()):
+        return _SURE
+    return _LIKELY if DOES_SOMETHING.match(text, word.end()) else 0
+
+
+def _is_label(text: str, word: re.Match[str]) -> bool:
+    return text.startswith(":", word.end()) and not text.startswith("://", word.end())
+
+
+def _named(text: str, run: list[re.Match[str]], proof: int) -> list[tuple[str, int]]:
+    while run and (run[0].group().lower().rstrip(".") in TITLES or run[0].group().lower() in NEVER):
+        run = run[1:]
+    while run and run[-1].group().lower() in NEVER:
+        run = run[:-1]
+    if not run or (len(run) == 1 and _is_no_name(run[0].group())):
         return []
     name = text[run[0].start() : run[-1].end()].removesuffix("'s").removesuffix("’s")
     return [(name, proof)] if 1 < len(name) <= _MAX_LENGTH else []
 
 
+def _is_no_name(word: str) -> bool:
+    return word.lower() in ABBREVIATIONS or word.partition("-")[0] in NUMBERED_WORDS
+
+
 def _opens_sentence(text: str, start: int) -> bool:
     """Whether nothing but marks and spaces is between it and the end of a sentence, or the beginning of the text."""
-    for letter in reversed(text[max(0, start - _LOOK_BACK) : start]):
+    before = text[max(0, start - _LOOK_BACK) : start]
+    for letter in reversed(before):
         if letter in _SENTENCE_ENDS:
-            return True
+            return not _NOT_AFTER_TITLE.search(before)
         if letter not in _BETWEEN_SENTENCES and not letter.isspace():
             return False
     return start <= _LOOK_BACK
