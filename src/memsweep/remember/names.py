@@ -163,7 +163,7 @@ def _begins_no_name(word: str) -> bool:
 
 
 def _proof_of_first(text: str, word: re.Match[str], following: re.Match[str] | None) -> int:
-    """What proves a single word at the start of a sentence: its form, `'s`, a colon after it, or another name beside it.
+    """What proves a single word that opens a sentence: its form, `'s`, a colon after it, or another name beside it.
 
     Doing something makes it likely: who does so twice is a name.
     """
