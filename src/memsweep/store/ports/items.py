@@ -68,7 +68,7 @@ class ItemRows(ItemReads, Protocol):
     def chunks_of(self, memories: Collection[int]) -> list[int]: ...
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
-        """Live relations that these memories state, and whether they were given explicitly, too."""
+        """Live relations that these memories state, and whether they stand by themselves, too."""
 
     def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
         """These relations, each with every live memory that states it."""
