@@ -17,9 +17,10 @@ from typing import Any
 
 SOURCES = Path(__file__).parents[1] / "src" / "memsweep"
 POLICY = (
-    *(f"context/{name}.py" for name in ("engine", "heap", "information", "mark", "plan", "reading", "references")),
-    *(f"context/{name}.py" for name in ("recalling", "roots", "score", "stash", "step", "steps", "supersede")),
-    *("context/weights.py", "context/window.py", "model/segment.py", "model/tokens.py"),
+    *(f"context/{name}.py" for name in ("beside", "engine", "heap", "information", "mark", "plan", "reading")),
+    *(f"context/{name}.py" for name in ("recalling", "references", "roots", "score", "stash", "stated", "step")),
+    *(f"context/{name}.py" for name in ("steps", "supersede", "weights", "window")),
+    *("model/segment.py", "model/tokens.py"),
 )
 """The files that decide what stays and what comes back."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
-from memsweep.errors import BadInput, BadSetting, StoreError, Unconfirmed
+from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from memsweep.embed.protocol import Embedder
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
+    from memsweep.remember.sightings import Sightings
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000
@@ -67,7 +69,10 @@ class App:
 
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
         check_name(workspace_id)
-        return self.engine.create(workspace_id, check_description(description), self.clock())
+        from memsweep.model.gate import Gate
+
+        gate = Gate(self.settings.secrets.action_for(workspace_id, ""))
+        return self.engine.create(workspace_id, gate.text(check_description(description), "description"), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:
         """Move a workspace to the trash. Its file is kept, so nothing is lost yet."""
@@ -194,12 +199,23 @@ class App:
         chosen = self.settings.embedding
         if chosen.provider == "local":
             return self.local_model
+        if chosen.provider == "minilm":
+            from memsweep.embed.minilm import MiniLMEmbedder
+
+            return MiniLMEmbedder(chosen.threads)
         from memsweep.embed.remote import OllamaEmbedder, OpenAIEmbedder
 
         if chosen.provider == "ollama":
             return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
         headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
         return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
+
+    @cached_property
+    def sightings(self) -> Sightings:
+        """What searches returned and the stores have yet to note."""
+        from memsweep.remember.sightings import Sightings
+
+        return Sightings()
 
     @cached_property
     def exclusions(self) -> Exclusions:
@@ -216,20 +232,29 @@ class App:
         return Sandbox(max(1, (os.cpu_count() or 2) - 1))
 
     def warm_up(self) -> None:
-        """Load what the first call would otherwise wait for."""
-        if self.settings.embedding.provider == "local":
-            self.local_model.embed(["warm"])
+        """Load what the first call would otherwise wait for; that call also says what is missing."""
+        with suppress(MemsweepError):
+            if self.settings.embedding.provider in ("local", "minilm"):
+                self.embedder.embed(["warm"])
         import numkong  # noqa: F401
 
+        import memsweep.redact.find
         import memsweep.remember.recall  # noqa: F401
 
-        _ = self.engine
+        with suppress(MemsweepError):
+            _ = self.engine
 
     def close(self) -> None:
         if "sandbox" in self.__dict__:
             self.sandbox.close()
         if "engine" in self.__dict__:
+            self._note_sightings()
             self.engine.close()
+
+    def _note_sightings(self) -> None:
+        for workspace_id in self.sightings.waiting() if "sightings" in self.__dict__ else ():
+            with suppress(MemsweepError):
+                self.sightings.flush(self.engine.open(workspace_id))
 
 
 def _falkor(url: str) -> Engine:

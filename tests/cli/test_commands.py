@@ -94,6 +94,8 @@ def test_reembed_says_how_many(run: Run) -> None:
     run("remember", "x")
     assert run("workspace", "reembed").out == "Embedded 1 chunk with wordllama-l2-supercat-256.\n"
     assert run("workspace", "reembed", "default", "--json").json["chunks"] == 1
+    assert run("reembed").out == "Embedded 1 chunk with wordllama-l2-supercat-256.\n"
+    assert run("reembed", "-w", "default", "--json").json["workspace_id"] == "default"
 
 
 def test_config_shows_its_path_and_itself(run: Run, home: Path) -> None:
@@ -142,6 +144,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["workspace", "delete", "nowhere", "--yes"], 3, "'nowhere'"),
     (["workspace", "delete", "default"], 4, "requires explicit confirmation"),
     (["workspace", "reembed", "nowhere"], 3, "'nowhere'"),
+    (["reembed", "--workspace", "nowhere"], 3, "'nowhere'"),
     (["serve", "--profile", "huge"], 2, "profile 'huge' is unknown"),
     (["nonsense"], 2, "nonsense"),
 ]

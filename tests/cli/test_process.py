@@ -150,6 +150,19 @@ def on_a_terminal(home: Path, *arguments: str, answer: bytes = b"") -> tuple[int
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), got.decode(errors="replace")
 
 
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_reembed_shows_on_a_terminal_how_far_it_is(home: Path, app: App) -> None:
+    for number in range(70):  # more than are embedded by the switch itself
+        app.memory().remember(f"note number {number}")
+    app.close()
+    status, seen = on_a_terminal(home, "reembed")
+    assert status == 0
+    assert "0/70" in seen
+    assert "70/70" in seen
+    assert seen.rstrip().endswith("Embedded 70 chunks with wordllama-l2-supercat-256.")
+    assert memsweep("reembed", home=home).err == ""  # no terminal, no bar
+
+
 ATTACK = "before \x1b]0;owned\x07\x1b[2J\x9b31m after"
 
 

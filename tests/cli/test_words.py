@@ -19,7 +19,7 @@ def note(run) -> str:
     [
         (["undo", "rcpt_000000000000"], "`memsweep trash` shows the receipts."),
         (["recover", "mem_000000000000"], "`memsweep trash` shows what is."),
-        (["get", "mem_000000000000"], "Take an id from `memsweep search` or `memsweep remember`,"),
+        (["get", "mem_000000000000"], "Take an id from `memsweep search ''`,"),
         (["prune", "--plan", "plan_000000000000", "--yes"], "Make a new one with `memsweep prune`."),
         (["context", "prune", "a", "--strategy", "delete"], "Deleting needs --yes; nothing was removed."),
         (["context", "prune", "a", "--strategy", "delete"], "Or use --strategy stash."),
@@ -47,9 +47,9 @@ def test_what_was_removed_and_the_way_back_are_said_in_commands(run, note):
     way_back = f"`memsweep undo {gone['receipt_id']}`"
     assert gone["message"] == f"Moved 1 memory to the trash. {way_back} brings it back."
     assert run("explain", note, "--json").json["because"] == [
-        f"It is in the trash; {way_back} or `memsweep recover` brings it back."
+        f"It is in the trash; {way_back} or `memsweep recover {note}` brings it back."
     ]
-    assert f"{way_back} or `memsweep recover`" in run("explain", note).out
+    assert f"{way_back} or `memsweep recover {note}`" in run("explain", note).out
     assert run("undo", gone["receipt_id"]).out == "Restored 1 memory.\n"
 
 

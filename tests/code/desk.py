@@ -79,13 +79,12 @@ _CHUNKS = """
     select uid, hash, text, first_line, last_line, symbol, symbol_kind, words, data from chunk
     left join vector on vector.chunk = chunk.id
     where memory = ? and trash is null order by position"""
-# Names by the key under which they are compared: how one is spelled is as it was first seen in the workspace.
 _MENTIONS = """
-    select position, name_key, type_key from live_mention as mention
+    select position, name, type from live_mention as mention
     join live_entity as entity on entity.id = mention.entity join chunk on chunk.id = mention.chunk
     where chunk.memory = ? order by 1, 2, 3"""
 _RELATIONS = """
-    select subject.name_key, subject.type_key, relation.relation, object.name_key, object.type_key
+    select subject.name, subject.type, relation.relation, object.name, object.type
     from relation_source join live_relation as relation on relation.id = relation_source.relation
     join live_entity as subject on subject.id = subject join live_entity as object on object.id = object
     where relation_source.memory = ? order by 1, 2, 3, 4, 5"""

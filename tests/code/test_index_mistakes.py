@@ -60,19 +60,18 @@ def test_a_repository_inside_another_is_a_world_of_its_own(desk: Desk, repo: Pat
     shutil.rmtree(inner / ".git")
     (inner / "inside.py").rename(inner / "renamed.py")
     assert desk.index(inner).files_moved == 1
-    assert desk.index(repo).files_indexed == 1  # it is a plain folder of the outer one now
+    assert desk.index(repo).files_unchanged == len(ALL) + 1  # it is a plain folder of the outer one now
     assert set(desk.live(repo)) == {*ALL, "inner/renamed.py"}
-    assert set(desk.live(inner)) == {"renamed.py"}
+    assert set(desk.live(inner)) == set()
 
 
-def test_a_folder_inside_a_root_is_a_root_of_its_own(desk: Desk, repo: Path) -> None:
+def test_a_folder_inside_a_root_shares_its_files(desk: Desk, repo: Path) -> None:
     desk.index(repo)
     desk.index(repo / "lib")
     (repo / "lib/shapes.py").unlink()
     assert desk.index(repo).files_removed == 1
-    assert (desk.stale(repo), desk.stale(repo / "lib")) == ({"lib/shapes.py"}, set())
-    with pytest.raises(BadInput, match="holds no file, but 1 are known in it"):
-        desk.index(repo / "lib")
+    assert (desk.stale(repo), desk.stale(repo / "lib")) == (set(), {"shapes.py"})
+    assert desk.index(repo / "lib").files_removed == 0
 
 
 # taking a narrower filter for a deletion

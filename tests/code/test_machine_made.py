@@ -73,7 +73,7 @@ def test_an_index_of_before_drops_what_is_left_out_now(
     with monkeypatch.context() as before:
         before.setattr("memsweep.code.index.decode", lambda data: Decoded(data.decode("latin-1"), "latin-1"))
         before.setattr("memsweep.code.index._is_wanted", lambda path, text, language: True)
-        before.setattr("memsweep.code.index._RULES", "rules2")
+        before.setattr("memsweep.code.index.judged_by", lambda action: "rules2")
         before.setattr("memsweep.code.walk.has_machine_made_name", lambda path: False)
         desk.index(root)
         assert set(desk.live(root)) == {*MADE, "src/app.js"}

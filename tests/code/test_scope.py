@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from memsweep.code.request import make_scope
-from memsweep.code.scope import Scope, is_test_path
+from memsweep.code.scope import Scope
 from memsweep.errors import BadInput
+from memsweep.model.roles import is_test_path
 
 
 @pytest.mark.parametrize(

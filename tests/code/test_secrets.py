@@ -41,7 +41,7 @@ def test_secrets_are_not_indexed_by_name_or_by_content(desk: Desk, tmp_path: Pat
 def old_rules(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """As the version before this one left an index: it knew fewer names, and did not note what it looked for."""
     monkeypatch.setattr("memsweep.code.index._is_wanted", lambda path, text, language: True)
-    monkeypatch.setattr("memsweep.code.index._RULES", "")
+    monkeypatch.setattr("memsweep.code.index.judged_by", lambda action: "")
     monkeypatch.setattr("memsweep.code.exclude.Exclusions.is_secret", lambda self, path: False)
     return monkeypatch
 

@@ -209,7 +209,7 @@ def test_the_command_line_indexes_with_filters_and_says_what_it_did(
         patch.chdir(repo)
         out = run("index", ".", "-w", "mine").out
     assert out.startswith(f"Repository indexed successfully.\nPath: {repo}\nFiles indexed: 4\n")
-    assert out.endswith("Stale memories detected: 1 (run `memsweep prune` to clean up)\n")
+    assert out.endswith("Stale memories detected: 1 (run `memsweep prune -w mine` to clean up)\n")
     shutil.rmtree(repo)
     refused = run("index", str(repo), "--json", "-w", "mine")
     assert (refused.status, json.loads(refused.err)["error"]["code"]) == (2, "bad_input")

@@ -154,6 +154,54 @@ def test_the_edited_region_is_the_last_soft_root_to_go():
     assert list(roots.soft) == ["region"]
 
 
+def chat(count, tokens=10, **more):
+    return [segment(str(n), f"turn {n} of {count}", role="assistant", tokens=tokens, **more) for n in range(count)]
+
+
+def test_nothing_gives_way_where_everything_fits():
+    seen = ENGINE.analyze(chat(10, tokens=52), now=NOW, budget=528)
+    assert (len(seen.roots.soft), seen.roots.note, seen.candidates) == (10, "", [])
+    assert ENGINE.fit(chat(10, tokens=52), 100_000, now=NOW).reason == "Nothing needs to go."
+
+
+def test_what_gave_way_says_so_and_is_the_oldest_whatever_its_date():
+    window = [*chat(10, age_hours=1)[:5], *chat(10)[5:]]
+    window[7] = segment("7", "turn 7 of 10", role="assistant", tokens=10, age_hours=500)
+    seen = ENGINE.analyze(window, now=NOW, budget=90)
+    soft = int(90 * Weights().soft_share) // 10
+    assert list(seen.roots.soft) == [str(n) for n in range(10)][-soft:]
+    reasons = {candidate.segment_id: candidate.reasons for candidate in seen.candidates}
+    assert all("among the last 10 messages, but it gave way to the budget" in said for said in reasons.values())
+    assert not any("no root leads to it" in said for said in reasons.values())
+
+
+def test_one_long_message_does_not_make_the_others_give_way():
+    window = [*chat(9), segment("long", "x", role="assistant", tokens=5000)]
+    seen = ENGINE.analyze(window, now=NOW, budget=1000)
+    assert (list(seen.roots.released), len(seen.roots.soft)) == (["long"], 9)
+
+
+def test_the_note_counts_what_goes_and_speaks_english():
+    window = [*chat(9), segment("long", "x", role="assistant", tokens=5000)]
+    seen = ENGINE.analyze(window, now=NOW, budget=1000)
+    assert seen.roots.note_on(["long"]) == "1 soft root, the oldest, gave way to the budget."
+    assert seen.roots.note_on([]) == ""
+    assert ENGINE.fit(window, 1000, now=NOW).reason.startswith("1 segment frees 5000 of 4090 tokens:")
+
+
+@pytest.mark.parametrize(("tokens", "said"), [(8, False), (400, True)])
+def test_a_short_text_is_not_said_to_be_long(tokens, said):
+    (only,) = ENGINE.analyze_pruning_candidates([segment("a", "um um um", tokens=tokens)], set(), now=NOW)
+    assert ("says little for its length" in only.reasons) is said
+
+
+def test_an_old_read_of_the_active_file_is_no_root():
+    window = [segment(own, "x = 1", type="code", role="tool", file_path="a.py", tokens=50) for own in ("old", "new")]
+    seen = ENGINE.analyze(window, now=NOW, focus=Focus(active_file="a.py"))
+    assert (list(seen.roots.soft), seen.candidates[0].segment_id) == (["new"], "old")
+    assert seen.candidates[0].reasons[0] == "read again in new"
+
+
 def test_hard_roots_leave_soft_roots_only_what_remains():
     segments = [segment("pin", tokens=95, pinned=True), segment("last", tokens=10)]
     plan = ENGINE.fit(segments, 100, now=NOW)

@@ -29,6 +29,30 @@ def test_a_decision_of_two_days_with_50_references_outlives_a_fresh_log():
     assert first.segment_id == "log"
 
 
+LOG_LINES = (
+    "INFO worker 7 finished job",
+    "2026-05-01T11:59:58Z INFO scheduler: worker 7 finished job job_4711 in 35 ms",
+    "[12:00:01] INFO worker-7 finished job_8812 (req_id=ab12cd34) path=/var/log/x.log",
+    "ERROR db-7.internal connection refused port 6432 at src/app.py:12",
+)
+DECISIONS = (
+    "Decision: use Postgres for orders.",
+    "We keep the public API of cart.py, because three clients depend on it, and add a module beside it instead.",
+    "Decision: " + "the billing service moves to the new queue in two steps, the old one stays as a fallback. " * 4,
+)
+
+
+@pytest.mark.parametrize("refcount", [0, 50])
+@pytest.mark.parametrize("text", DECISIONS)
+def test_a_decision_of_two_days_outlives_every_fresh_log_line(text, refcount):
+    decision = segment("decision", text, type="decision", age_hours=48, refcount=refcount)
+    logs = [segment(f"log{n}", line, type="log") for n, line in enumerate(LOG_LINES)]
+    worst = max(ENGINE.score_segment(log, NOW) for log in logs)
+    assert all(ENGINE.score_segment(decision, NOW) < ENGINE.score_segment(log, NOW) for log in logs), worst
+    order = [c.segment_id for c in ENGINE.analyze_pruning_candidates([decision, *logs], set(), now=NOW)]
+    assert order[-1] == "decision"
+
+
 @pytest.mark.parametrize("age_hours", [0, 1, 24, 24 * 365, 24 * 365 * 100])
 def test_recency_is_bounded_at_any_age(age_hours):
     assert 0 <= ENGINE.score_segment(segment("a", age_hours=age_hours), NOW) <= 1

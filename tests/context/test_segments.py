@@ -81,3 +81,18 @@ def test_a_time_without_a_zone_is_utc_as_everywhere(name):
 def test_a_segment_itself_has_aware_times(name):
     with pytest.raises(BadInput, match=name):
         segment("a", **{name: datetime(2026, 5, 1)})
+
+
+@pytest.mark.parametrize(
+    ("field", "known"),
+    [
+        ("type", "message, code, log, note, decision, summary"),
+        ("role", "system, user, assistant, tool"),
+        ("generation", "young, old"),
+    ],
+)
+def test_a_value_that_is_not_known_is_answered_with_those_that_are(field: str, known: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        segment_from_dict({"segment_id": "a", "text": "x", field: "chat" * 40}, now=NOW)
+    assert refused.value.hint == f"Use one of: {known}."
+    assert len(str(refused.value)) < 200

@@ -610,6 +610,27 @@ def test_clearing_the_workspace_clears_its_windows_and_can_be_undone(memory: Mem
     assert problems(home) == []
 
 
+def test_nothing_needs_to_go_from_a_window_that_fits(window: ContextWindow) -> None:
+    window.configure(last_n=10)
+    window.add([some(f"m{n}", f"turn {n}", role="assistant", tokens=44) for n in range(12)])
+    seen = window.analyze(budget=100_000)
+    assert (seen.reason, seen.notes, seen.plan_id, seen.change.tokens_before) == ("Nothing needs to go.", (), None, 528)
+    assert {each.segment_id for each in seen.candidates} == {"m0", "m1"}, "the last ten are roots"
+    assert window.analyze().reason == "Nothing needs to go."
+
+
+def test_the_task_outlives_a_large_result_in_a_window(window: ContextWindow) -> None:
+    window.configure(last_n=10)
+    task = some("task", "Please fix cart.py and never change the public API.", role="user", tokens=11)
+    turns = [some(f"m{n}", f"small turn {n}", role="assistant", tokens=12) for n in range(10)]
+    window.add([task, *turns[:9], some("result", "x = 1", role="tool", type="log", tokens=4499), turns[9]])
+    seen = window.analyze(budget=3500)
+    assert (seen.planned, seen.change.tokens_after) == ({"result"}, 131)
+    window.prune(plan_id=seen.plan_id)
+    assert "result" not in active(window)
+    assert len(active(window)) == 11
+
+
 def test_pins_that_exceed_the_hard_limit_by_themselves_are_said(window: ContextWindow) -> None:
     window.configure(soft_tokens=50, hard_tokens=100)
     assert window.add([some("a", tokens=90, pinned=True), some("b", tokens=40)]).notes == ()
@@ -620,3 +641,31 @@ def test_pins_that_exceed_the_hard_limit_by_themselves_are_said(window: ContextW
     assert "unpin some of it, or raise the limit" in said
     window.unpin(["c"])
     assert window.add([some("f", tokens=500)]).notes == ()
+
+
+def test_a_dry_run_saves_neither_a_plan_nor_the_focus(window: ContextWindow, app: App) -> None:
+    window.add([some("a", tokens=50), some("b", tokens=50, task_id="t1")])
+    before = window.state()
+    seen = window.analyze(budget=60, task_id="t1", dry_run=True)
+    assert (seen.planned, seen.plan_id, seen.change.tokens_after) == ({"a"}, None, 50)
+    assert window.state() == before
+    assert window.analyze(budget=60, task_id="t1").plan_id is not None
+
+
+def test_texts_stand_beside_ids(window: ContextWindow) -> None:
+    long = "The first   words\nof a long story. " + "and so on " * 50
+    window.add([some("a", long), some("b", long, pinned=True)])
+    begins = window.analyze(budget=0).texts["a"]
+    assert begins.startswith("The first words of a long story. and so on")
+    assert len(begins) == 80
+    done = window.prune(["a", "b", "c"])
+    assert (done.stashed[0].text, done.texts) == (begins, {"b": begins})
+    assert window.pin(["b", "c"]).texts == {"b": begins}
+
+
+def test_a_hit_that_only_stands_beside_one_says_so(window: ContextWindow) -> None:
+    window.add([some("q", "Which port has the gateway?"), some("a", "8080."), some("far", "x"), some("off", "y")])
+    window.prune(["q", "a", "far", "off"])
+    found = window.search("gateway port")
+    assert [segment.segment_id for segment, _ in found.hits] == ["q", "a", "far"]
+    assert found.beside == {"a", "far"}

@@ -129,3 +129,18 @@ def test_a_session_that_is_still_being_written_is_read_up_to_there(run: Callable
     assert "Line 4, the last one, is half written: 3 lines before it were read." in said.out
     piped = run("context", "import", "-", "-p", "other", "--json", stdin=text.encode()[:-1])
     assert piped.json["notes"] == ["Line 4, the last one, is half written: 3 lines before it were read."]
+
+
+def test_a_person_sees_texts_beside_ids(filled: Path, run: Run) -> None:
+    seen = run("context", "analyze", "--budget", "300", "--dry-run")
+    assert "Thinking about step" in seen.out
+    assert "plan_" not in seen.out
+    rows = run("context", "export").json["segments"]
+    step, port = rows[2]["segment_id"], rows[1]["segment_id"]
+    pinned = run("context", "pin", port)
+    assert f"  {port}  Staging is db-7.internal, port 6432." in pinned.out
+    pruned = run("context", "prune", step, port)
+    assert f"  {step}  Thinking about step 0 of many." in pruned.out
+    assert f"refused: {port} (pinned)  Staging is db-7.internal" in pruned.out
+    run("context", "prune", rows[3]["segment_id"])
+    assert "(beside a hit)" in run("context", "search", "1").out

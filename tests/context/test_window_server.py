@@ -102,6 +102,7 @@ def test_analyze_answers_usage_candidates_and_a_plan(server: ServerClient, proje
     assert (seen["usage"]["soft"], seen["usage"]["hard"]) == (100_000, 200_000)
     assert set(seen["candidates"][0]) == {
         "segment_id",
+        "text",
         "type",
         "tokens",
         "keep_score",
@@ -111,6 +112,8 @@ def test_analyze_answers_usage_candidates_and_a_plan(server: ServerClient, proje
         "planned",
     }
     assert ids(seen["candidates"])[0] == "log"
+    dry = server.call("context_gc_analyze", project_id=project, budget=50, task_id="tax", dry_run=True)
+    assert (dry["plan_id"], dry["planned"]) == (None, seen["planned"])
     assert not {"rules", "ask"} & set(ids(seen["candidates"]))
     assert seen["plan_id"].startswith("plan_")
     plain = server.call("context_gc_analyze", project_id=project, target_tokens=1, include_scores=False)
@@ -142,10 +145,10 @@ def test_deleting_goes_to_the_trash_and_comes_back(server: ServerClient, project
         confirm=True,
     )
     assert ids(done["deleted"]) == ["log"]
-    assert done["refused"] == [
-        {"segment_id": "rules", "reason": "holds for the whole session"},
-        {"segment_id": "nobody", "reason": "unknown"},
-    ]
+    rules, nobody = done["refused"]
+    assert (rules["segment_id"], rules["reason"]) == ("rules", "holds for the whole session")
+    assert rules["text"]
+    assert nobody == {"segment_id": "nobody", "reason": "unknown"}
     assert done["tokens_before"] > done["tokens_after"]
     trashed = server.call("list_trash")["items"]
     assert [(item["id"], item["type"]) for item in trashed if item["receipt_id"] == done["receipt_id"]] == [
@@ -158,8 +161,9 @@ def test_deleting_goes_to_the_trash_and_comes_back(server: ServerClient, project
 
 def test_pins_compression_and_the_working_set(server: ServerClient, project: str) -> None:
     server.call("context_gc_pin", project_id=project, segment_ids=["log"])
-    refused = server.call("context_gc_prune", project_id=project, segment_ids=["log"])["refused"]
-    assert refused == [{"segment_id": "log", "reason": "pinned"}]
+    (refused,) = server.call("context_gc_prune", project_id=project, segment_ids=["log"])["refused"]
+    assert (refused["segment_id"], refused["reason"]) == ("log", "pinned")
+    assert refused["text"].startswith("INFO started")
     server.call("context_gc_unpin", project_id=project, segment_ids=["log"])
     done = server.call("context_compress", project_id=project, segment_ids=["log"], summary="It started 30 times.")
     assert ids(done["stashed"]) == ["log"]

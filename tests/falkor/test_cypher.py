@@ -26,14 +26,14 @@ LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "En
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
            "key", "target", "besides"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
-         "label", "field"}  # fmt: skip
+         "label", "field", "exact", "start"}  # fmt: skip
 PAIRS = {"items", "places", "ends", "names"}
 # What must see everything: the survey, the trash, whole copies, and what there are few of.
 LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|NOT_PURGED|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
-    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED"
+    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE"
 )
 
 

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 import redis
 
 from memsweep.app import App
+from memsweep.clock import now
 from memsweep.errors import BadSetting, MemsweepError, StoreAway, StoreBusy, StoreFull, StoreReadOnly
 from memsweep.settings import load_settings
 from tests.falkor.servers import Start, opened, texts, wait_until
@@ -120,6 +122,8 @@ def test_a_replica_of_falkor_answers_and_takes_no_writes(start: Start, tmp_path:
         wait_until(lambda: client.info("replication")["master_link_status"] == "up")
         with opened(replica.url, tmp_path) as app:
             wait_until(lambda: bool(app.workspaces()))
+            assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]
+            app.clock = lambda: now() + timedelta(days=1)  # what is found now was not seen for a while
             assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]
             with pytest.raises(StoreReadOnly):
                 app.memory().remember("to the replica")

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.context.service import ContextWindow, window_dependencies
+from memsweep.context.dependencies import window_dependencies
+from memsweep.context.service import ContextWindow
 from memsweep.gc import collect
 from memsweep.gc import purge as purging
 from memsweep.model.operation import Operation

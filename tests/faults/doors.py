@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
 NOWHERE = mortal.Point()
+_YES = {"action": "accept", "content": {"approve": True}}
 _HELLO = {
     "protocolVersion": "2025-11-25",
-    "capabilities": {},
+    "capabilities": {"elicitation": {}},  # what cannot be undone needs a person's yes
     "clientInfo": {"name": "campaign", "version": "1"},
 }
 
@@ -131,6 +132,8 @@ class Child:
                 self._buffer += part
             line, self._buffer = self._buffer.split(b"\n", 1)
             message: Mapping[str, Any] = json.loads(line)
+            if message.get("method") == "elicitation/create":
+                self.send({"jsonrpc": "2.0", "id": message["id"], "result": _YES})
             if message.get("id") == number and "method" not in message:
                 return message
 

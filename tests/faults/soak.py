@@ -45,7 +45,10 @@ CAMPAIGNS = {
     "clock_jumps": Campaign("tests.faults.clock_jumps", 100),
     "merges": Campaign("tests.faults.merges", 4000),
     "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
+    "leaks": Campaign("tests.faults.leaks", 1000),
     "backups": Campaign("tests.faults.backups", 100),
+    "overlaps": Campaign("tests.faults.overlaps", 2000),
+    "windows": Campaign("tests.faults.windows", 10_000),
     "ghosts": Campaign("tests.faults.ghosts", 10_000),
     "falkor_ghosts": Campaign("tests.faults.falkor_ghosts", 200),
 }

@@ -23,7 +23,10 @@ FEW = {
     "clock_jumps": (0, 5, {"calls": 200, "jumps": 80}),
     "merges": (0, 40, {"histories": 40}),
     "falkor_merges": (0, 8, {"histories": 8}),
+    "leaks": (0, 10, {"operations": 120, "keys": 200}),
     "backups": (0, 5, {"flips": 100}),
+    "overlaps": (0, 12, {"histories": 12, "index_runs": 100}),
+    "windows": (0, 100, {"plans": 500, "segments_planned": 1000}),
     "ghosts": (40, 100, {"operations": 800}),
     "falkor_ghosts": (52, 56, {"operations": 40}),
 }

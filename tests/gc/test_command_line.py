@@ -108,6 +108,15 @@ def test_prune_yes_says_how_to_undo(run: Run, store: Path) -> None:
     assert dump(store) == before
 
 
+def test_what_is_protected_is_shown_though_nothing_else_is(run: Run, store: Path) -> None:
+    run("pin", GONE)
+    ran = run("prune")
+    assert ran.out.splitlines()[0] == "Nothing to collect."
+    for uid, path in ((GONE, "src/gone.py"), (KEPT, "src/kept.py")):
+        assert f"protected: memory {uid} (pinned)  {path}" in ran.out
+    assert {item["id"] for item in run("prune", "--json").json["protected"]} == {GONE, KEPT}
+
+
 def test_prune_of_nothing(run: Run, store: Path) -> None:
     ran = run("prune", "-s", "expired", "--yes")
     assert (ran.status, ran.out) == (0, "Nothing to collect.\n")

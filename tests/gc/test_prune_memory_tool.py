@@ -5,23 +5,18 @@ Names, defaults, fields, and the first sentence of each message are those that a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio.from_thread import start_blocking_portal
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp_types import ElicitRequestParams, ElicitResult
+from mcp_types import ElicitResult
 
 from memsweep import clock
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant
 from tests.support import store_files
-from tests.support.client import ServerClient, ToolFailed, connected
-from tests.support.commands import MEMSWEEP, environment
+from tests.support.client import ServerClient, ToolFailed, connected, say_yes
 
 DRY_RUN = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -88,7 +83,7 @@ def make_workspace(client: ServerClient, home: Path) -> Server:
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerClient, Path]]:
     home = tmp_path_factory.mktemp("served") / "home"
-    with connected(home, "legacy", "--profile", "full") as client:
+    with connected(home, "legacy", "--profile", "full", asked=say_yes) as client:
         yield client, home
 
 
@@ -473,29 +468,24 @@ def test_gc_completes_in_under_5_seconds_for_under_1000_nodes(tmp_path: Path) ->
 def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(tmp_path: Path, agree: bool) -> None:
     asked: list[str] = []
 
-    async def answer(context: Any, params: ElicitRequestParams) -> ElicitResult:
-        asked.append(params.message)
+    async def answer(question: str) -> ElicitResult:
+        asked.append(question)
         return ElicitResult(action="accept", content={"approve": agree})
 
     home = tmp_path / "home"
-    parameters = StdioServerParameters(
-        command=MEMSWEEP[0], args=[*MEMSWEEP[1:], "serve", "--profile", "full"], env=environment(home)
-    )
-    with start_blocking_portal() as portal, Path(os.devnull).open("w") as log:
-        client = Client(stdio_client(parameters, errlog=log), mode="legacy", elicitation_callback=answer)
-        with portal.wrap_async_context_manager(client):
-            server = make_workspace(ServerClient(portal, client), home)
-            server.plant(STALE)
-            before = dump(server.file)
-            plan_id = server.prune()["plan_id"]
-            assert asked == [], "not for a preview"
-            assert server.refusal("prune_memory", dry_run=False, plan_id=plan_id) == UNCONFIRMED
-            apply = {"dry_run": False, "confirm": True, "plan_id": plan_id}
-            if agree:
-                assert server.prune(**apply)["deleted_memories"] == 1
-            else:
-                assert "the person who was asked did not agree" in server.refusal("prune_memory", **apply)
-                assert dump(server.file) == before
+    with connected(home, "legacy", "--profile", "full", asked=answer) as client:
+        server = make_workspace(client, home)
+        server.plant(STALE)
+        before = dump(server.file)
+        plan_id = server.prune()["plan_id"]
+        assert asked == [], "not for a preview"
+        assert server.refusal("prune_memory", dry_run=False, plan_id=plan_id) == UNCONFIRMED
+        apply = {"dry_run": False, "confirm": True, "plan_id": plan_id}
+        if agree:
+            assert server.prune(**apply)["deleted_memories"] == 1
+        else:
+            assert "the person who was asked did not agree" in server.refusal("prune_memory", **apply)
+            assert dump(server.file) == before
     (question,) = asked
     asks = f"Move 1 memory and 1 entity (33% of the memories) of workspace '{server.workspace}' to the trash?"
     for part in (asks, plan_id, "src/gone.py", "can be undone"):

@@ -214,6 +214,27 @@ def test_empty_memories(chunks: int, pinned: bool, taken: bool) -> None:
         assert found(place, "empty_memories") == ({"n": "empty_memory"} if taken else {})
 
 
+@on_every_engine
+@pytest.mark.parametrize("how", ["missing", "empty", "there"])
+def test_missing_files_says_which_folders_it_left_out(app: App, engine_kind: str, tmp_path: Path, how: str) -> None:
+    other, folder = tmp_path / "other", tmp_path / "🎉 code"
+    for each in (other, folder):
+        each.mkdir()
+        for name in ("a.py", "b.py"):
+            (each / name).write_text(f"def {name[0]}(): pass  # {each.name}\n")
+        app.memory().code.index(str(each))
+    (other / "a.py").unlink()
+    for file in folder.iterdir() if how != "there" else ():
+        file.unlink()
+    if how == "missing":
+        folder.rmdir()
+    plan = app.memory().sweep.plan("missing_files")
+    assert [item.relative_path for item in app.memory().sweep.items(plan.id) if item.kind == "memory"] == ["a.py"]
+    left_out = f"2 files of {folder} left out: the folder is missing, empty or unreadable."
+    assert (left_out in plan.warnings) is (how != "there")
+    assert app.memory().sweep.get_plan(plan.id).warnings == plan.warnings
+
+
 # orphaned_chunks
 
 

@@ -15,7 +15,7 @@ MOST_FUNCTION_LINES = 60
 
 # Decisions are pure: what they need of the world is handed in.
 PURE = re.compile(
-    r"(model|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
+    r"(model|redact|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
     r"|store/(file|sqlite)/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
     r"|server/schema\.py|gc/(planner|roots|strategies/.*)\.py"
     r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"

@@ -14,6 +14,7 @@ from memsweep.app import App, Memory
 from memsweep.errors import BadInput, UnknownWorkspace
 from memsweep.library import open_memory
 from memsweep.model.search import Page
+from memsweep.remember.fusion import WEIGHTS_OF_MODELS, FusionWeights
 from memsweep.remember.recall import MAX_LIMIT
 from memsweep.store.file import words
 from tests.support import store_files
@@ -461,3 +462,10 @@ def test_what_was_just_added_is_found_at_once(memory: Memory) -> None:
     for number in range(20):
         memory.remember(f"remember zebra{number} well")
         assert texts(memory.search(f"zebra{number}"))[0] == f"remember zebra{number} well"
+
+
+def test_a_model_may_have_weights_of_its_own(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.remember("the puppy barked")
+    assert memory.search("dogs").hits[0].score > 0  # by meaning
+    monkeypatch.setitem(WEIGHTS_OF_MODELS, "wordllama-l2-supercat-256", FusionWeights(meaning=0.0))
+    assert memory.search("dogs").hits[0].score == 0

@@ -27,6 +27,7 @@ def hit(text: str, *, words: tuple[str, ...] = (), tags: tuple[str, ...] = (), *
         last_line=7,
         tags=tags,
         created_at=NOW,
+        last_seen_at=NOW,
         **values,
     )
     return Hit(passage, 0.5, "words: x", words)

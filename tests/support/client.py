@@ -7,15 +7,16 @@ import os
 import select
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import anyio
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import CallToolResult, Tool
+from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ErrorData, Tool
 
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE, wait_for
@@ -43,6 +44,15 @@ class ServerClient:
     def call_raw(self, name: str, arguments: dict[str, Any]) -> CallToolResult:
         return self._portal.call(self.client.call_tool, name, arguments)  # type: ignore[no-any-return]
 
+    def call_within(self, seconds: float, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        """The same by a client that gives up."""
+
+        async def call() -> CallToolResult:
+            with anyio.fail_after(seconds):
+                return await self.client.call_tool(name, arguments)
+
+        return self._portal.call(call)  # type: ignore[no-any-return]
+
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
         """The structured answer, checked against its text and (by the SDK) against its schema."""
         result = self.call_raw(name, arguments)
@@ -54,18 +64,32 @@ class ServerClient:
         return result.structured_content
 
 
+Asked = Callable[[str], Awaitable[ElicitResult | ErrorData]]
+
+
+async def say_yes(question: str) -> ElicitResult:
+    """A person who agrees to everything."""
+    return ElicitResult(action="accept", content={"approve": True})
+
+
 @contextmanager
 def connected(
-    home: Path, mode: str, *arguments: str, log: Path | None = None, **settings: str
+    home: Path, mode: str, *arguments: str, log: Path | None = None, asked: Asked | None = None, **settings: str
 ) -> Iterator[ServerClient]:
-    """A server process of its own and a client of one generation of the protocol."""
+    """A server process of its own and a client of one generation of the protocol; `asked` answers its questions."""
+
+    async def answer(context: Any, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        assert asked is not None
+        return await asked(params.message)
+
     server = StdioServerParameters(
         command=MEMSWEEP[0], args=[*MEMSWEEP[1:], "serve", *arguments], env=environment(home, **settings)
     )
     with ExitStack() as stack:
         errors = stack.enter_context((log or Path(os.devnull)).open("w"))
         portal = stack.enter_context(start_blocking_portal())
-        client = Client(stdio_client(server, errlog=errors), mode=mode)
+        asking = {} if asked is None else {"elicitation_callback": answer}
+        client = Client(stdio_client(server, errlog=errors), mode=mode, **asking)  # type: ignore[arg-type]
         stack.enter_context(portal.wrap_async_context_manager(client))
         yield ServerClient(portal, client)
 

@@ -72,13 +72,16 @@ _METHODS = _ANCHORED | {"search", "finditer", "findall", "sub", "subn", "split"}
 def patterns() -> dict[str, Used]:
     """Every compiled pattern that a module holds, by where it is: as a name, in a class, or in a table."""
     found: dict[str, Used] = {}
+    known: set[tuple[int, frozenset[str]]] = set()  # a table that others import is timed once
     for info in pkgutil.walk_packages(memsweep.__path__, "memsweep."):
         if info.name != "memsweep.__main__":
             module = importlib.import_module(info.name)
             methods = _methods(Path(module.__file__ or ""))
             for where, each in _inside(vars(module), info.name, 0):
                 used = methods.get(where.removeprefix(info.name + "."), frozenset())
-                found.setdefault(where, Used(each, used))
+                if (id(each), used) not in known:
+                    known.add((id(each), used))
+                    found.setdefault(where, Used(each, used))
     return found
 
 

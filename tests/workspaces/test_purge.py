@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import NotFound
-from tests.support.client import connected
+from tests.support.client import connected, say_yes
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 
@@ -52,7 +52,7 @@ def test_the_command_says_what_it_kept(receipts: list[str], home: Path, run: Cal
 
 @pytest.mark.slow
 def test_the_tool_says_what_it_kept(receipts: list[str], home: Path) -> None:
-    with connected(home, "auto", "--profile", "full") as server:
+    with connected(home, "auto", "--profile", "full", asked=say_yes) as server:
         kept = server.call("purge_trash", older_than_days=0, confirm=True)
         assert (kept["purged_workspaces"], kept["kept_workspaces"]) == (0, 2)
         asked = server.call("purge_trash", older_than_days=0, confirm=True, deleted_workspaces=True)

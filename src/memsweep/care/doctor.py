@@ -10,6 +10,7 @@ from memsweep.care.invariants import CURES, HOME_CURES, cure_of
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
 from memsweep.model.care import Checkup, Finding
+from memsweep.model.memory import NewPiece
 from memsweep.store.ports.care import HomeKeeper
 from memsweep.store.protocol import Store
 
@@ -25,6 +26,8 @@ class Caring:
     home: HomeKeeper
     store: Callable[[], Store]
     embedder: Callable[[], Embedder]
+    cut: Callable[[str], Sequence[NewPiece]]
+    """A text as the pieces that are searched."""
     actor: str
     clock: Callable[[], datetime]
 
@@ -66,12 +69,22 @@ def _cure(tools: Caring, cure: str, found: Sequence[Finding]) -> tuple[list[str]
     try:
         if cure in HOME_CURES:
             return [], tools.home.repair(cure, found, actor=tools.actor, now=tools.clock())
+        if cure == "chunks":
+            return [], _cut(tools, found)
         if cure != "embed":
             return [], tools.store().keeper.repair(cure, found, actor=tools.actor, now=tools.clock())
         _embed(tools, found)
     except MemsweepError as error:
         return [str(error)], []
     return [], []
+
+
+def _cut(tools: Caring, found: Sequence[Finding]) -> list[str]:
+    """Chunks for memories that lost theirs; the next cures give them vectors and words."""
+    keeper, cut = tools.store().keeper, tools.cut
+    chunks = {key: cut(text) for key, text in keeper.chunkless()}
+    keeper.add_chunks(chunks, found, actor=tools.actor, now=tools.clock())
+    return []
 
 
 def _embed(tools: Caring, found: Sequence[Finding]) -> None:

@@ -22,6 +22,8 @@ CURES = (
     "places",
     "lost",
     "code",
+    "doubles",
+    "chunks",
     "plans",
     "vectors",
     "embed",
@@ -119,6 +121,11 @@ INVARIANTS = {
     "memory_without_chunks": Invariant(
         "memory has no chunks, so no search can find it",
         "memories have no chunks, so no search can find them",
+        "chunks",
+    ),
+    "memory_without_text": Invariant(
+        "memory has neither text nor chunks",
+        "memories have neither text nor chunks",
         next_step="memsweep prune -s empty_memories",
     ),
     "position_gap": Invariant(
@@ -215,11 +222,7 @@ INVARIANTS = {
     "code_without_file": Invariant(
         "code memory does not say which file it is of", "code memories do not say which file they are of", "code"
     ),
-    "file_twice": Invariant(
-        "code file has more than one memory",
-        "code files have more than one memory",
-        next_step="`memsweep delete ID` moves one of them to the trash.",
-    ),
+    "file_twice": Invariant("code file has more than one memory", "code files have more than one memory", "doubles"),
     "root_missing": Invariant(
         "code file is in a folder that is not known", "code files are in a folder that is not known", "lost"
     ),

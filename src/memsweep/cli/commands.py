@@ -38,6 +38,7 @@ COMMANDS = {
     "schedule": "schedule",
     "hooks": "hooks",
     "workspace": "workspace",
+    "reembed": "reembed",
     "config": "config",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,9 +12,21 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, in_commands, say, show, standard_input, with_app
+from memsweep.cli.door import (
+    InWorkspace,
+    Json,
+    harmless,
+    in_commands,
+    pasteable,
+    say,
+    show,
+    show_way_back,
+    standard_input,
+    with_app,
+)
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
+from memsweep.model.text import excerpt
 from memsweep.model.window import DEFAULT_PROJECT, Swept
 from memsweep.report import context as report
 from memsweep.report.counts import named
@@ -32,6 +45,8 @@ Ids = Annotated[list[str], Argument(metavar="ID...", help="Segments.")]
 SomeIds = Annotated[list[str] | None, Argument(metavar="[ID...]", help="Segments.")]
 Budget = Annotated[int | None, Option(help="Fit into this many tokens; by default the soft limit.")]
 _BAR_WIDTH = 40
+_TEXT_WIDTH = 40
+_MOST_LINES = 10  # of what went
 _MOST_BYTES = 256 << 20  # of a session
 
 
@@ -76,6 +91,7 @@ def analyze(
     task: Annotated[str | None, Option(help="The id of the current task; its segments stay.")] = None,
     active_file: Annotated[str | None, Option(help="The file that is being worked on.")] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many candidates to show.")] = 20,
+    dry_run: Annotated[bool, Option("--dry-run", help="Save neither a plan nor the task and the file.")] = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -86,7 +102,12 @@ def analyze(
     def run(app: App) -> report.AnalyzedAnswer:
         window = _window(app, workspace, project)
         found = window.analyze(
-            budget=budget, target_tokens=target, task_id=task, descriptors=descriptors, max_candidates=limit
+            budget=budget,
+            target_tokens=target,
+            task_id=task,
+            descriptors=descriptors,
+            max_candidates=limit,
+            dry_run=dry_run,
         )
         return report.analyzed(found)
 
@@ -134,7 +155,10 @@ def prune(
     elif as_json:
         show(seen, True, _nothing)
     elif seen["plan_id"] is not None:
-        print(f"Nothing was moved. To apply exactly this: memsweep context prune --plan {seen['plan_id']} --yes")
+        words = ["memsweep", "context", "prune", "--plan", seen["plan_id"], "--yes"]
+        words += ["-p", project] if project != DEFAULT_PROJECT else []
+        words += ["--strategy", strategy] if strategy != "auto" else []
+        print(f"Nothing was moved. To apply exactly this: {pasteable(shlex.join(words))}")
 
 
 @cli.command("restore")
@@ -174,7 +198,10 @@ def search(
 
     def words(console: Console) -> None:
         for hit in answer["results"]:
-            console.print(f"{hit['score']:6.2f}  {hit['segment_id']}  {_line(hit['text'])}", markup=False)
+            beside = "  (beside a hit)" if hit.get("beside_a_hit") else ""
+            console.print(
+                f"{hit['score']:6.2f}  {harmless(hit['segment_id'])}  {_line(hit['text'])}{beside}", markup=False
+            )
         console.print(f"{len(answer['results'])} found among {answer['stash_size']:,} in the stash.")
 
     show(answer, as_json, words)
@@ -232,6 +259,8 @@ def _pin(segment_ids: list[str], pinned: bool, project: str, workspace: str, as_
         console.print(
             f"{len(answer['segment_ids'])} {state}: {harmless(' '.join(answer['segment_ids']))}", markup=False
         )
+        for own, text in answer["texts"].items():
+            console.print(f"  {harmless(own)}  {_line(text)}", markup=False)
         _refused(console, answer["refused"])
 
     show(answer, as_json, words)
@@ -263,12 +292,13 @@ def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
         console.print(f"  {kind:<9}{tokens:>10,}  {'█' * max(1, round(_BAR_WIDTH * tokens / most))}", markup=False)
     if answer["candidates"]:
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for name in ("goes", "segment", "type", "tokens", "keep", "why"):
+        for name in ("goes", "segment", "text", "type", "tokens", "keep", "why"):
             table.add_column(name, overflow="fold", justify="right" if name in ("tokens", "keep") else "left")
         for each in answer["candidates"]:
             goes = each["action"] if each["planned"] else ""
             own, why = escape(harmless(each["segment_id"])), escape(harmless("; ".join(each["reasons"])))
-            table.add_row(goes, own, each["type"], f"{each['tokens']:,}", f"{each['keep_score']:.2f}", why)
+            text = escape(harmless(excerpt(each["text"], _TEXT_WIDTH)))
+            table.add_row(goes, own, text, each["type"], f"{each['tokens']:,}", f"{each['keep_score']:.2f}", why)
         console.print(table)
     say(console, answer["message"])
     if answer["plan_id"]:
@@ -277,15 +307,21 @@ def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
 
 
 def _moved(console: Console, answer: Any, receipt_id: str | None) -> None:
+    went = [*answer.get("stashed", ()), *answer.get("deleted", ())]
+    for each in went[:_MOST_LINES]:
+        console.print(f"  {harmless(each['segment_id'])}  {_line(each['text'])}", markup=False)
+    if len(went) > _MOST_LINES:
+        console.print("  …", markup=False)
     say(console, f"{answer['message']} {_tokens(answer)}.")
     _refused(console, answer["refused"])
     if receipt_id:
-        console.print(f"To bring it back: memsweep undo {receipt_id}", markup=False)
+        show_way_back(receipt_id)
 
 
 def _refused(console: Console, refused: list[dict[str, str]]) -> None:
     for each in refused:
-        console.print(f"refused: {harmless(each['segment_id'])} ({in_commands(each['reason'])})", markup=False)
+        said = f"  {_line(each['text'])}" if each.get("text") else ""
+        console.print(f"refused: {harmless(each['segment_id'])} ({in_commands(each['reason'])}){said}", markup=False)
 
 
 def _tokens(answer: Any) -> str:

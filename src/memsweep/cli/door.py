@@ -9,20 +9,39 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
+from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+# The workspace that the commands in our sentences have to name; empty where they work without.
+_named_workspace: ContextVar[str] = ContextVar("named_workspace", default="")
+
+
+def _note_workspace(given: str) -> str:
+    _named_workspace.set(given or _CONFIGURED)
+    return given
+
+
+_CONFIGURED = "."  # no name of a workspace
 InWorkspace = Annotated[
-    str, typer.Option("--workspace", "-w", metavar="ID", help="The workspace; by default the configured one.")
+    str,
+    typer.Option(
+        "--workspace",
+        "-w",
+        metavar="ID",
+        help="The workspace; by default the configured one.",
+        callback=_note_workspace,
+    ),
 ]
 
 
@@ -30,10 +49,18 @@ def in_commands(sentence: str) -> str:
     """A sentence about tools as one about commands; most commands end without one, so its table is loaded late."""
     from memsweep.report.commands import in_commands
 
-    return in_commands(sentence)
+    return in_commands(sentence, _named_workspace.get().strip(_CONFIGURED))
+
+
+def pasteable(command: str) -> str:
+    """A command as it can be pasted: it names the workspace unless that is the default one everywhere."""
+    from memsweep.report.commands import in_workspace
+
+    return in_workspace(command, _named_workspace.get().strip(_CONFIGURED))
 
 
 def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
+    _named_workspace.set("")
     try:
         status = cli(args=arguments, standalone_mode=False, prog_name="memsweep")
         sys.stdout.flush()  # here a pipe that was closed can still be caught
@@ -87,10 +114,18 @@ def print_error(error: MemsweepError) -> None:
 def with_app(command: Callable[[App], Any]) -> Any:
     """Open the app for one command and close it again."""
     app = make_app(actor=f"cli:{_user()}")
+    _name_workspace(app.settings.workspace)
     try:
         return command(app)
     finally:
         app.close()
+
+
+def _name_workspace(configured: str) -> None:
+    """The workspace of a command that has one; the default one needs no name while nothing else is configured."""
+    if chosen := _named_workspace.get():
+        name = configured if chosen == _CONFIGURED else chosen
+        _named_workspace.set("" if name == configured == DEFAULT_WORKSPACE else name)
 
 
 def _user() -> str:
@@ -107,6 +142,11 @@ def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], No
         print(json.dumps(_spoken(answer), ensure_ascii=not unicode, indent=2))
     else:
         words(console())
+
+
+def show_way_back(receipt_id: str) -> None:
+    """Whole, however narrow the terminal is: a command that was cut cannot be pasted."""
+    print(f"To bring it back: {pasteable(f'memsweep undo {receipt_id}')}")
 
 
 def say(console: Console, sentence: str) -> None:
@@ -155,11 +195,12 @@ def harmless(text: str) -> str:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, nothing otherwise."""
+    """A bar on a terminal, with how many are done and the time that is left; nothing otherwise."""
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import MofNCompleteColumn, Progress
 
     disable = quiet or not sys.stderr.isatty()
-    with Progress(console=Console(stderr=True), disable=disable, transient=True) as bar:
+    columns = [*Progress.get_default_columns(), MofNCompleteColumn()]
+    with Progress(*columns, console=Console(stderr=True), disable=disable, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

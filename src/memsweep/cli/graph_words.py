@@ -10,6 +10,7 @@ from memsweep.model.text import counted
 from memsweep.report import whole_graph as report
 from memsweep.report.counts import named
 from memsweep.report.graph import RelateAnswer
+from memsweep.report.secrets_met import in_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +25,7 @@ def related(console: Console, answer: RelateAnswer) -> None:
             _line(console, f"{state}: {_fact(fact)}")
     if answer["superseded"]:
         _line(console, f"closed: {', '.join(answer['superseded'])}")
+    _secrets(console, answer)
 
 
 def entities(console: Console, found: Sequence[Mapping[str, Any]], total: int) -> None:
@@ -95,6 +97,7 @@ def built(console: Console, answer: report.BuildAnswer) -> None:
     else:
         made = f"{named(answer['entities_created'], 'entities')} and {named(answer['relations_created'], 'facts')}"
         _line(console, f"Created {made}, strengthened {answer['relations_strengthened']:,}.")
+    _secrets(console, answer)
 
 
 def exported(console: Console, answer: report.ExportAnswer) -> None:
@@ -106,6 +109,7 @@ def imported(console: Console, answer: report.ImportAnswer) -> None:
     made = f"{named(answer['entities_created'], 'entities')} and {named(answer['relations_created'], 'relations')}"
     known = f"{named(answer['entities_known'], 'entities')} and {named(answer['relations_known'], 'relations')}"
     _line(console, f"Created {made}; already known: {known}.")
+    _secrets(console, answer)
 
 
 def tree(console: Console, answer: Mapping[str, Any]) -> None:
@@ -143,6 +147,11 @@ def _fact(fact: Mapping[str, Any]) -> str:
 
 def _weight(fact: Mapping[str, Any]) -> str:
     return f"{fact['weight']:.2f}" + (f", until {fact['invalid_at'][:10]}" if "invalid_at" in fact else "")
+
+
+def _secrets(console: Console, answer: Mapping[str, Any]) -> None:
+    for sentence in in_sentences(answer):
+        _line(console, sentence)
 
 
 def _line(console: Console, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,8 +11,9 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_way_back, with_app
 from memsweep.errors import Unconfirmed
+from memsweep.gc.planner import capped_by_plan, over_cap
 from memsweep.model.paging import cursor_at
 from memsweep.model.strategies import NAMES
 from memsweep.model.text import counted
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from memsweep.model.plan import Plan, Totals
+    from memsweep.model.plan import Kind, Plan, Totals
     from memsweep.services.memory import Memory
 
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
@@ -67,11 +69,14 @@ def look_and_apply(
 ) -> None:
     """Show a plan; apply exactly that plan if the person agrees."""
     saved: dict[str, BackupAnswer] = {}
+    how_to_apply = ""
 
     def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
+        nonlocal how_to_apply
         memory = app.memory(workspace)
         made = make(memory)
         preview = _preview(memory, made.id, limit)
+        how_to_apply = _apply_command(memory, made, allow_large, backup)
         if not as_json:
             show(preview, False, lambda console: _table(console, preview))
         if not made.item_count or not (yes or _sure(made.totals, as_json)):
@@ -87,7 +92,7 @@ def look_and_apply(
         if as_json:
             show(preview, True, _nothing)
         elif preview["preview"]:
-            print(f"Nothing was removed. To apply exactly this: memsweep prune --plan {preview['plan_id']} --yes")
+            print(f"Nothing was removed. To apply exactly this: {how_to_apply}")
         return
     show({**result, **saved}, as_json, lambda console: _done(console, result))
 
@@ -223,6 +228,19 @@ def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
     return report.planned(made, items, why, cursor_at(limit, made.item_count, plan_id))
 
 
+def _apply_command(memory: Memory, plan: Plan, allow_large: bool, backup: Path | None) -> str:
+    """The command that applies this plan as it would have been applied now."""
+    stats = memory.stats()
+    there: dict[Kind, int] = {
+        "memory": stats.total_memories,
+        "entity": stats.total_entities,
+        "relation": stats.total_relations,
+    }
+    is_large = allow_large or bool(over_cap(plan.totals, there, capped_by_plan(plan.strategy)))
+    words = ["memsweep", "prune", "--plan", plan.id, "--yes", *(["--allow-large"] if is_large else [])]
+    return pasteable(shlex.join([*words, *(["--backup", str(backup)] if backup else [])]))
+
+
 def _sure(totals: Totals, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
@@ -247,6 +265,7 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
 
     if not preview["preview"]:
         console.print("Nothing to collect.")
+        _asides(console, preview)
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("what", "id", "name", "why"):
@@ -267,8 +286,16 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
     }
     counts = ", ".join(named(number, name) for name, number in numbers.items())
     console.print(f"\n{counts}{more}; plan {preview['plan_id']}", markup=False)
+    _asides(console, preview)
+
+
+def _asides(console: Console, preview: report.PruneAnswer) -> None:
+    """What was named and stays, and what to think of."""
     for item in preview["protected"]:
-        console.print(f"protected: {item['type'].lower()} {item['id']} ({item['reason']})", markup=False)
+        name = harmless(" ".join(str(item["name"] or "").split())[:60])
+        console.print(
+            f"protected: {item['type'].lower()} {item['id']} ({item['reason']})  {name}".rstrip(), markup=False
+        )
     for warning in preview["warnings"]:
         say(console, f"warning: {warning}")
 
@@ -286,7 +313,7 @@ def _done(console: Console, result: report.PruneAnswer) -> None:
     say(console, result["message"])
     for item in result["skipped"]:
         console.print(f"skipped: {item['id']} ({item['reason']})", markup=False)
-    console.print(f"To bring it back: memsweep undo {result['receipt_id']}", markup=False)
+    show_way_back(result["receipt_id"])
 
 
 def _undone(console: Console, answer: report.UndoAnswer) -> None:

@@ -12,6 +12,7 @@ from memsweep.cli.door import InWorkspace, Json, show, with_app
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
+from memsweep.report.secrets_met import in_sentences
 
 
 def remember(
@@ -45,7 +46,8 @@ def remember(
         words = f"Known already as {result.memory_id}; marked as seen."
     else:
         words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
-    show(answer, as_json, lambda console: console.print(words))
+    sentences = " ".join((words, *in_sentences(answer)))
+    show(answer, as_json, lambda console: console.print(sentences, markup=False))
 
 
 def _standard_input() -> str:

@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.door import Json, harmless, progress_bar, say, show, with_app
+from memsweep.cli.reembed import reembed
 from memsweep.model.text import counted
 from memsweep.report import memory as report
 
@@ -59,22 +60,13 @@ def delete(
     show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
-@cli.command()
-def reembed(
+@cli.command("reembed")
+def reembed_one(
     workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Recompute all embeddings with the configured model."""
-
-    def run(app: App) -> report.ReembeddedAnswer:
-        memory = app.memory(workspace_id)
-        with progress_bar("embedding", quiet=as_json) as progress:
-            chunks = memory.care.reembed(progress)
-        return report.reembedded(memory.workspace_id, chunks, memory.care.model())
-
-    answer = with_app(run)
-    chunks = counted(answer["chunks"], "chunk")
-    show(answer, as_json, lambda console: console.print(f"Embedded {chunks} with {answer['model']}."))
+    """Recompute all embeddings with the configured model; the same as `memsweep reembed`."""
+    reembed(workspace_id, as_json)
 
 
 @cli.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from memsweep.code.chunk import Chunk, chunk
 from memsweep.code.symbols import THIS_FILE, Parsed, Relation
@@ -12,6 +12,7 @@ from memsweep.model.code import CodeLink, CodeSymbol
 from memsweep.model.memory import NamedThing
 
 _BYTES_A_TOKEN = 3  # source code, by the bundled tokeniser; counting exactly would cost more than parsing
+_MOST_WORDS = 400
 _WORD_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -19,10 +20,22 @@ def pieces(text: str, parsed: Parsed, tokens: int) -> tuple[Chunk, ...]:
     return chunk(text, parsed, limit=tokens, count=_count)
 
 
-def words_of(symbol: str) -> str:
-    """The words inside a name, so that `parse config` finds `parseConfig`."""
-    parts = _WORD_PARTS.findall(symbol)
-    return " ".join(parts) if len(parts) > 1 else ""
+def words_of(path: str, symbol: str, names: Iterable[str] = ()) -> str:
+    """What a piece is found by beside its text: the words inside the names of its file, of itself and of others.
+
+    So `parse config` finds `parseConfig`, `queryset` finds `query_set`, and both find what stands in `query_set.py`.
+    """
+    folders, _, file = path.rpartition("/")
+    said: dict[str, None] = {}
+    for name in (*folders.split("/"), file.partition(".")[0] or file, *symbol.split("."), *names):
+        parts = _WORD_PARTS.findall(name)
+        said |= dict.fromkeys([*(part.lower() for part in parts), "".join(parts).lower()])
+    return " ".join(list(said)[:_MOST_WORDS]).strip()
+
+
+def names_in(parsed: Parsed) -> list[str]:
+    """What a file defines; its first piece is found by all of it."""
+    return [symbol.name for symbol in parsed.symbols]
 
 
 def symbols_of(path: str, parsed: Parsed, chunks: Sequence[Chunk]) -> tuple[CodeSymbol, ...]:

@@ -13,16 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memsweep.code.compose import links_of, pieces, symbols_of, words_of
+from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
 from memsweep.code.exclude import Exclusions
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
 from memsweep.code.languages import detect
 from memsweep.code.machine_made import is_minified
+from memsweep.code.overlap import Known as Overlap
+from memsweep.code.overlap import known_files
 from memsweep.code.parse import has_grammar
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.scope import Scope
-from memsweep.code.secret_text import RULES_VERSION, Kind, is_secret_text
+from memsweep.code.screening import holds_secrets, judged_by, screen
+from memsweep.code.secret_text import Kind, is_secret_text
 from memsweep.code.symbols import Parsed
 from memsweep.code.text import Decoded, decode
 from memsweep.code.walk import Seen, walk
@@ -39,8 +42,6 @@ _BATCH_CHARACTERS = 2_000_000
 _ATTEMPTS = 3
 _MOST_WARNINGS = 20
 _NEVER_READ = FileMark("0:0", "", 0)
-_RULES = f"rules{RULES_VERSION}"
-"""Before the hash of a file whose content was judged by the rules of today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ class IndexDependencies:
     clock: Callable[[], datetime]
     chunk_tokens: int
     exclusions: Exclusions
+    secrets: str = "redact"
+    """What happens to keys in files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,10 @@ class _Work:
     """What is to be done, and what of it has been."""
 
     jobs: list[_Job]
+    overlap: Overlap
     written: list[str] = field(default_factory=list)
+    only_taken_over: int = 0
+    """Files that another root had, and that are as they were."""
     skips: list[FileSkip] = field(default_factory=list)
     unreadable: dict[str, str] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -104,16 +110,19 @@ def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Pr
     started = time.perf_counter()
     seen = walk(scope, tools.exclusions)
     # Where a path is known more than once, the last one counts: fresh before stale, without text before both.
-    files = sorted(tools.store.code_files(scope.root), key=lambda file: (not file.memory_id, not file.stale))
+    overlap = known_files(tools.store, scope, seen)
+    files = sorted(overlap.files, key=lambda file: (not file.memory_id, not file.stale))
     if problem := refusal(seen, scope.root, sum(not file.stale for file in files), allow_empty=allow_empty):
         raise problem
-    known = _known(files)
+    known = _known(files, judged_by(tools.secrets))
     draft = compare(scope, seen, known)
-    textless = {each.path for each in known if not each.id}
-    delta = settle(draft, {path: _fingerprint(scope.root, path, path not in textless) for path in draft.to_hash})
-    work = _Work(_jobs(delta, files))
+    by_path = {each.path: each for each in known}
+    delta = settle(
+        draft, {path: _fingerprint(scope.root, path, by_path.get(path), tools.secrets) for path in draft.to_hash}
+    )
+    work = _Work(_jobs(delta, files), overlap)
     _write_changes(tools, scope, work, progress)
-    tools.store.end_run(_run_end(scope, seen, delta, work), tools.clock())
+    tools.store.end_run(_run_end(scope, seen, delta, work, judged_by(tools.secrets)), tools.clock())
     return _result(tools, scope, delta, work, started)
 
 
@@ -147,9 +156,14 @@ def _composed(tools: IndexDependencies, scope: Scope, work: _Work) -> Iterator[F
                 work.unreadable[job.path] = content.reason
                 continue
             decoded = decode(content.data)
-            mark = _mark(content.fingerprint)
+            mark = _mark(content.fingerprint, judged_by(tools.secrets))
             language = detect(job.path, "" if decoded is None else decoded.text)
-            if decoded is None or not _is_wanted(job.path, decoded.text, language):
+            if decoded is not None and _is_wanted(job.path, decoded.text, language):
+                decoded, warning = screen(job.path, decoded, tools.secrets)
+                work.failures += [warning] if warning else []
+            else:
+                decoded = None
+            if decoded is None:
                 work.skips.append(FileSkip(job.path, language, mark))
                 continue
             yield (job, decoded, mark, language), decoded.text, language
@@ -157,7 +171,12 @@ def _composed(tools: IndexDependencies, scope: Scope, work: _Work) -> Iterator[F
     for (job, decoded, mark, language), parsed in tools.sandbox.parse_many(readable()):
         if parsed.failure:
             work.failures.append(f"{job.path}: {parsed.failure}")
-        yield _file(tools, job, decoded, mark, language, parsed)
+        file = _file(tools, job, decoded, mark, language, parsed)
+        taken = work.overlap.taken.get(file.memory_id)
+        if taken is not None:
+            work.only_taken_over += not job.stale and _digest(taken.file.mark) == _digest(mark)
+            file = replace(file, taken_from=(taken.root, taken.file.path))
+        yield file
 
 
 def _is_wanted(path: str, text: str, language: str) -> bool:
@@ -166,14 +185,18 @@ def _is_wanted(path: str, text: str, language: str) -> bool:
     return bool(text.strip()) and not is_minified(path, text) and not is_secret_text(text, kind)
 
 
-def _fingerprint(root: str, path: str, has_text: bool) -> Fingerprint | Unreadable:
+def _fingerprint(root: str, path: str, known: Known | None, action: str) -> Fingerprint | Unreadable:
     """Of a file whose content decides. One that is judged otherwise by now is no longer what it was known as."""
     content = read_file(root, path)
     if isinstance(content, Unreadable):
         return content
+    has_text, is_checked = (True, True) if known is None else (bool(known.id), known.checked)
     decoded = decode(content.data)
-    is_wanted = decoded is not None and _is_wanted(path, decoded.text, detect(path, decoded.text))
-    if is_wanted == has_text:
+    text = decoded.text if decoded and _is_wanted(path, decoded.text, detect(path, decoded.text)) else ""
+    holds_secret = (action == "refuse" or not is_checked) and holds_secrets(text)
+    is_wanted = bool(text) and not (holds_secret and action == "refuse")
+    is_as_stored = is_checked or not holds_secret  # other rules stored a secret as it is, or redacted it
+    if is_wanted == has_text and is_as_stored:
         return content.fingerprint
     return replace(content.fingerprint, digest=f"judged otherwise: {content.fingerprint.digest}")
 
@@ -191,10 +214,10 @@ def _file(
             last_line=piece.last_line,
             symbol=piece.symbol,
             kind=piece.kind,
-            words=words_of(piece.symbol),
+            words=words_of(job.path, piece.symbol, () if number else names_in(parsed)),
             vector=None,
         )
-        for piece in found
+        for number, piece in enumerate(found)
     )
     return FileWrite(
         memory_id=job.memory_id or tools.new_id("mem"),
@@ -251,18 +274,19 @@ def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: 
     tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
     for file in batch:
         if file.content_hash in tombstoned:
-            work.failures.append(f"{file.path}: its content was deleted for good; `memsweep tombstone` allows it again")
+            work.failures.append(f"{file.path}: its content was deleted for good (`memsweep tombstone list`)")
             work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
     return [file for file in batch if file.content_hash not in tombstoned]
 
 
-def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work) -> RunEnd:
+def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str) -> RunEnd:
     same = (*delta.touched, *delta.returned)
     verified = [*(known.id for known in delta.unchanged), *(each.known.id for each in same), *work.written]
     left = (*delta.gone, *delta.still_gone, *(each.known for each in delta.moved))
     written = set(work.written)
     doubted = (*left, *delta.outside, *(each.known for each in (*delta.changed, *delta.outgrown)))
     unknown = [each.known for each in delta.unknown if each.known]
+    overlap = work.overlap
     again = [job.memory_id for job in work.jobs if job.stale and job.memory_id in written]
     return RunEnd(
         root=scope.root,
@@ -273,17 +297,22 @@ def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work) -> RunEnd:
             *(known.id for known in delta.gone if known.id),
             *(each.known.id for each in delta.outgrown),
             *work.emptied,
+            *overlap.doubles,
         ),
         returned=(*(each.known.id for each in delta.returned if each.known.id), *again),
-        doubtful=tuple(known.id for known in (*doubted, *unknown) if known.id and known.id not in written),
-        marks={each.known.id: _mark(each.fingerprint) for each in same if each.known.id},
-        skips=(*(_skip(each) for each in same if not each.known.id), *work.skips),
-        forgotten_skips=tuple(known.path for known in left if not known.id),
+        doubtful=(
+            *(known.id for known in (*doubted, *unknown) if known.id and known.id not in written),
+            *(each.memory_id for each in overlap.handed_over),
+        ),
+        marks={each.known.id: _mark(each.fingerprint, judged) for each in same if each.known.id},
+        skips=(*(_skip(each, judged) for each in same if not each.known.id), *work.skips),
+        forgotten_skips=(*(known.path for known in left if not known.id), *overlap.forgotten_marks),
+        handed_over=overlap.handed_over,
     )
 
 
-def _skip(same: Same) -> FileSkip:
-    return FileSkip(same.known.path, same.known.language, _mark(same.fingerprint))
+def _skip(same: Same, judged: str) -> FileSkip:
+    return FileSkip(same.known.path, same.known.language, _mark(same.fingerprint, judged))
 
 
 def scope_label(scope: Scope) -> str:
@@ -305,8 +334,8 @@ def _result(tools: IndexDependencies, scope: Scope, delta: Delta, work: _Work, s
     return IndexResult(
         repo_path=scope.root,
         files_seen=unchanged + len(work.jobs) + len(delta.unknown),
-        files_indexed=len(work.written) - moved,
-        files_unchanged=unchanged,
+        files_indexed=len(work.written) - moved - work.only_taken_over,
+        files_unchanged=unchanged + work.only_taken_over,
         files_moved=moved,
         files_removed=sum(bool(each.id) for each in delta.gone) + len(delta.outgrown) + len(work.emptied),
         files_unreadable=len(delta.unknown) + len(work.unreadable),
@@ -332,17 +361,22 @@ def _outgrown(scope: Scope, delta: Delta) -> tuple[str, ...]:
     )
 
 
-def _known(files: Iterable[KnownFile]) -> list[Known]:
+def _known(files: Iterable[KnownFile], judged: str) -> list[Known]:
     """A file that lost its text is known twice: as what it was (stale), and as what it is, which counts."""
     by_path: dict[str, Known] = {}
     for file in files:
         mark = file.mark
         rules, _, digest = mark.digest.rpartition(":")
         fingerprint = Fingerprint(Stamp.decode(mark.stamp), digest, mark.read_at_ns)
-        checked = rules == _RULES
+        checked = rules == judged
         by_path[file.path] = Known(file.memory_id, file.path, fingerprint, file.language, file.stale, checked)
     return list(by_path.values())
 
 
-def _mark(fingerprint: Fingerprint) -> FileMark:
-    return FileMark(fingerprint.stamp.encode(), f"{_RULES}:{fingerprint.digest}", fingerprint.read_at_ns)
+def _digest(mark: FileMark) -> str:
+    return mark.digest.rpartition(":")[2]
+
+
+def _mark(fingerprint: Fingerprint, judged: str) -> FileMark:
+    """`judged` names the rules that its content was judged by, those of today."""
+    return FileMark(fingerprint.stamp.encode(), f"{judged}:{fingerprint.digest}", fingerprint.read_at_ns)

@@ -8,18 +8,11 @@ now) has left: what is known of it becomes stale.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-DEFAULT_MAX_FILE_SIZE = 1_048_576
+from memsweep.model.roles import is_test_path
 
-_TEST_FOLDERS = re.compile(r"(?i)(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata)/")
-_TEST_NAMES = re.compile(
-    r"""(?x)
-    (?: ^test_[^/]*\.py | _test\.(?:py|go|c|cc|cpp|rb|php|exs?|dart) | ^conftest\.py
-      | \.(?:test|spec)\.[cm]?[jt]sx? | _spec\.rb | Tests?\.(?:java|kt|cs|php|scala|swift)
-      | ^test_[^/]*\.(?:rb|c|cpp|sh) | \.bats ) $"""
-)
+DEFAULT_MAX_FILE_SIZE = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +33,3 @@ class Scope:
             and (not self.languages or language in self.languages)
             and (self.include_tests or not is_test_path(path))
         )
-
-
-def is_test_path(path: str) -> bool:
-    """Whether a relative path looks like a test, by its folders or its name."""
-    return bool(_TEST_FOLDERS.search(path) or _TEST_NAMES.search(path.rpartition("/")[2]))

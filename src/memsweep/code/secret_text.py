@@ -12,8 +12,11 @@ from typing import Literal
 
 Kind = Literal["program", "prose", "data"]
 
-RULES_VERSION = 3
-"""Raised with every new rule (3: what is binary, what is minified): files read under fewer are read once more."""
+RULES_VERSION = 4
+"""Raised with every new rule: files read under fewer are read once more.
+
+3: what is binary, what is minified; 4: keys inside of files.
+"""
 
 _KEY = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY|PuTTY-User-Key-File-|AGE-SECRET-KEY-|openssh-key-v1", re.ASCII

@@ -12,6 +12,7 @@ from memsweep.context.references import read_references
 from memsweep.context.roots import hard_reason
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
+from memsweep.model.text import excerpt
 from memsweep.model.window import Held
 
 
@@ -47,6 +48,11 @@ def refusals(
         elif own in planned and planned[own].version != held.version:
             refused[own] = "changed since the plan was made"
     return refused
+
+
+def excerpts(held: Iterable[Held]) -> dict[str, str]:
+    """How each of these begins."""
+    return {each.segment.segment_id: excerpt(each.segment.text) for each in held}
 
 
 def unknown(window: KnownSegments, own: str) -> str:

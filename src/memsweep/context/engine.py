@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 
+from memsweep.context.beside import companions, settled
 from memsweep.context.information import Lexicon
 from memsweep.context.mark import compute_reachability
 from memsweep.context.plan import PruningPlan, plan_to_free, prune_order
 from memsweep.context.references import WeakLinks, read_references
 from memsweep.context.roots import Focus, Roots, compute_roots
 from memsweep.context.score import Parts, keep_score, score_parts
-from memsweep.context.supersede import Replacement, find_replacements
+from memsweep.context.supersede import OUTPUT_KINDS, Replacement, find_replacements
 from memsweep.context.weights import Weights
 from memsweep.errors import BadInput
 from memsweep.model.segment import Action, ContextSegment, PruningCandidate, prune_score, require_aware
@@ -21,6 +22,8 @@ from memsweep.model.segment import Action, ContextSegment, PruningCandidate, pru
 VERBOSE_TOKENS = 400
 COLD_RECENCY = 0.5
 LITTLE_INFORMATION = 0.35
+LONG_TOKENS = 50
+"""Below this, nobody would say of a text that it is long."""
 IMPORTANT_TYPE_WORTH = 0.6
 
 
@@ -49,19 +52,23 @@ class GCEngine:
         *,
         now: datetime,
         lexicon: Lexicon | None = None,
+        released: Mapping[str, str] | None = None,
+        replaced: Mapping[str, Replacement] | None = None,
     ) -> list[PruningCandidate]:
         """Every segment that is no root, the first to go first; a pin is a root whether listed or not.
 
-        A lexicon that has read more than these segments knows what was said before them.
+        A lexicon that has read more than these segments knows what was said before them. `released` says of some
+        why they are no roots any more.
         """
         require_aware(now, "now")
         kept = {s.segment_id for s in segments if s.pinned}.union(roots)
-        links = read_references(segments)
-        reachable = compute_reachability(kept, links.forward)
+        links, released = read_references(segments), released or {}
+        replaced = find_replacements(segments) if replaced is None else replaced
+        beside, calls = companions(segments, replaced)
+        reachable = compute_reachability(kept, _joined(links.forward, beside))
         lexicon, weak = lexicon or Lexicon(self.weights), WeakLinks(segments)
         for segment in segments:
             lexicon.add(segment)
-        replaced = find_replacements(segments)
         found = []
         for segment in segments:
             own = segment.segment_id
@@ -75,8 +82,9 @@ class GCEngine:
                     weak=weak.count(segment),
                     redundancy=replaced[own].redundancy if own in replaced else 0.0,
                 )
-                found.append(self.candidate(segment, parts, own in reachable, replaced.get(own)))
-        return prune_order(found)
+                judged = self.candidate(segment, parts, own in reachable, replaced.get(own), released.get(own))
+                found.append(judged._replace(beside=beside[own]) if own in beside else judged)
+        return prune_order(settled(found, calls))
 
     def score_segment(self, segment: ContextSegment, now: datetime) -> float:
         """The prune score of one segment on its own: in [0, 1], higher means prune."""
@@ -99,11 +107,19 @@ class GCEngine:
         budget: int | None = None,
         lexicon: Lexicon | None = None,
     ) -> Analysis:
-        """Roots and candidates together; a budget makes the soft roots shrink to half of it."""
+        """Roots and candidates together; a budget makes the soft roots shrink to a share of it, if not all fits."""
         require_unique(segments)
-        roots = compute_roots(segments, focus or Focus(), now=now, budget=budget)
-        candidates = self.analyze_pruning_candidates(segments, roots.ids, now=now, lexicon=lexicon)
-        return Analysis(candidates, roots, sum(segment.tokens for segment in segments))
+        tokens = sum(segment.tokens for segment in segments)
+        replaced = find_replacements(segments)
+        outdated = {own for own, replacement in replaced.items() if replacement.kind in OUTPUT_KINDS}
+        budget = None if budget is None or tokens <= budget else budget
+        roots = compute_roots(
+            segments, focus or Focus(), now=now, budget=budget, share=self.weights.soft_share, outdated=outdated
+        )
+        candidates = self.analyze_pruning_candidates(
+            segments, roots.ids, now=now, lexicon=lexicon, released=roots.released, replaced=replaced
+        )
+        return Analysis(candidates, roots, tokens)
 
     def fit(
         self,
@@ -121,16 +137,21 @@ class GCEngine:
         return plan_to_free(seen.candidates, max(0, seen.tokens - budget), confirm_delete=confirm_delete)
 
     def candidate(
-        self, segment: ContextSegment, parts: Parts, reachable: bool, replaced: Replacement | None
+        self,
+        segment: ContextSegment,
+        parts: Parts,
+        reachable: bool,
+        replaced: Replacement | None,
+        released: str | None = None,
     ) -> PruningCandidate:
-        """One candidate with its reasons in plain words."""
+        """One candidate with its reasons in plain words; `released` says why it is no root any more."""
         return PruningCandidate(
             segment_id=segment.segment_id,
             type=segment.type,
             tokens=segment.tokens,
             keep_score=keep_score(parts, self.weights),
             reachable=reachable,
-            reasons=_reasons(parts, reachable, replaced),
+            reasons=_reasons(parts, reachable, replaced, released, segment.tokens),
             action=_action(segment, parts, reachable, replaced),
         )
 
@@ -141,10 +162,18 @@ def require_unique(segments: Sequence[ContextSegment]) -> None:
         raise BadInput("Two segments have the same id.")
 
 
-def _reasons(parts: Parts, reachable: bool, replaced: Replacement | None) -> tuple[str, ...]:
-    little, cold = parts.information < LITTLE_INFORMATION, parts.recency < COLD_RECENCY
-    weak = _weaknesses(reachable, cold, parts.references == 0, little)
-    return (replaced.reason, *weak) if replaced else weak or ("least worth its tokens",)
+def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    return {**one, **{own: (*one.get(own, ()), *more) for own, more in other.items()}}
+
+
+def _reasons(
+    parts: Parts, reachable: bool, replaced: Replacement | None, released: str | None, tokens: int
+) -> tuple[str, ...]:
+    little = tokens >= LONG_TOKENS and parts.information < LITTLE_INFORMATION
+    cold = parts.recency < COLD_RECENCY
+    named = (replaced.reason if replaced else "", released or "")
+    weak = _weaknesses(reachable or released is not None, cold, parts.references == 0, little)
+    return tuple(filter(None, named)) + weak or ("least worth its tokens",)
 
 
 @cache

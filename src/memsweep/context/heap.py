@@ -137,7 +137,7 @@ class ContextHeap:
     def search(self, query: str, *, limit: int = 10) -> list[StashHit]:
         """Search the stash."""
         found = recalling.search(self._window, query, depth=self._window.state.stashed)
-        return [StashHit(segment, score) for segment, score in found[:limit]]
+        return [StashHit(*hit) for hit in found[:limit]]
 
     def restore(self, segment_ids: Iterable[str]) -> list[ContextSegment]:
         """Bring stashed segments back to their places, exactly as they were."""

@@ -33,7 +33,8 @@ class Lexicon:
             return
         reading = self._reader.read(segment.text)
         first = tuple(filterfalse(self._segments_with.__contains__, reading.words))
-        stated, per_token = self._stated(reading), self._per_token(segment, reading)
+        stated = self._stated(reading) + self._weights.declared.get(segment.type, 0.0)
+        per_token = self._per_token(segment, reading)
         self._rows[segment.segment_id] = (reading.words, first, reading.identifiers, stated, per_token)
         self._last_asked = reading.ends_asking
         self._segments_with.update(reading.words)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from memsweep.context.beside import settled
 from memsweep.context.engine import GCEngine
-from memsweep.context.forms import Form, Turn, detect_form, merge_same_roles, read_turn
+from memsweep.context.forms import Form, Piece, Turn, detect_form, merge_same_roles, read_turn
 from memsweep.context.plan import plan_to_free
+from memsweep.context.reads import place_in_file
 from memsweep.context.roots import Focus
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment, PruningCandidate, Role
+from memsweep.model.text import counted
 from memsweep.model.tokens import CountTokens, counter_name, estimate_tokens
 
 _TIMELESS = datetime(2000, 1, 1, tzinfo=UTC)
@@ -41,9 +44,12 @@ class _Unit:
     places: list[int]
     pending: set[str] = field(default_factory=set)
     fixed: bool = False
+    soft: bool = False
     tokens: int = 0
     keep_score: float = 1.0
     reason: str = "least worth its tokens"
+    beside: set[int] = field(default_factory=set)
+    """The numbers of the units that must stay where this one does: they hold a newer read of the same file."""
 
 
 def sweep_messages(
@@ -58,22 +64,24 @@ def sweep_messages(
 ) -> Swept:
     """Keep what will be needed within `budget` tokens; system messages, pins and the last turn always stay.
 
-    `pinned` are places in the list. What went is in `.stash`, the why in `.reasons`. The result is over the
-    budget only where the messages that must stay are, and `.note` says so.
+    So do the first and the last message of the user while they fit. `pinned` are places in the list. What went is in
+    `.stash`, the why in `.reasons`. The result is over the budget only where the messages that must stay are, and
+    `.note` says so.
     """
     if budget < 0:
         raise BadInput("A budget cannot be negative.")
     turns = [read_turn(message) for message in messages]
     costs = [count(turn.text) + turn.media_tokens for turn in turns]
+    form = form or detect_form(messages)
     units, reasons = _units(turns)
     for unit in units:
         unit.fixed = unit.role == "system" or unit is units[-1] or not set(pinned).isdisjoint(unit.places)
         unit.tokens = sum(costs[place] for place in unit.places)
-    soft = _judge(units, turns, costs, Focus(last_n=last_n), budget, engine or GCEngine())
-    gone = _choose(units, soft, budget)
-    form = form or detect_form(messages)
-    if form == "anthropic":
-        _open_with_user(units, gone, budget)
+    _keep_ends(units, budget)
+    gone = _keep_opener(units, budget) if form == "anthropic" else set()
+    if sum(unit.tokens for number, unit in enumerate(units) if number not in gone) > budget:
+        _judge(units, turns, costs, Focus(last_n=last_n), budget, engine or GCEngine())
+        gone |= _choose(units, gone, budget)
     reasons |= {place: units[number].reason for number in gone for place in units[number].places}
     kept = [message for place, message in enumerate(messages) if place not in reasons]
     after = sum(cost for place, cost in enumerate(costs) if place not in reasons)
@@ -84,7 +92,7 @@ def sweep_messages(
         tokens_before=sum(costs),
         tokens_after=after,
         shortfall=max(0, after - budget),
-        note=f"What must stay takes {after} of {budget} tokens by itself." if after > budget else "",
+        note=f"What must stay takes {after} of {counted(budget, 'token')} by itself." if after > budget else "",
         counted_by=counter_name(count),
     )
 
@@ -114,6 +122,40 @@ def _units(turns: Sequence[Turn]) -> tuple[list[_Unit], dict[int, str]]:
     return [unit for unit in units if unit.places[0] not in broken], broken
 
 
+def _keep_ends(units: Sequence[_Unit], budget: int) -> None:
+    """The last and the first message of the user stay while they fit."""
+    said = [unit for unit in units if unit.role == "user"]
+    for unit in (*said[-1:], *said[:1]):
+        if not unit.fixed and _fixed_tokens(units) + unit.tokens <= budget:
+            unit.fixed = True
+
+
+def _keep_opener(units: Sequence[_Unit], budget: int) -> set[int]:
+    """Where a list must open with a user message: keep one that can open it; the numbers of what cannot stay before it.
+
+    It is the first that fits, so no earlier one could stay. Before a message that is fixed, one has to stay.
+    """
+    spoken = [number for number, unit in enumerate(units) if unit.role != "system"]
+    fixed = next((number for number in spoken if units[number].fixed), len(units))
+    openers = [number for number in spoken if units[number].role == "user" and number <= fixed]
+    spare = budget - _fixed_tokens(units)
+    fitting = (number for number in openers if units[number].fixed or units[number].tokens <= spare)
+    opener = next(fitting, None)
+    if opener is None and openers:
+        opener = min(openers, key=lambda number: units[number].tokens)
+    if opener is None:
+        return set()
+    units[opener].fixed = True
+    gone = {number for number in spoken if number < opener and units[number].role != "user"}
+    for number in gone:
+        units[number].reason = "a list cannot open with it"
+    return gone
+
+
+def _fixed_tokens(units: Sequence[_Unit]) -> int:
+    return sum(unit.tokens for unit in units if unit.fixed)
+
+
 def _judge(
     units: Sequence[_Unit],
     turns: Sequence[Turn],
@@ -121,79 +163,81 @@ def _judge(
     focus: Focus,
     budget: int,
     engine: GCEngine,
-) -> set[int]:
-    """Score every unit; returns the places of the last messages that the budget has room for."""
-    segments = [_segment(place, turns[place], costs[place], unit) for unit in units for place in unit.places]
+) -> None:
+    """Score every unit, and find what must stay beside it and which ones are the last that the budget has room for."""
+    segments: list[ContextSegment] = []
+    unit_of: dict[str, int] = {}
+    calls: dict[str, tuple[str, Piece]] = {}
+    for number, unit in enumerate(units):
+        for place in unit.places:
+            for segment in _segments(place, turns[place], costs[place], unit, calls):
+                segments.append(segment)
+                unit_of[segment.segment_id] = number
     seen = engine.analyze(segments, now=_TIMELESS, focus=focus, budget=budget)
-    judged = {candidate.segment_id: candidate for candidate in seen.candidates}
-    for unit in units:
-        mine = [judged[str(place)] for place in unit.places if str(place) in judged]
-        if mine:
-            weight = sum(candidate.tokens + 1 for candidate in mine)
-            unit.keep_score = sum(c.keep_score * (c.tokens + 1) for c in mine) / weight
-            unit.reason = mine[-1].reasons[0]
-    return {int(own) for own in seen.roots.soft}
+    judged: dict[int, list[PruningCandidate]] = {}
+    for candidate in seen.candidates:
+        judged.setdefault(unit_of[candidate.segment_id], []).append(candidate)
+    for number, mine in judged.items():
+        unit, weight = units[number], sum(candidate.tokens + 1 for candidate in mine)
+        unit.keep_score = sum(c.keep_score * (c.tokens + 1) for c in mine) / weight
+        unit.reason = mine[0].reasons[0]
+        unit.beside = {unit_of[own] for candidate in mine for own in candidate.beside} - {number}
+    for own in seen.roots.soft:
+        units[unit_of[own]].soft = True
 
 
-def _segment(place: int, turn: Turn, tokens: int, unit: _Unit) -> ContextSegment:
-    return ContextSegment(
-        segment_id=str(place),
-        text=turn.text,
-        type="log" if turn.role == "tool" else "message",
-        created_at=_TIMELESS,
-        last_touched_at=_TIMELESS,
-        pinned=unit.fixed,
-        tokens=tokens,
-        role=turn.role,
-        references=(str(unit.places[0]),) if unit.places[0] != place else (),
-    )
+def _segments(
+    place: int, turn: Turn, tokens: int, unit: _Unit, calls: dict[str, tuple[str, Piece]]
+) -> Iterator[ContextSegment]:
+    """A message as segments, one for each call and each result in it; every result is linked to its own call."""
+    for number, piece in enumerate(turn.pieces):
+        own = str(place) if number == 0 else f"{place}#{number + 1}"
+        if piece.makes is not None:
+            calls[piece.makes] = own, piece
+        answered = calls.get(piece.answers) if piece.answers is not None else None
+        read = place_in_file(answered[1].name, answered[1].inputs) if answered else {}
+        yield ContextSegment(
+            segment_id=own,
+            text=piece.text,
+            type="log" if turn.role == "tool" else "message",
+            created_at=_TIMELESS,
+            last_touched_at=_TIMELESS,
+            pinned=unit.fixed,
+            tokens=_share(tokens, number, turn.pieces),
+            role=turn.role,
+            references=(answered[0],) if answered else (),
+            file_path=read.get("file_path"),
+            line_range=tuple(read["line_range"]) if "line_range" in read else None,
+        )
 
 
-def _choose(units: Sequence[_Unit], soft: Set[int], budget: int) -> set[int]:
+def _share(tokens: int, number: int, pieces: Sequence[Piece]) -> int:
+    """What one piece of a message costs, by its length; the last one has what is left."""
+    chars = [len(piece.text) + 4 * piece.media_tokens for piece in pieces]
+    whole = max(1, sum(chars))
+    before, upto = (tokens * sum(chars[:end]) // whole for end in (number, number + 1))
+    return (tokens if number == len(pieces) - 1 else upto) - before
+
+
+def _choose(units: Sequence[_Unit], gone: Collection[int], budget: int) -> set[int]:
     """The numbers of the units that go; the last messages go only after all others."""
+    staying = [(number, unit) for number, unit in enumerate(units) if not unit.fixed and number not in gone]
+    soft = {number: unit.soft for number, unit in staying}
+    for number, unit in reversed(staying):
+        # What must stay beside it is later in the list, and not worth less than it is.
+        soft[number] &= all(soft.get(other, True) for other in unit.beside)
     candidates = [
         PruningCandidate(
             segment_id=str(number),
             type="message",
             tokens=unit.tokens,
             keep_score=unit.keep_score,
-            reachable=not soft.isdisjoint(unit.places),
+            reachable=soft[number],
             reasons=(unit.reason,),
+            beside=tuple(map(str, unit.beside)),
         )
-        for number, unit in enumerate(units)
-        if not unit.fixed
+        for number, unit in staying
     ]
-    plan = plan_to_free(candidates, max(0, sum(unit.tokens for unit in units) - budget))
+    present = sum(unit.tokens for number, unit in enumerate(units) if number not in gone)
+    plan = plan_to_free(settled(candidates, ()), max(0, present - budget))
     return {int(candidate.segment_id) for candidate in plan.candidates}
-
-
-def _open_with_user(units: Sequence[_Unit], gone: set[int], budget: int) -> None:
-    """Where a list must open with a user message, let the cheapest back in, or let go what stands before one."""
-    opener: int | None = None
-    spare = budget - sum(unit.tokens for number, unit in enumerate(units) if number not in gone)
-    for number, unit in enumerate(units):
-        if unit.role == "user" and number in gone:
-            if opener is None or unit.tokens < units[opener].tokens:
-                opener = number
-        elif unit.role == "user":
-            return
-        elif unit.role != "system" and number not in gone:
-            if opener is not None and (unit.fixed or units[opener].tokens <= spare):
-                gone.discard(opener)
-                _make_room(units, gone, opener, budget)
-                return
-            if unit.fixed:
-                return
-            gone.add(number)
-            unit.reason = "a list cannot open with it"
-            spare += unit.tokens
-
-
-def _make_room(units: Sequence[_Unit], gone: set[int], opener: int, budget: int) -> None:
-    """Let the least worth go until the opener fits too."""
-    kept = [number for number in range(len(units)) if number not in gone]
-    excess = sum(units[number].tokens for number in kept) - budget
-    for number in sorted(kept, key=lambda number: units[number].keep_score):
-        if excess > 0 and number != opener and not units[number].fixed:
-            gone.add(number)
-            excess -= units[number].tokens

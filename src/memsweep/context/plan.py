@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from memsweep.errors import BadInput
 from memsweep.model.segment import PruningCandidate
+from memsweep.model.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +35,18 @@ def prune_order(candidates: Iterable[PruningCandidate]) -> list[PruningCandidate
 def plan_to_free(
     candidates: Iterable[PruningCandidate], target_tokens: int, *, confirm_delete: bool = False
 ) -> PruningPlan:
-    """Free at least the target with what deserves least to stay; deletes are stashed unless confirmed."""
+    """Free at least the target with what deserves least to stay; deletes are stashed unless confirmed.
+
+    Where an order does not depend on the target, a smaller target never keeps fewer tokens.
+    """
     if target_tokens < 0:
         raise BadInput("target_tokens cannot be negative.")
-    taken, freed = _take(prune_order(candidates), target_tokens)
-    if freed > target_tokens:
-        taken, freed = _give_back(taken, freed, freed - target_tokens)
+    ordered = prune_order(candidates)
+    kept = _kept(ordered, sum(candidate.tokens for candidate in ordered) - target_tokens) if target_tokens else None
+    taken = [] if kept is None else [each for each in ordered if each.segment_id not in kept]
     if not confirm_delete:
         taken = [c._replace(action="stash") if c.action == "delete" else c for c in taken]
+    freed = sum(candidate.tokens for candidate in taken)
     shortfall = max(0, target_tokens - freed)
     return PruningPlan(
         candidates=tuple(taken),
@@ -53,35 +58,19 @@ def plan_to_free(
     )
 
 
-def _take(ordered: Sequence[PruningCandidate], target: int) -> tuple[list[PruningCandidate], int]:
-    taken: list[PruningCandidate] = []
-    freed = 0
-    for candidate in ordered:
-        if freed >= target:
-            break
-        if candidate.tokens:
-            taken.append(candidate)
-            freed += candidate.tokens
-    return taken, freed
+def _kept(ordered: Sequence[PruningCandidate], room: int) -> set[str]:
+    """Fill the room with the best first: whatever fits stays, if what must stay beside it does.
 
-
-def _give_back(taken: list[PruningCandidate], freed: int, spare: int) -> tuple[list[PruningCandidate], int]:
-    """The last one taken often frees too much: spare the best that fit into the difference.
-
-    Nothing unreachable is spared while something reachable goes.
+    What must stay beside a candidate never comes after it in this order (see `beside.settled`), so nothing that goes
+    could be put back.
     """
-    kept: set[str] = set()
-    reachable_goes = False
-    for candidate in reversed(taken):
-        if spare <= 0 or (reachable_goes and not candidate.reachable):
-            break
-        if candidate.tokens <= spare:
-            spare -= candidate.tokens
-            freed -= candidate.tokens
+    room, kept = max(0, room), set[str]()
+    present = {candidate.segment_id for candidate in ordered}
+    for candidate in reversed(ordered):
+        if candidate.tokens <= room and present.intersection(candidate.beside) <= kept:
+            room -= candidate.tokens
             kept.add(candidate.segment_id)
-        elif candidate.reachable:
-            reachable_goes = True
-    return [c for c in taken if c.segment_id not in kept], freed
+    return kept
 
 
 def _explain(taken: Sequence[PruningCandidate], freed: int, target: int, shortfall: int) -> str:
@@ -89,9 +78,9 @@ def _explain(taken: Sequence[PruningCandidate], freed: int, target: int, shortfa
         return "Nothing needs to go."
     unreachable = sum(1 for candidate in taken if not candidate.reachable)
     text = (
-        f"{len(taken)} segments free {freed} of {target} tokens:"
+        f"{counted(len(taken), 'segment')} {'frees' if len(taken) == 1 else 'free'} {freed} of {target} tokens:"
         f" {unreachable} unreachable, {len(taken) - unreachable} reachable but least worth keeping."
     )
     if shortfall:
-        text += f" {shortfall} tokens could not be freed: everything left is a root."
+        text += f" {counted(shortfall, 'token')} could not be freed: everything left is a root."
     return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from memsweep.context.choosing import KnownSegments, unknown
@@ -24,16 +24,16 @@ class Searchable(KnownSegments, Protocol):
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
 
 
-def search(window: Searchable, query: str, depth: int = DEPTH) -> list[tuple[ContextSegment, float]]:
-    """What matches, and what stands beside it, best first."""
-    scores, rows = _scored(window, query, depth)
+def search(window: Searchable, query: str, depth: int = DEPTH) -> list[tuple[ContextSegment, float, bool]]:
+    """What matches, and what only stands beside it (False), best first."""
+    scores, rows, matched = _scored(window, query, depth)
     best = sorted(scores, key=lambda place: (-scores[place], place))
-    return [(rows[place].segment, scores[place]) for place in best]
+    return [(rows[place].segment, scores[place], place in matched) for place in best]
 
 
 def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth: int = DEPTH) -> list[Held]:
     """What to bring back for a query within a budget, in session order."""
-    scores, rows = _scored(window, query, depth)
+    scores, rows, _ = _scored(window, query, depth)
     for place in sorted(scores):
         lexicon.add(rows[place].segment)
     offers = {
@@ -63,8 +63,9 @@ def by_id(window: KnownSegments, segment_ids: Iterable[str], budget: int | None)
     return chosen, refused
 
 
-def _scored(window: Searchable, query: str, depth: int) -> tuple[dict[int, float], dict[int, Held]]:
+def _scored(window: Searchable, query: str, depth: int) -> tuple[dict[int, float], dict[int, Held], Collection[int]]:
+    """The scores by place, the rows, and the places that match themselves."""
     scores = window.matches(query, depth)
     beside = {place + sign * distance for place in scores for distance in NEIGHBOURS for sign in (-1, 0, 1)}
     rows = window.stashed_at(sorted(beside))
-    return spread_to_neighbours(scores, rows), rows
+    return spread_to_neighbours(scores, rows), rows, scores.keys()

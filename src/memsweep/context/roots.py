@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from memsweep.model.segment import ContextSegment, require_aware
+from memsweep.model.text import counted
 
 SOFT_SHARE = 0.5
 """Soft roots never take more of a budget than this."""
+LAST_SHARE = 1 / 3
+"""The last user message stays for certain while it and the first one take no more of a budget than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,43 +30,75 @@ class Focus:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """Each root with its reason; `released` are soft roots that had to give way."""
+    """Each root with its reason. `ends` are the first and the last user message; `released` are no roots any more."""
 
     hard: dict[str, str] = field(default_factory=dict)
     soft: dict[str, str] = field(default_factory=dict)
     released: dict[str, str] = field(default_factory=dict)
+    """Soft roots that had to give way, and old reads that would be soft roots but for a newer one, without a reason."""
+    ends: dict[str, str] = field(default_factory=dict)
 
     @property
     def ids(self) -> set[str]:
-        return {*self.hard, *self.soft}
+        return {*self.hard, *self.ends, *self.soft}
 
     @property
     def note(self) -> str:
         """One sentence when soft roots shrank, else nothing."""
-        if not self.released:
-            return ""
-        return f"{len(self.released)} soft roots, the oldest, gave way to the budget."
+        return self.note_on(self.released)
+
+    def note_on(self, going: Collection[str]) -> str:
+        """The same of those that go: what gave way as a root may still be worth its tokens."""
+        count = sum(1 for own, reason in self.released.items() if reason and own in going)
+        return f"{counted(count, 'soft root')}, the oldest, gave way to the budget." if count else ""
 
 
 def compute_roots(
-    segments: Sequence[ContextSegment], focus: Focus, *, now: datetime, budget: int | None = None
+    segments: Sequence[ContextSegment],
+    focus: Focus,
+    *,
+    now: datetime,
+    budget: int | None = None,
+    share: float = SOFT_SHARE,
+    outdated: Collection[str] = (),
 ) -> Roots:
-    """The roots among segments in session order; a budget makes the soft ones shrink, oldest first."""
+    """The roots among segments in session order; a budget makes the soft ones shrink to a share of it, oldest first.
+
+    Unless `last_n` is 0, the first message of the user stays while it fits, and the last one while the two take no
+    more than a third of the budget; both count as a part of that share. `outdated` reads are no soft roots.
+    """
     require_aware(now, "now")
     recent = recent_messages(segments, focus.last_n)
-    hard: dict[str, str] = {}
-    soft: list[tuple[ContextSegment, str]] = []
-    hard_tokens = 0
-    for segment in segments:
-        if reason := hard_reason(segment, focus):
-            hard[segment.segment_id] = reason
-            hard_tokens += segment.tokens
-        elif reason := soft_reason(segment, focus, now=now, recent=recent):
-            soft.append((segment, reason))
-    if budget is None:
-        return Roots(hard, {segment.segment_id: reason for segment, reason in soft})
-    room = min(int(budget * SOFT_SHARE), max(0, budget - hard_tokens))
-    return _shrink(hard, soft, focus, room)
+    hard = {each.segment_id: reason for each in segments if (reason := hard_reason(each, focus))}
+    others = [each for each in segments if each.segment_id not in hard]
+    room = None if budget is None else budget - sum(each.tokens for each in segments if each.segment_id in hard)
+    ends = _ends(others, room, budget or 0) if focus.last_n else {}
+    named = [(each, reason) for each in others if (reason := soft_reason(each, focus, now=now, recent=recent))]
+    soft = [(each, reason) for each, reason in named if each.segment_id not in ends and each.segment_id not in outdated]
+    released = {each.segment_id: "" for each, _ in named if each.segment_id in outdated and each.segment_id not in ends}
+    if budget is None or room is None:
+        return Roots(hard, {each.segment_id: reason for each, reason in soft}, released, ends)
+    most = min(room, int(budget * min(SOFT_SHARE, max(0.0, share))))
+    kept, gave_way = _shrink(soft, focus, most - sum(each.tokens for each in others if each.segment_id in ends))
+    return Roots(hard, kept, released | gave_way, ends)
+
+
+def user_ends(segments: Sequence[ContextSegment]) -> list[ContextSegment]:
+    """The first and the last message of the user."""
+    said = [each for each in segments if each.role == "user" and each.type == "message"]
+    return [said[0], said[-1]] if len(said) > 1 else said
+
+
+def _ends(others: Sequence[ContextSegment], room: int | None, budget: int) -> dict[str, str]:
+    """Those of the two that fit; without a budget there is room for both."""
+    ends = user_ends(others)
+    kept: dict[str, str] = {}
+    if ends and (room is None or ends[0].tokens <= room):
+        kept[ends[0].segment_id] = "the first user message"
+    tokens = sum(each.tokens for each in ends if each.segment_id in kept or each is ends[-1])
+    if len(ends) > 1 and (room is None or tokens <= min(room, budget * LAST_SHARE)):
+        kept[ends[1].segment_id] = "the last user message"
+    return kept
 
 
 def hard_reason(segment: ContextSegment, focus: Focus) -> str | None:
@@ -108,15 +143,17 @@ def _in_region(segment: ContextSegment, focus: Focus) -> bool:
     return segment.line_range[0] <= focus.line_range[1] and focus.line_range[0] <= segment.line_range[1]
 
 
-def _shrink(hard: dict[str, str], soft: list[tuple[ContextSegment, str]], focus: Focus, room: int) -> Roots:
-    """Let go from the oldest on until the rest fits; the edited region goes last."""
-    tokens = sum(segment.tokens for segment, _ in soft)
+def _shrink(soft: list[tuple[ContextSegment, str]], focus: Focus, room: int) -> tuple[dict[str, str], dict[str, str]]:
+    """What is larger than the room goes; then from the oldest on until the rest fits, the edited region last."""
     kept = {segment.segment_id: reason for segment, reason in soft}
+    tokens = sum(segment.tokens for segment, _ in soft)
     released: dict[str, str] = {}
-    for segment, reason in sorted(soft, key=lambda pair: (_in_region(pair[0], focus), pair[0].created_at)):
-        if tokens <= room:
+    too_large = [pair for pair in soft if pair[0].tokens > room]
+    for segment, reason in (*too_large, *sorted(soft, key=lambda pair: _in_region(pair[0], focus))):
+        if tokens <= max(0, room):
             break
-        tokens -= segment.tokens
-        released[segment.segment_id] = reason
-        del kept[segment.segment_id]
-    return Roots(hard, kept, released)
+        if segment.segment_id in kept:
+            tokens -= segment.tokens
+            released[segment.segment_id] = f"{reason}, but it gave way to the budget"
+            del kept[segment.segment_id]
+    return kept, released

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any, Generic
 
 from memsweep.context import choosing, recalling, steps
 from memsweep.context.arguments import crowded, known, require_count, target_of
-from memsweep.context.counting import Counter, counter_for
+from memsweep.context.counting import Counter
+from memsweep.context.dependencies import WindowDependencies
 from memsweep.context.engine import GCEngine, require_unique
+from memsweep.context.gate import SegmentGate, passed_focus
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
@@ -37,46 +39,9 @@ from memsweep.model.window import (
     WorkingSet,
 )
 from memsweep.operation import Calls, Mode, operation
-from memsweep.settings import Settings
-from memsweep.store.ports.windows import OpenWindow, Segments
+from memsweep.store.ports.windows import OpenWindow
 
 MOST_SHOWN = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class WindowDependencies:
-    """What a context window needs of the world, and its settings."""
-
-    store: Callable[[bool], Segments]
-    """True makes the workspace if need be."""
-    actor: str
-    clock: Callable[[], datetime]
-    new_id: Callable[[str], str]
-    counter: Callable[[], Counter]
-    defaults: Mapping[str, int]
-    weights: Mapping[str, float]
-    plan_hours: float = 1.0
-
-
-def window_dependencies(
-    settings: Settings,
-    store: Callable[[bool], Segments],
-    actor: str,
-    clock: Callable[[], datetime],
-    new_id: Callable[[str], str],
-) -> WindowDependencies:
-    """The same, as the settings have it."""
-    chosen = settings.context
-    return WindowDependencies(
-        store=store,
-        actor=actor,
-        clock=clock,
-        new_id=new_id,
-        counter=lambda: counter_for(chosen.encoding),
-        defaults={name: getattr(chosen, name) for name in CONFIGURABLE},
-        weights=chosen.weights,
-        plan_hours=settings.gc.plan_hours,
-    )
 
 
 class ContextWindow(Generic[Mode]):
@@ -100,10 +65,12 @@ class ContextWindow(Generic[Mode]):
         skip_known: bool,
         message_of: Mapping[str, str] | None = None,
         notes: tuple[str, ...] = (),
+        source: str = "context",
     ) -> Added:
         acting = self._acting()
         counter = self._tools.counter()
-        drafts = [self._draft(each, acting, counter) for each in segments]
+        gate = SegmentGate(self._tools.secrets(source), counter.count)
+        drafts = [gate.passed(self._draft(each, acting, counter)) for each in segments]
         if not drafts:
             raise BadInput("segments is empty.", hint="Give at least one.")
         require_unique(drafts)
@@ -123,14 +90,16 @@ class ContextWindow(Generic[Mode]):
                 known=tuple(draft.segment_id for draft in drafts if draft.segment_id in taken),
                 stashed=left.stashed,
                 receipt_id=left.receipt_id,
-                notes=(*notes, *crowded(window, policy, fresh, collected=full)),
+                notes=(*notes, *gate.notes(fresh), *crowded(window, policy, fresh, collected=full)),
             )
 
     @operation
     def add_transcript(self, text: str) -> Added:
         """Take in a session file (see `read_transcript`); what is known from an earlier reading is skipped."""
         read = read_session(text, now=self._tools.clock(), count=self._tools.counter().count)
-        return self._add(read.segments, skip_known=True, message_of=read.message_of, notes=read.notes)
+        return self._add(
+            read.segments, skip_known=True, message_of=read.message_of, notes=read.notes, source="transcript"
+        )
 
     @operation
     def analyze(
@@ -141,10 +110,11 @@ class ContextWindow(Generic[Mode]):
         task_id: str | None = None,
         descriptors: Mapping[str, Any] | None = None,
         max_candidates: int = 20,
+        dry_run: bool = False,
     ) -> Analyzed:
         """What could go, in which order and why, and a saved plan; nothing is moved.
 
-        What is said of the task and the files holds until something else is said.
+        What is said of the task and the files holds until something else is said. A dry run saves neither.
         """
         if target_tokens is not None and budget is not None:
             raise BadInput("target_tokens and budget exclude each other.", hint="Give one of them, or neither.")
@@ -152,25 +122,27 @@ class ContextWindow(Generic[Mode]):
         acting = self._acting()
         with self._reading() as window:
             state = window.state
-            told = tell(state.focus, task_id, descriptors)
+            told = passed_focus(tell(state.focus, task_id, descriptors), self._tools.secrets("context"))
             policy = self._policy(replace(state, focus=told))
             target = target_of(state.tokens, policy, target_tokens, budget)
             seen, active = steps.analyze(window, self._judge(policy, acting), max(0, state.tokens - target))
         plan = plan_to_free(seen.candidates, target, confirm_delete=True)
-        plan_id = acting.new_id("plan") if plan.candidates else None
-        if plan_id is not None or told != state.focus:
+        plan_id = acting.new_id("plan") if plan.candidates and not dry_run else None
+        if not dry_run and (plan_id is not None or told != state.focus):
             self._save(acting, told, plan, plan_id, active)
+        shown = choosing.shown_first(plan, seen.candidates)[:max_candidates]
         return Analyzed(
             change=WindowChange(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
             soft_tokens=policy.limits.soft_tokens,
             hard_tokens=policy.limits.hard_tokens,
             tokens_by_type=choosing.by_type(held.segment for held in active.values()),
-            candidates=choosing.shown_first(plan, seen.candidates)[:max_candidates],
+            candidates=shown,
             planned=plan.segment_ids,
             plan_id=plan_id,
             reason=plan.reason,
             shortfall=plan.shortfall,
-            notes=tuple(filter(None, (seen.roots.note,))),
+            notes=tuple(filter(None, (seen.roots.note_on(plan.segment_ids),))),
+            texts=choosing.excerpts(active[each.segment_id] for each in shown),
         )
 
     @operation
@@ -197,12 +169,15 @@ class ContextWindow(Generic[Mode]):
             plan_key, planned = (0, {}) if plan_id is None else load_plan(window, plan_id, acting.now)
             ids = planned if segment_ids is None else segment_ids
             leaving, refused = steps.choose(window, policy, ids, strategy, confirm=confirm, planned=planned)
+            texts = choosing.excerpts(window.find(refused).values()) if refused else {}
             why = f"planned: {plan_id}" if plan_id is not None else "chosen by id"
             plan = None if plan_id is None else (plan_key, plan_id)
             left = take_out(window, acting, leaving, why, refused, plan=plan)
             if plan is not None:
                 steps.age_survivors(window, policy, window.active())
-            return Swept(_change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id)
+            return Swept(
+                _change(state, before), left.stashed, left.deleted, (), (), refused, left.receipt_id, texts=texts
+            )
 
     @operation
     def delete(self, *, confirm: bool = False) -> Swept:
@@ -233,7 +208,8 @@ class ContextWindow(Generic[Mode]):
                 counts = {"segments": len(found)}
                 window.audit("pin" if pinned else "unpin", self.project_id, counts, "", acting.actor, acting.now)
             change = _change(window.state, window.state.tokens)
-            return Swept(change, pinned=tuple(own for own in ids if own in found), refused=refused)
+            here = tuple(own for own in ids if own in found)
+            return Swept(change, pinned=here, refused=refused, texts=choosing.excerpts(found.values()))
 
     @operation
     def unpin(self, segment_ids: Sequence[str]) -> Swept:
@@ -268,7 +244,9 @@ class ContextWindow(Generic[Mode]):
         require_count(limit, "limit", MOST_SHOWN)
         with self._reading() as window:
             found = recalling.search(window, query)[:limit]
-            return StashFound(_change(window.state, window.state.tokens), tuple(found), window.state.stashed)
+            hits = tuple((segment, score) for segment, score, _ in found)
+            beside = frozenset(segment.segment_id for segment, _, matched in found if not matched)
+            return StashFound(_change(window.state, window.state.tokens), hits, window.state.stashed, beside)
 
     @operation
     def restore(
@@ -301,14 +279,15 @@ class ContextWindow(Generic[Mode]):
         """Put a summary in place of segments: it refers to them, and they wait in the stash."""
         acting = self._acting()
         counter = self._tools.counter()
+        gate = SegmentGate(self._tools.secrets("context"), counter.count)
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
             made, left, refused = steps.compress(
                 window,
                 self._policy(state),
                 segment_ids,
-                lambda going: self._draft(
-                    {"text": summary, "type": "summary", "references": list(going)}, acting, counter
+                lambda going: gate.passed(
+                    self._draft({"text": summary, "type": "summary", "references": list(going)}, acting, counter)
                 ),
                 partial(take_out, window, acting),
             )
@@ -319,6 +298,7 @@ class ContextWindow(Generic[Mode]):
                 refused=refused,
                 receipt_id=left.receipt_id,
                 summary_id=made.segment_id,
+                notes=gate.notes([made]),
             )
 
     @operation

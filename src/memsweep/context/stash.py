@@ -28,6 +28,8 @@ class StashHit:
 
     segment: ContextSegment
     score: float
+    matched: bool = True
+    """False for what only stands beside a segment that matches."""
 
 
 class Offer(NamedTuple):

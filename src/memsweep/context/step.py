@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeVar
 
+from memsweep.context.beside import bound_by, companions, settled
 from memsweep.context.engine import GCEngine
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import prune_order
 from memsweep.context.references import WeakLinks
-from memsweep.context.roots import Focus, hard_reason, soft_reason
+from memsweep.context.roots import Focus, hard_reason, soft_reason, user_ends
 from memsweep.context.score import score_parts
 from memsweep.context.supersede import find_replacements
 from memsweep.errors import BadInput
@@ -78,11 +79,14 @@ def judge_few(
 ) -> list[PruningCandidate]:
     """Score a few without marking them all: what a live segment refers to is left for a full collection."""
     replaced = find_replacements(examined)
+    # Whatever is the first or the last message of the user in the window, is so among these.
+    ends = {each.segment_id for each in user_ends(examined)} if focus.last_n else set()
+    beside, calls = companions(examined, replaced)
     found = []
     for segment in examined:
         own = segment.segment_id
         held = hard_reason(segment, focus) or soft_reason(segment, focus, now=now, recent=recent)
-        if held or own in referenced:
+        if held or own in referenced or own in ends:
             continue
         parts = score_parts(
             segment,
@@ -92,12 +96,17 @@ def judge_few(
             weak=weak.count(segment),
             redundancy=replaced[own].redundancy if own in replaced else 0.0,
         )
-        found.append(engine.candidate(segment, parts, False, replaced.get(own)))
-    return found
+        judged = engine.candidate(segment, parts, False, replaced.get(own))
+        found.append(judged._replace(beside=beside.get(own, ())))
+    bound = bound_by(examined, {each.segment_id for each in found}, beside)
+    return settled([each for each in found if each.segment_id not in bound], calls)
 
 
 def choose_batch(candidates: Sequence[PruningCandidate], excess: int, limits: Limits) -> list[PruningCandidate]:
-    """A few more than needed, so that the next segment does not start the next step."""
+    """A few more than needed, so that the next segment does not start the next step.
+
+    What must stay beside another one goes only with it: the lower scores, which go first, see to that.
+    """
     batch: list[PruningCandidate] = []
     for candidate in prune_order(candidates)[: limits.batch_max]:
         if excess <= 0 and len(batch) >= limits.batch_min:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from memsweep.context import choosing
+from memsweep.context.beside import bound_by
 from memsweep.context.engine import Analysis, GCEngine
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
@@ -17,6 +18,7 @@ from memsweep.context.step import choose_batch, due, judge_few, next_full, survi
 from memsweep.errors import BadInput, Conflict, Unconfirmed
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, Generation, PruningCandidate
+from memsweep.model.text import excerpt
 from memsweep.model.window import Gone, Held, WindowState
 
 Strategy = Literal["auto", "stash", "delete"]
@@ -95,7 +97,7 @@ def fit(
     if budget < 0:
         raise BadInput("A budget cannot be negative.")
     seen, active = analyze(window, judge, budget)
-    looked_at = [each for each in seen.candidates if not minor or _is_young(active[each.segment_id])]
+    looked_at = _young(seen.candidates, active) if minor else seen.candidates
     return plan_to_free(looked_at, max(0, seen.tokens - budget)), active, seen.tokens
 
 
@@ -180,7 +182,10 @@ def compress(
 
 
 def gone(leaving: Sequence[tuple[Held, tuple[str, ...]]]) -> tuple[Gone, ...]:
-    return tuple(Gone(held.segment.segment_id, held.segment.tokens, reasons) for held, reasons in leaving)
+    return tuple(
+        Gone(held.segment.segment_id, held.segment.tokens, reasons, excerpt(held.segment.text))
+        for held, reasons in leaving
+    )
 
 
 def _small_step(window: OpenSegments, judge: Judge, take_out: TakeOut) -> Left:
@@ -215,6 +220,14 @@ def _judge_few(window: OpenSegments, judge: Judge, examined: Mapping[str, Held])
 
 def _stashing(candidates: Iterable[PruningCandidate], held: Mapping[str, Held]) -> Leaving:
     return Leaving([(held[candidate.segment_id], candidate.reasons) for candidate in candidates])
+
+
+def _young(candidates: Sequence[PruningCandidate], held: Mapping[str, Held]) -> list[PruningCandidate]:
+    """The young, but for what must stay beside an old one, which is not looked at."""
+    young = {each.segment_id for each in candidates if _is_young(held[each.segment_id])}
+    beside = {each.segment_id: each.beside for each in candidates}
+    bound = bound_by((each.segment for each in held.values()), young, beside)
+    return [each for each in candidates if each.segment_id in young and each.segment_id not in bound]
 
 
 def _is_young(held: Held) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from memsweep.context.stated import Subject, stated_values
 from memsweep.model.segment import ContextSegment
 
 Kind = Literal["repeated", "reread", "retried", "corrected", "changed"]
@@ -38,6 +39,9 @@ _KINDS: dict[Kind, tuple[float, str]] = {
     "corrected": (0.5, "corrected by {by}"),
     "changed": (0.5, "a newer value in {by}"),
 }
+
+OUTPUT_KINDS: frozenset[Kind] = frozenset(("repeated", "reread", "retried"))
+"""What makes an output of a tool outdated as a whole."""
 
 Found = Iterator[tuple[str, Replacement]]
 
@@ -111,24 +115,48 @@ _FAILED = re.compile(
 
 def _calls_made_again(segments: Sequence[ContextSegment]) -> Found:
     """A call made again replaces its earlier result; a tool that then worked replaces its failures."""
-    texts = {segment.segment_id: segment.text for segment in segments if segment.role == "assistant"}
-    same_call: dict[str, str] = {}
+    calls = _calls(segments)
+    same_call: dict[tuple[str, int], str] = {}
     worked: dict[str, str] = {}
     for segment in reversed(segments):
-        if segment.role != "tool":
+        own = segment.segment_id
+        if own not in calls:
             continue
-        call = next((texts[ref] for ref in segment.references if ref in texts), "").strip()
-        if not call:
-            continue
-        tool = call.split(maxsplit=1)[0]
+        call, number, tool = calls[own]
         if _FAILED.search(segment.text[:200]):
             if tool in worked:
-                yield segment.segment_id, Replacement(worked[tool], "retried")
+                yield own, Replacement(worked[tool], "retried")
             continue
-        later = same_call.setdefault(call, segment.segment_id)
-        if later != segment.segment_id:
-            yield segment.segment_id, Replacement(later, "reread")
-        worked[tool] = segment.segment_id
+        later = same_call.setdefault((call, number), own)
+        if later != own:
+            yield own, Replacement(later, "reread")
+        if tool:
+            worked[tool] = own
+
+
+def _calls(segments: Sequence[ContextSegment]) -> dict[str, tuple[str, int, str]]:
+    """What each result answers: the text of the call, which of the results of that text it is, and the tool.
+
+    Where several results answer one text, which has several calls in it, no tool is told from another.
+    """
+    texts = {segment.segment_id: segment.text for segment in segments if segment.role == "assistant"}
+    asked: dict[str, list[str]] = {}
+    for segment in segments:
+        call = next((own for own in segment.references if own in texts), None) if segment.role == "tool" else None
+        if call is not None and texts[call].strip():
+            asked.setdefault(call, []).append(segment.segment_id)
+    found: dict[str, tuple[str, int, str]] = {}
+    for call, results in asked.items():
+        said = texts[call].strip() if len(results) > 1 else _call_in(texts[call].strip())
+        tool = said.split(maxsplit=1)[0] if len(results) == 1 else ""
+        found |= {own: (said, number, tool) for number, own in enumerate(results)}
+    return found
+
+
+def _call_in(text: str) -> str:
+    """The call, without the words before it."""
+    last = text.rpartition("\n")[2]
+    return last if last.endswith("}") and "{" in last else text
 
 
 _MARKERS = ("actually", "correction", "scratch that", "i meant", "make that")
@@ -161,25 +189,16 @@ def _same_matter(one: str, other: str) -> bool:
     return shared >= 2 and shared * 3 >= min(len(words), len(other_words))
 
 
-_VALUE = r"([$€£]?\d[\w.,:%/-]*\w%?|[$€£]?\d%?)"
-_CHANGE = re.compile(
-    r"\b(?:my|our|the) ((?:[a-z][\w'-]* ){0,4}[a-z][\w'-]*) (?:is|are|was|has|have)"
-    r"(?: now| been| recently| just)*"
-    r"(?: (?:changed|increased|decreased|moved|updated|set|improved|reduced|raised|extended) to)?"
-    r"(?: about| around| over)? " + _VALUE
-)
-_SETTING = re.compile(r"^[^\S\n]*+(?:[-*]\s*+)?([A-Za-z_][\w .-]{1,40}?)\s*+[:=]\s*+(\S.{0,80}?)[^\S\n]*+$", re.M)
-
-
 def _changed(segments: Sequence[ContextSegment]) -> Found:
     """The same thing with another value, said by the user or written into a note."""
-    latest: dict[str, tuple[str, str]] = {}
+    latest: dict[Subject, tuple[str, str]] = {}
     for segment in reversed(segments):
         if segment.type in ("log", "code") or segment.role in ("tool", "assistant", "system"):
             continue
-        pattern = _CHANGE if segment.type == "message" else _SETTING
-        for name, value in pattern.findall(segment.text):
-            value_now, by = latest.setdefault(name.lower(), (value, segment.segment_id))
+        for subject, value, past in stated_values(segment.text, settings=segment.type != "message"):
+            if not past:
+                latest.setdefault(subject, (value, segment.segment_id))
+            value_now, by = latest.get(subject, (value, segment.segment_id))
             if by != segment.segment_id and value_now != value:
                 yield segment.segment_id, Replacement(by, "changed")
 

@@ -30,6 +30,8 @@ class Weights:
         default_factory=lambda: _table(decision=1.0, note=0.8, summary=0.7, code=0.6, message=0.5, log=0.2)
     )
     generation_worth: Mapping[str, float] = field(default_factory=lambda: _table(young=1.0, old=0.5))
+    soft_share: float = 0.2
+    """The share of a budget that soft roots may fill before the rest is chosen by score; half of it at most."""
     half_references: float = 2.0
     """So many strong references are worth half of what endless references are."""
     weak_link: float = 0.25
@@ -46,6 +48,8 @@ class Weights:
     cues: Mapping[str, float] = field(
         default_factory=lambda: _table(self=2.0, past=2.6, time=4.2, name=3.1, number=1.2, choice=2.0, denial=0.2)
     )
+    declared: Mapping[str, float] = field(default_factory=lambda: _table(decision=160.0, note=20.0, summary=20.0))
+    """What it counts for that somebody made a decision, a note or a summary of it, in the same unit as the cues."""
     speaker: Mapping[str, float] = field(
         default_factory=lambda: _table(user=1.0, assistant=0.57, tool=1.08, call=1.11, system=1.0)
     )

@@ -12,7 +12,7 @@ from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
-from memsweep.gc.disk import FirstLook, first_look, missing_files
+from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.selection import planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
@@ -34,6 +34,7 @@ from memsweep.model.plan import (
     Undone,
     Verdict,
 )
+from memsweep.model.text import counted
 from memsweep.model.times import days_ago
 from memsweep.store import plans
 from memsweep.store.paused import gc_paused
@@ -100,6 +101,7 @@ def plan(
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
         draft = decide(_survey(tools, needs_of(strategy)), strategy, options, tools.workspace_id)
+    draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
@@ -227,7 +229,8 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
     kind, key, receipt_id = found
     history = tools.store.audit(20, item_id)
     if receipt_id is not None:
-        said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory brings it back."
+        alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
+        said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
     survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
@@ -289,6 +292,15 @@ def _survey(tools: CollectorDependencies, needs: Collection[str]) -> Survey:
 
 def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection[int]:
     return missing_files(tools.store.code_paths()) if "files" in needs else ()
+
+
+def _left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
+    """Folders about whose files nothing can be said now."""
+    roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
+    return tuple(
+        f"{counted(count, 'file')} of {root} left out: the folder is missing, empty or unreadable."
+        for root, count in roots.items()
+    )
 
 
 def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLook:

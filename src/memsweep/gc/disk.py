@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,12 @@ Place = tuple[int, str, str]
 def missing_files(places: Iterable[Place]) -> set[int]:
     """Keys of files that are certainly gone. A root that is missing, empty or unreadable says nothing about them."""
     return {key for key, doubt in _look(places) if not doubt}
+
+
+def unseen_roots(places: Iterable[Place]) -> dict[str, int]:
+    """Roots that are missing, empty or unreadable, and how many files each of them has in the index."""
+    counts = Counter(root for _, root, _ in places)
+    return {root: count for root, count in sorted(counts.items()) if not _stands(root)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     `kept` are memories that stay all the same, and why.
     """
     keys = _keys(items)
+    kept = {**_seen_since(rows, items), **kept}
     originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
     live = rows.live({**keys, "memory": keys["memory"] | originals})
     memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
@@ -67,6 +68,13 @@ def what_goes_with(rows: ItemRows, memory: int, survey: Survey, going: Selection
     named = [(item, (view.name or "", view.id)) for item, view in zip(around, views(rows, around), strict=True)]
     gone = tuple(name for item, name in named if (item.kind, item.key) in lost)
     return gone, tuple(name for item, name in named if (item.kind, item.key) not in lost)
+
+
+def _seen_since(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+    """Memories that were planned because nobody had seen them, and somebody has: being read raises no version."""
+    planned = {item.key: item.evidence["last_seen_at"] for item in items if item.reason == "not_seen"}
+    seen = rows.last_seen(planned)
+    return {key: "seen since the plan was made" for key in planned if seen.get(key, 0) > planned[key]}
 
 
 def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from memsweep.model.memory import NamedThing
 from memsweep.model.times import from_micros
+
+LISTED = "listed"
+"""Where the hash of a file stands: this root lists the file, and its memory is another root's."""
+
+
+def is_within(folder: str, path: str) -> bool:
+    """Whether a path is below a folder; both as the system spells them."""
+    return path.startswith(folder.rstrip("/") + "/")
+
+
+def path_within(root: str, other: str, path: str) -> str | None:
+    """A file of another root as this root would call it; None if it is not below it."""
+    place = f"{other.rstrip('/')}/{path}"
+    return place[len(root.rstrip("/")) + 1 :] if is_within(root, place) else None
+
+
+def other_places(root: str, path: str, roots: Iterable[str]) -> list[tuple[str, str]]:
+    """What other roots call a file of this one: root and path."""
+    found = ((other, path_within(other, root, path)) for other in roots if other != root)
+    return [(other, place) for other, place in found if place is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +37,7 @@ class FileMark:
 
     stamp: str
     digest: str
-    """With the rules that its content has passed before it (`rules3:…`); none in older indexes."""
+    """With the rules that its content has passed before it (`rules4:…`); none in older indexes."""
     read_at_ns: int
 
 
@@ -63,6 +84,32 @@ class CodeLink:
     object: NamedThing
 
 
+def things_of(files: Iterable[FileWrite]) -> dict[NamedThing, None]:
+    """Everything that files name, each once."""
+    return dict.fromkeys(
+        thing
+        for file in files
+        for thing in (
+            *(symbol.thing for symbol in file.symbols),
+            *(end for link in file.links for end in (link.subject, link.object)),
+        )
+    )
+
+
+CaseRule = Literal["same", "renamed", "another"]
+
+
+def other_case(*, wanted: bool, used: bool, given: bool) -> CaseRule:
+    """What a name in a file is to an entity whose name differs from it in letter case alone.
+
+    `wanted`: the files that are written name the entity as it is spelled, too; `used`: other files do; `given`: a
+    person named or pinned it, and to people case makes no difference.
+    """
+    if wanted or used:
+        return "another"
+    return "same" if given else "renamed"
+
+
 @dataclass(frozen=True, slots=True)
 class FileWrite:
     """A file in its new form: all of it is written, or nothing."""
@@ -81,11 +128,22 @@ class FileWrite:
     chunks: tuple[FileChunk, ...]
     symbols: tuple[CodeSymbol, ...]
     links: tuple[CodeLink, ...]
+    taken_from: tuple[str, str] | None = None
+    """The root whose memory it was, and its path there: that root lists it still."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """A memory that becomes another root's, which lists its file."""
+
+    memory_id: str
+    root: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileSkip:
-    """A file that holds no text: remembered only so that it need not be read again."""
+    """A file that has no memory in this root: it holds no text, and need not be read again; or it is `LISTED`."""
 
     path: str
     language: str
@@ -106,6 +164,7 @@ class RunEnd:
     marks: Mapping[str, FileMark] = field(default_factory=dict)
     skips: tuple[FileSkip, ...] = ()
     forgotten_skips: tuple[str, ...] = ()
+    handed_over: tuple[HandOver, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

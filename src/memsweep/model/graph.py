@@ -55,6 +55,9 @@ class RelationOutcome(NamedTuple):
 class Related:
     entities_created: tuple[str, ...]
     relations: tuple[RelationOutcome, ...]
+    redacted: tuple[str, ...] = ()
+    """The kinds of secrets that were not stored."""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE
+from memsweep.model.times import from_micros
 
 CODE_SOURCE = "code_indexer"
 DEFAULT_TYPE = "Concept"
@@ -48,14 +49,20 @@ class MemoryDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class NewChunk:
-    """A chunk ready to be written: its text, where it stands in the memory, its quantised vector."""
+class NewPiece:
+    """A chunk without a vector: its text, and where it stands in the memory."""
 
     id: str
     text: str
     start: int
     first_line: int
     last_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewChunk(NewPiece):
+    """A chunk ready to be written: with its quantised vector."""
+
     vector: bytes
 
 
@@ -104,6 +111,28 @@ class Remembered:
     chunks_created: int
     entities_created: int
     duplicate_of: str | None = None
+    redacted: tuple[str, ...] = ()
+    """The kinds of secrets that were not stored."""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """Which file a memory of code is, and when it was last seen to be so."""
+
+    path: str
+    file_path: str
+    language: str
+    lines: int
+    verified_at: datetime | None
+
+
+def code_file(path: str | None, root: str, language: str, lines: int, verified_at: int | None) -> CodeFile | None:
+    """From what an engine keeps of a memory; None if it is no code."""
+    if path is None:
+        return None
+    verified = None if verified_at is None else from_micros(verified_at)
+    return CodeFile(path, f"{root.rstrip('/')}/{path}", language, lines, verified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +154,16 @@ class Memory:
     version: int
     chunk_count: int
     entities: tuple[NamedThing, ...]
+    code: CodeFile | None = None
+
+
+def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:
+    """When a memory was last remembered, recalled or found on disk; in microseconds.
+
+    A file that is verified has been seen, though its memory is not written each time.
+    """
+    seen = created_at if seen_at is None else seen_at
+    return seen if stale or verified_at is None else max(seen, verified_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,13 @@ class Ranked(NamedTuple):
     neighbours: float
 
 
+class Origin(NamedTuple):
+    """The memory that a chunk is part of, by key, and the path of its file if it is code."""
+
+    memory: int
+    path: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk with what a reader needs of its memory."""
@@ -72,6 +79,8 @@ class Passage:
     thread_id: str | None
     stale: bool
     pinned: bool
+    last_seen_at: datetime
+    """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
 
 

@@ -46,7 +46,11 @@ class ContextSegment:
             raise BadInput("A segment needs an id.")
         for name, allowed in _CLOSED.items():
             if getattr(self, name) not in allowed:
-                raise BadInput(f"{name} cannot be {getattr(self, name)!r} in segment {self.segment_id!r}.")
+                known = ", ".join(str(each) for each in allowed if each is not None)
+                raise BadInput(
+                    f"{name} cannot be {getattr(self, name)!r:.60} in segment {self.segment_id!r:.80}.",
+                    hint=f"Use one of: {known}.",
+                )
         if self.line_range is not None and not 0 <= self.line_range[0] <= self.line_range[1]:
             raise BadInput(f"line_range must ascend in segment {self.segment_id!r}.")
         require_aware(self.created_at, "created_at")
@@ -77,6 +81,8 @@ class PruningCandidate(NamedTuple):
     reachable: bool
     reasons: tuple[str, ...]
     action: Action = "stash"
+    beside: tuple[str, ...] = ()
+    """What must stay where this stays: the call of a result, the newer read of a file."""
 
     @property
     def prune_score(self) -> float:

@@ -73,6 +73,11 @@ def clipped(text: str, room: int = MAX_ECHO) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"
 
 
+def excerpt(text: str, room: int = 80) -> str:
+    """The beginning of a text on one line, to be shown beside an id."""
+    return clipped(" ".join(text[: 8 * room].split()), room)
+
+
 def shown(value: object, room: int = 80) -> str:
     """A value as a sentence names it, however long it is."""
     return clipped(repr(value[:room] if isinstance(value, str) else value), room)
@@ -97,6 +102,19 @@ def content_hash(text: str) -> bytes:
 def name_key(name: str) -> str:
     """The form under which names are compared: Unicode-normalised, case-folded, single spaces."""
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def spelled(name: str) -> str:
+    """A name with its letter case: Unicode-normalised, single spaces."""
+    return " ".join((name if name.isascii() else unicodedata.normalize("NFKC", name)).split())
+
+
+def case_key(name: str) -> str:
+    """The key of a name that differs from another one, which has its `name_key`, in nothing but letter case.
+
+    No other name has such a key: what separates its parts counts as a space in names.
+    """
+    return f"\x1f{name_key(name)}\x1f{spelled(name)}"
 
 
 def without_password(url: str) -> str:

@@ -135,6 +135,9 @@ class Imported:
     entities_known: int
     relations_created: int
     relations_known: int
+    redacted: tuple[str, ...] = ()
+    """The kinds of secrets that were not stored."""
+    warnings: tuple[str, ...] = ()
 
 
 def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:

@@ -61,6 +61,8 @@ class Gone:
     segment_id: str
     tokens: int
     reasons: tuple[str, ...]
+    text: str = ""
+    """How it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Analyzed:
     reason: str
     shortfall: int
     notes: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """How each of the candidates begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,9 @@ class Swept:
     refused: Mapping[str, str] = field(default_factory=dict)
     receipt_id: str | None = None
     summary_id: str | None = None
+    notes: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """How those begin that were pinned or refused, as far as they are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,8 @@ class StashFound:
     change: WindowChange
     hits: tuple[tuple[ContextSegment, float], ...]
     stashed: int
+    beside: frozenset[str] = frozenset()
+    """Ids of hits that do not match themselves: they stand beside one that does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from memsweep.errors import BadInput
+from memsweep.model.gate import Gate
 from memsweep.model.memory import CODE_SOURCE, Fact, MemoryDraft, NamedThing
 from memsweep.model.text import check_text, refuse_lone_surrogate
 from memsweep.model.times import parse_time
@@ -45,6 +47,32 @@ def make_draft(
         expires_at=None if expires_at in (None, "") else parse_time(expires_at, "expires_at"),
         pinned=_flag(pinned, "pinned"),
     )
+
+
+def through_gate(draft: MemoryDraft, gate: Gate) -> MemoryDraft:
+    """The draft as it may be stored."""
+    return replace(
+        draft,
+        text=gate.text(draft.text),
+        tags=tuple(dict.fromkeys(gate.texts(draft.tags, "a tag"))),
+        source=gate.text(draft.source, "source"),
+        metadata=gate.json(draft.metadata, "metadata"),
+        thread_id=gate.optional(draft.thread_id, "thread_id"),
+        entities=None if draft.entities is None else tuple(_passed(thing, gate) for thing in draft.entities),
+        facts=tuple(
+            replace(
+                fact,
+                subject=_passed(fact.subject, gate),
+                relation=gate.text(fact.relation, "a relation"),
+                object=_passed(fact.object, gate),
+            )
+            for fact in draft.facts
+        ),
+    )
+
+
+def _passed(thing: NamedThing, gate: Gate) -> NamedThing:
+    return NamedThing(gate.text(thing.name, "an entity's name"), gate.text(thing.type, "an entity's type"))
 
 
 def _label(value: object, what: str) -> str:

@@ -23,6 +23,13 @@ class FusionWeights:
 
 
 DEFAULT_WEIGHTS = FusionWeights()
+# By name of the embedding model; what a similarity is worth beside words differs from model to model.
+WEIGHTS_OF_MODELS = {"all-MiniLM-L6-v2-int8": FusionWeights(meaning=0.45)}
+
+
+def weights_for(model: str) -> FusionWeights:
+    return WEIGHTS_OF_MODELS.get(model, DEFAULT_WEIGHTS)
+
 
 # A ranking is a list of plain tuples in their natural order, which take a third less time to make and to sort than
 # named ones: the score with its sign turned, the key, and the parts by words, by meaning and from neighbours.

@@ -8,7 +8,8 @@ from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place, Ranked
-from memsweep.remember.fusion import Row, fuse, places_around, shown, spread
+from memsweep.remember.files import by_file
+from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.remember import check_model
 from memsweep.store.protocol import Store
 
@@ -55,8 +56,10 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
     check_model(store.model(), embedder.model)
     vector = _embedded(embedder, query)
     candidates = store.candidates(query, vector, filters, DEPTH)
-    ranked = fuse(candidates)
-    return spread(ranked, _neighbourhood(store, candidates, ranked, filters))
+    weights = weights_for(embedder.model.name)
+    ranked = fuse(candidates, weights)
+    ranked = spread(ranked, _neighbourhood(store, candidates, ranked, filters, weights), weights)
+    return by_file(ranked, store.origins([key for _, key, *_ in ranked]), query)
 
 
 def _embedded(embedder: Embedder, query: str) -> bytes:
@@ -69,12 +72,16 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
 
 
 def _neighbourhood(
-    store: Store, candidates: Sequence[Candidate], ranking: Sequence[Row], filters: Filters
+    store: Store,
+    candidates: Sequence[Candidate],
+    ranking: Sequence[Row],
+    filters: Filters,
+    weights: FusionWeights,
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
     known = {place: key for key, _, _, place in candidates if place is not None}
     speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
-    around = places_around(place for place, key in known.items() if key in speaking)
+    around = places_around((place for place, key in known.items() if key in speaking), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known
 
 

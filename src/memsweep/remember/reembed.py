@@ -8,7 +8,8 @@ from memsweep.embed.protocol import Embedder, quantise
 from memsweep.store.protocol import Store
 
 Progress = Callable[[int, int], None]
-_BATCH = 256
+_BATCH = 256  # that are staged in one transaction
+_STEP = 64  # between two reports of progress
 _LAST = 64  # so many may be embedded while writers wait
 
 
@@ -23,13 +24,17 @@ def reembed(store: Store, embedder: Embedder, progress: Progress) -> int:
 
     def embed(texts: Sequence[str]) -> list[bytes]:
         nonlocal done
-        vectors = quantise(embedder.embed(texts))
-        done += len(texts)
-        progress(done, max(done, total))
+        vectors = []
+        for start in range(0, len(texts), _STEP):
+            step = texts[start : start + _STEP]
+            vectors += quantise(embedder.embed(step))
+            done += len(step)
+            progress(done, max(done, total))
         return vectors
 
     while missing := store.switch_model(model, embed, _LAST):
         total = done + missing
+        progress(done, total)
         while len(batch := store.unstaged(model, _BATCH)) > _LAST:
             vectors = embed([text for _, text in batch])
             store.stage_vectors(zip((key for key, _ in batch), vectors, strict=True), model)

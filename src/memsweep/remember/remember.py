@@ -17,6 +17,7 @@ from memsweep.model.memory import (
     NewFact,
     NewMemory,
     NewMention,
+    NewPiece,
     Remembered,
 )
 from memsweep.model.text import content_hash, name_key
@@ -76,15 +77,23 @@ def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:
         )
 
 
+def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize) -> list[NewPiece]:
+    """A text as it is cut when it is remembered."""
+    spans = cut(text, tokeniser.token_ends, chunk_size.size, chunk_size.overlap)
+    return [
+        NewPiece(new_id("chk"), text[span.start : span.end], span.start, first, last)
+        for span, (first, last) in zip(spans, line_spans(text, spans), strict=True)
+    ]
+
+
 def _chunks(
     embedder: Embedder, tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize
 ) -> tuple[NewChunk, ...]:
-    pieces = cut(text, tokeniser.token_ends, chunk_size.size, chunk_size.overlap)
-    texts = [text[piece.start : piece.end] for piece in pieces]
-    vectors = quantise(embedder.embed(texts))
+    made = pieces(tokeniser, text, new_id, chunk_size)
+    vectors = quantise(embedder.embed([piece.text for piece in made]))
     return tuple(
-        NewChunk(new_id("chk"), body, piece.start, first, last, vector)
-        for piece, body, vector, (first, last) in zip(pieces, texts, vectors, line_spans(text, pieces), strict=True)
+        NewChunk(piece.id, piece.text, piece.start, piece.first_line, piece.last_line, vector)
+        for piece, vector in zip(made, vectors, strict=True)
     )
 
 

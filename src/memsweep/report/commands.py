@@ -20,7 +20,8 @@ _PHRASES = {
     "clear_all": "`memsweep workspace delete`",
 }
 _COMMANDS = {each.tool: f"memsweep {each.command}" for each in OPERATIONS if each.command and "_" in each.tool}
-_VALUE = r"""(?<![^\s(])'(?:[^'\\]|\\.)*'(?!\w)|(?<![^\s(])"(?:[^"\\]|\\.)*"(?!\w)|`[^`]*`"""
+_QUOTED = r"""(?<![^\s(])'(?:[^'\\]|\\.)*'(?!\w)|(?<![^\s(])"(?:[^"\\]|\\.)*"(?!\w)"""
+_VALUE = rf"{_QUOTED}|`[^`]*`"
 _ARGUMENTS = "|".join(name for name in OPTIONS if "_" in name)
 _PLACES = re.compile(
     rf"(?P<value>{_VALUE})"
@@ -30,14 +31,34 @@ _PLACES = re.compile(
     rf"|(?<![\w.\]-])(?P<argument>{_ARGUMENTS})(?!\w|\.\w|\[)"
 )
 """Where a sentence may have to change."""
+_ENOUGH = {"search_memory": " ''"}  # lists the newest
+_EVERYWHERE = {"config", "schedule", "serve"}
+_OF_ONE_WORKSPACE = (["delete"], ["reembed"])
+_FAMILIES = "|".join(sorted({each.command.split()[0] for each in OPERATIONS if each.command}))
+_OTHERS = "audit|backup|compact|config|doctor|hooks|restore|schedule|serve|tombstone|unpin|watch"
+_COMMAND = re.compile(rf"(?P<value>{_QUOTED})|(?<![\w-])memsweep (?:{_FAMILIES}|{_OTHERS})\b(?:[^`;,.\n]*[^`;,.\s])?")
 
 
-def in_commands(sentence: str) -> str:
+def in_commands(sentence: str, workspace_id: str = "") -> str:
     """A sentence about tools and their arguments as one about commands and their options.
 
-    What stands in quotes is somebody's value, and stays as it is.
+    What stands in quotes is somebody's value, and stays as it is. With a workspace, every command names it, so that it
+    can be pasted.
     """
-    return _PLACES.sub(_replaced, sentence)
+    said = _PLACES.sub(_replaced, sentence)
+    if not workspace_id:
+        return said
+    return _COMMAND.sub(lambda found: found["value"] or in_workspace(found.group(), workspace_id), said)
+
+
+def in_workspace(command: str, workspace_id: str) -> str:
+    """A command that means this workspace wherever it is pasted; some have no need of it, or say it already."""
+    words = command.split()
+    if not workspace_id or words[1] in _EVERYWHERE or {"-w", "--workspace", workspace_id} & set(words):
+        return command
+    if words[1] == "workspace":
+        return f"{command} {workspace_id}" if words[2:] in _OF_ONE_WORKSPACE else command
+    return f"{command} -w {workspace_id}"
 
 
 def _replaced(found: re.Match[str]) -> str:
@@ -45,7 +66,7 @@ def _replaced(found: re.Match[str]) -> str:
         case {"phrase": str(phrase)}:
             return _PHRASES[phrase]
         case {"tool": str(tool), "given": given}:
-            return f"`{_COMMANDS[tool]}{f' {in_commands(given)}' if given else ''}`"
+            return f"`{_COMMANDS[tool]}{f' {in_commands(given)}' if given else _ENOUGH.get(tool, '')}`"
         case {"name": str(name), "set": value}:
             return OPTIONS[name] if value == "true" else f"{OPTIONS[name]} {value}"
         case {"argument": str(name)}:

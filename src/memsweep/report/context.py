@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +63,7 @@ class PrunedAnswer(TokensAnswer):
 
 class PinnedAnswer(TokensAnswer):
     segment_ids: list[str]
+    texts: dict[str, str]
     pinned: bool
     refused: list[dict[str, str]]
 
@@ -119,14 +119,17 @@ def analyzed(result: Analyzed, *, include_scores: bool = True) -> AnalyzedAnswer
         "hard": result.hard_tokens,
         "by_type": dict(result.tokens_by_type),
     }
-    shown = [_candidate(each, each.segment_id in result.planned, include_scores) for each in result.candidates]
+    shown = [
+        _candidate(each, result.texts.get(each.segment_id, ""), each.segment_id in result.planned, include_scores)
+        for each in result.candidates
+    ]
     return {
         "usage": usage,
         "candidates": shown,
         "plan_id": result.plan_id,
         "planned": len(result.planned),
         "shortfall": result.shortfall,
-        "message": " ".join((_ONE.sub(_singular, result.reason), *result.notes)),
+        "message": " ".join((result.reason, *result.notes)),
         **_tokens(result.change),
     }
 
@@ -135,7 +138,7 @@ def pruned(result: Swept) -> PrunedAnswer:
     return {
         "stashed": _gone(result.stashed),
         "deleted": _gone(result.deleted),
-        "refused": _refused(result.refused),
+        "refused": _refused(result),
         "receipt_id": result.receipt_id,
         "message": _what_went(result),
         **_tokens(result.change),
@@ -145,8 +148,9 @@ def pruned(result: Swept) -> PrunedAnswer:
 def pinned(result: Swept, flag: bool) -> PinnedAnswer:
     return {
         "segment_ids": list(result.pinned),
+        "texts": {own: result.texts[own] for own in result.pinned if own in result.texts},
         "pinned": flag,
-        "refused": _refused(result.refused),
+        "refused": _refused(result),
         **_tokens(result.change),
     }
 
@@ -157,7 +161,7 @@ def configured(result: Configured) -> ConfiguredAnswer:
 
 def found(result: StashFound) -> FoundAnswer:
     return {
-        "results": [{**_segment(segment, _SHOWN_CHARS), "score": round(score, 3)} for segment, score in result.hits],
+        "results": [_hit(segment, score, segment.segment_id in result.beside) for segment, score in result.hits],
         "stash_size": result.stashed,
         **_tokens(result.change),
     }
@@ -167,7 +171,7 @@ def restored(result: Swept) -> RestoredAnswer:
     added = result.change.tokens_after - result.change.tokens_before
     return {
         "restored": [_segment(segment) for segment in result.restored],
-        "refused": _refused(result.refused),
+        "refused": _refused(result),
         "message": f"Restored {_segments(len(result.restored))} to the window ({counted(added, 'token')}).",
         **_tokens(result.change),
     }
@@ -177,9 +181,9 @@ def compressed(result: Swept) -> CompressedAnswer:
     return {
         "summary_id": result.summary_id,
         "stashed": _gone(result.stashed),
-        "refused": _refused(result.refused),
+        "refused": _refused(result),
         "receipt_id": result.receipt_id,
-        "message": _what_went(result),
+        "message": " ".join((_what_went(result), *result.notes)),
         **_tokens(result.change),
     }
 
@@ -205,9 +209,10 @@ def _tokens(change: WindowChange) -> TokensAnswer:
     }
 
 
-def _candidate(candidate: PruningCandidate, planned: bool, include_scores: bool) -> dict[str, Any]:
+def _candidate(candidate: PruningCandidate, text: str, planned: bool, include_scores: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "segment_id": candidate.segment_id,
+        "text": text,
         "type": candidate.type,
         "tokens": candidate.tokens,
         "reachable": candidate.reachable,
@@ -221,12 +226,23 @@ def _candidate(candidate: PruningCandidate, planned: bool, include_scores: bool)
 
 
 def _gone(gone: Iterable[Gone]) -> list[dict[str, Any]]:
-    listed = islice(gone, _MOST_LISTED)
-    return [{"segment_id": each.segment_id, "tokens": each.tokens, "reasons": list(each.reasons)} for each in listed]
+    return [
+        {"segment_id": each.segment_id, "text": each.text, "tokens": each.tokens, "reasons": list(each.reasons)}
+        for each in islice(gone, _MOST_LISTED)
+    ]
 
 
-def _refused(refused: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"segment_id": own, "reason": reason} for own, reason in refused.items()]
+def _refused(result: Swept) -> list[dict[str, str]]:
+    """Each with its reason, and how it begins if it is known."""
+    return [
+        {"segment_id": own, **({"text": result.texts[own]} if own in result.texts else {}), "reason": reason}
+        for own, reason in result.refused.items()
+    ]
+
+
+def _hit(segment: ContextSegment, score: float, beside: bool) -> dict[str, Any]:
+    shown = {**_segment(segment, _SHOWN_CHARS), "score": round(score, 3)}
+    return {**shown, "beside_a_hit": True} if beside else shown
 
 
 def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any]:
@@ -243,14 +259,6 @@ def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any
     if segment.pinned:
         shown["pinned"] = True
     return shown
-
-
-# The plan words its own reason, in a file whose measured figures a change of words would void.
-_ONE = re.compile(r"\b1 (segment|token)s( free)?\b")
-
-
-def _singular(found: re.Match[str]) -> str:
-    return f"1 {found[1]}{' frees' if found[2] else ''}"
 
 
 def _what_went(result: Swept) -> str:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import TypedDict
 
 from memsweep.model.times import iso
+from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Edge, Entity, Reinforced, Related
 
 
-class RelateAnswer(TypedDict):
+class RelateAnswer(SecretsMet):
     created: list[dict[str, Any]]
     strengthened: list[dict[str, Any]]
     superseded: list[str]
@@ -50,6 +51,7 @@ def related_facts(result: Related) -> RelateAnswer:
         "strengthened": shown("strengthened"),
         "superseded": [uid for each in result.relations for uid in each.superseded],
         "entities_created": len(result.entities_created),
+        **secrets_met(result),
     }
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
+from memsweep.errors import BadInput
 from memsweep.model.text import counted
 from memsweep.model.times import iso
+from memsweep.report import limits
+from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
@@ -23,10 +26,12 @@ Detail = Literal["concise", "full"]
 _ANSWER_CHARACTERS = 20_000
 _CONCISE_CHARACTERS = 600
 _SHORTEST = 80
+_SHOWN_ENTITIES = 50
+_ROOM_FOR_NOTES = 300
 _SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and a smaller limit shows more of each."
 
 
-class RememberedAnswer(TypedDict):
+class RememberedAnswer(SecretsMet):
     memory_id: str
     chunks_created: int
     entities_created: int
@@ -56,6 +61,13 @@ class MemoryAnswer(TypedDict):
     version: int
     chunk_count: int
     entities: list[dict[str, str]]
+    path: NotRequired[str]
+    file_path: NotRequired[str]
+    language: NotRequired[str]
+    lines: NotRequired[int]
+    verified_at: NotRequired[str | None]
+    next_offset: NotRequired[int]
+    note: NotRequired[str]
 
 
 class StatsAnswer(TypedDict):
@@ -104,12 +116,13 @@ class CopiedAnswer(TypedDict):
 
 
 def remembered(result: Remembered) -> RememberedAnswer:
-    return {
+    answer: RememberedAnswer = {
         "memory_id": result.memory_id,
         "chunks_created": result.chunks_created,
         "entities_created": result.entities_created,
         "duplicate_of": result.duplicate_of,
     }
+    return {**answer, **secrets_met(result)}
 
 
 def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
@@ -124,8 +137,29 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     return answer
 
 
+def memory_page(result: Memory, offset: int = 0) -> MemoryAnswer:
+    """A memory with as much of its text, from a character on, as an answer holds."""
+    if not 0 <= offset <= len(result.text):
+        raise BadInput(f"offset must be from 0 to {len(result.text):,}, the length of the text, not {offset}.")
+    answer: MemoryAnswer = {**memory(result), "text": ""}
+    notes = []
+    if len(answer["entities"]) > _SHOWN_ENTITIES:
+        there = counted(len(answer["entities"]), "entity", "entities")
+        notes.append(f"It has {there}, of which the first {_SHOWN_ENTITIES} are shown.")
+        answer["entities"] = answer["entities"][:_SHOWN_ENTITIES]
+    answer = cast("MemoryAnswer", limits.fitted(dict(answer), limits.MOST_BYTES // 2))
+    answer["text"] = limits.piece(result.text, offset, limits.MOST_BYTES - limits.size_of(answer) - _ROOM_FOR_NOTES)
+    end = offset + len(answer["text"])
+    if end < len(result.text):
+        answer["next_offset"] = end
+        notes.append(f"{end:,} of {len(result.text):,} characters so far; next_offset is where the rest begins.")
+    if notes:
+        answer["note"] = " ".join(filter(None, [answer.get("note", ""), *notes]))
+    return answer
+
+
 def memory(result: Memory) -> MemoryAnswer:
-    return {
+    answer: MemoryAnswer = {
         "memory_id": result.id,
         "text": result.text,
         "tags": list(result.tags),
@@ -142,6 +176,10 @@ def memory(result: Memory) -> MemoryAnswer:
         "chunk_count": result.chunk_count,
         "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
     }
+    if (code := result.code) is not None:
+        answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
+        answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
+    return answer
 
 
 def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnswer:

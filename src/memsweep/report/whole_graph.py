@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from memsweep.model.text import counted
 from memsweep.report.graph import shown_edge, shown_entity
+from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Edge, Entity, GraphBatch, Related
@@ -58,7 +59,7 @@ class ContextAnswer(TypedDict):
     stale: list[dict[str, Any]]
 
 
-class BuildAnswer(TypedDict):
+class BuildAnswer(SecretsMet):
     dry_run: bool
     entities: list[dict[str, Any]]
     relations: list[dict[str, Any]]
@@ -75,7 +76,7 @@ class ExportAnswer(TypedDict):
     bytes: int
 
 
-class ImportAnswer(TypedDict):
+class ImportAnswer(SecretsMet):
     entities_created: int
     entities_known: int
     relations_created: int
@@ -150,6 +151,7 @@ def context(result: Briefing) -> ContextAnswer:
 
 def built(batch: GraphBatch, outcome: Related | None) -> BuildAnswer:
     states = [each.state for each in outcome.relations] if outcome else []
+    met: SecretsMet = secrets_met(outcome) if outcome else {}
     return {
         "dry_run": outcome is None,
         "entities": [{"name": each.name, **({"type": each.type} if each.type else {})} for each in batch.entities],
@@ -160,6 +162,7 @@ def built(batch: GraphBatch, outcome: Related | None) -> BuildAnswer:
         "entities_created": len(outcome.entities_created) if outcome else 0,
         "relations_created": states.count("created"),
         "relations_strengthened": states.count("strengthened"),
+        **met,
     }
 
 
@@ -179,6 +182,7 @@ def imported(result: Imported) -> ImportAnswer:
         "entities_known": result.entities_known,
         "relations_created": result.relations_created,
         "relations_known": result.relations_known,
+        **secrets_met(result),
     }
 
 

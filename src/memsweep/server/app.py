@@ -19,6 +19,7 @@ from memsweep import __version__
 from memsweep.app import App
 from memsweep.errors import BadInput
 from memsweep.schedule.background import Background
+from memsweep.server.consent import gated
 from memsweep.server.pipes import PipedServer
 from memsweep.server.resources import add_resources
 from memsweep.server.tool import MemsweepTool
@@ -42,7 +43,7 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
         "memsweep",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=[_tool(row) for row in tool_rows(app, profile)],
+        tools=[_tool(row, profile) for row in tool_rows(app, profile)],
         log_level=app.settings.log_level,  # type: ignore[arg-type]  # checked by the settings
     )
     add_resources(server, app)
@@ -88,14 +89,15 @@ def serve(app: App, profile: Profile) -> None:
         app.close()
 
 
-def _tool(row: ToolRow) -> MemsweepTool:
+def _tool(row: ToolRow, profile: Profile) -> MemsweepTool:
     annotations = ToolAnnotations(
         read_only_hint=row.reads,
         destructive_hint=None if row.reads else row.destroys,
         idempotent_hint=None if row.reads else row.repeats,
         open_world_hint=False,
     )
-    return MemsweepTool.make(row.function, annotations)
+    hidden = row.only_full if profile == "default" else ()
+    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations)
 
 
 def _warm_up_after_listing(app: App) -> Any:

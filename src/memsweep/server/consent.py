@@ -1,50 +1,105 @@
-"""Ask a person before something is removed, where the client can ask one.
+"""The gate: a person is asked before a tool takes something away, where the client can ask one.
 
-An agent sets `confirm=true` by itself; a person who sees count, share and sample may think otherwise.
-The question is bound to the plan, and is the same each time it is put, which the protocol needs.
+An agent sets `confirm=true` by itself; a person who sees count, share and sample may think otherwise. A row of the tool
+table that takes something away has a function that says what to ask, and `gated` puts it before the tool. What cannot
+be undone is refused where nobody can be asked, with the command that a person can run. A question is the same each time
+it is put, which the protocol needs.
 """
 
-from __future__ import annotations
+# No postponed annotations here: the SDK must see the resolvers themselves, not their names.
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, get_type_hints
 
 from mcp.server.elicitation import AcceptedElicitation, ElicitationResult
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.resolve import Elicit
-from mcp_types import ClientCapabilities, ElicitationCapability
+from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 
 from memsweep.errors import Unconfirmed
-from memsweep.model.plan import Plan, PlanView
-from memsweep.report.counts import amount
-
-_SAMPLE = 5
 
 
 class Consent(BaseModel):
     approve: bool = Field(description="Remove them?")
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked, and what the tool is called with after a yes: the plan that they saw."""
+
+    text: str = ""
+    """Empty where nothing would be taken away."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A call that takes something away. `question` looks at what; `command` is given for what cannot be undone."""
+
+    question: Callable[[], Question]
+    command: str = ""
+
+
+Asks = Callable[..., Removal | None]
+"""What a call of a tool would take away, from its arguments; None if nothing, or if the tool will refuse it."""
+
+
 def can_ask(context: Context) -> bool:
-    wanted = ClientCapabilities(elicitation=ElicitationCapability())
-    return context.request_context.session.check_client_capability(wanted)
+    """Whether the client can put a form before a person."""
+    known = context.client_capabilities
+    elicitation = None if known is None else known.elicitation
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-def question(workspace_id: str, plan: Plan, sample: list[PlanView]) -> Elicit[Consent]:
-    names = "; ".join(_name(item) for item in sample[:_SAMPLE])
-    more = f" and {plan.item_count - _SAMPLE:,} more" if plan.item_count > _SAMPLE else ""
-    share = f" ({plan.share:.0%} of the memories)" if plan.totals.memories else ""
-    return Elicit(
-        f"Move {amount(plan.totals) or 'nothing'}{share} of workspace {workspace_id!r} to the trash?"
-        f" Plan {plan.id}, strategy {plan.strategy}: {names}{more}."
-        " This can be undone until the trash is purged.",
-        Consent,
-    )
+def gated(function: Callable[..., Any], asks: Asks | None, hidden: Collection[str] = ()) -> Callable[..., Any]:
+    """The tool behind its question, without arguments that this profile does not have."""
+    if asks is None:
+        return _with_signature(lambda **given: function(**given), function, {}, hidden) if hidden else function
+
+    def look(context: Context, **given: Any) -> Question:
+        removal = asks(**given)
+        if removal is None:
+            return Question()
+        if can_ask(context):
+            return removal.question()
+        if removal.command:
+            raise Unconfirmed(
+                "this cannot be undone, and the client cannot ask a person; nothing was removed.",
+                hint=f"A person can run it: `{removal.command}`",
+            )
+        return Question()
+
+    looked = Annotated[Question, Resolve(_with_signature(look, asks, {"context": Context}, hidden))]
+
+    def consent(question: looked) -> Elicit[Consent] | Consent:
+        return Elicit(question.text, Consent) if question.text else Consent(approve=True)
+
+    def call(looked: Question, agreed: ElicitationResult[Consent], **given: Any) -> Any:
+        _require_yes(agreed)
+        return function(**{**given, **looked.arguments})
+
+    added = {"looked": looked, "agreed": Annotated[ElicitationResult[Consent], Resolve(consent)]}
+    return _with_signature(call, function, added, hidden)
 
 
-def granted(answer: ElicitationResult[Consent]) -> None:
-    """Go on only with a yes."""
+def _require_yes(answer: ElicitationResult[Consent]) -> None:
     if not isinstance(answer, AcceptedElicitation) or not answer.data.approve:
         raise Unconfirmed("the person who was asked did not agree; nothing was removed.")
 
 
-def _name(item: PlanView) -> str:
-    return " ".join((item.relative_path or item.name or item.id).split())[:60]
+def _with_signature(
+    wrapper: Callable[..., Any], like: Callable[..., Any], added: Mapping[str, Any], hidden: Collection[str]
+) -> Callable[..., Any]:
+    """The wrapper as the SDK sees it: the parameters of another function, with some more and some fewer."""
+    hints = get_type_hints(like, include_extras=True)
+    shown = [each for each in inspect.signature(like).parameters.values() if each.name not in hidden]
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [each.replace(kind=keyword, annotation=hints.get(each.name, Any)) for each in shown]
+    parameters += [inspect.Parameter(name, keyword, annotation=kind) for name, kind in added.items()]
+    result = hints.get("return", Any)
+    wrapper.__signature__ = inspect.Signature(parameters, return_annotation=result)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {**{each.name: each.annotation for each in parameters}, "return": result}
+    wrapper.__name__, wrapper.__qualname__, wrapper.__doc__ = like.__name__, like.__qualname__, like.__doc__
+    return wrapper

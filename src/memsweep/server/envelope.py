@@ -26,6 +26,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from memsweep.model.text import MAX_ECHO, clipped, lone_surrogate
+from memsweep.redact.find import redacted
 
 MAX_LINE_BYTES = 64 * 1024 * 1024  # the longest text, with every byte of it escaped
 _DATA_ECHO = 40  # beside the message, which repeats the same
@@ -85,12 +86,12 @@ def _brief(error: ErrorData) -> ErrorData:
     data = error.data
     if isinstance(data, dict):
         data = {name: _brief_value(value) for name, value in data.items()}
-    brief = {"code": error.code, "message": clipped(error.message), "data": _brief_value(data)}
+    brief = {"code": error.code, "message": _brief_value(error.message, MAX_ECHO), "data": _brief_value(data)}
     return ErrorData(**{name: brief[name] for name in error.model_fields_set})
 
 
-def _brief_value(value: Any) -> Any:
-    return clipped(value, _DATA_ECHO) if isinstance(value, str) else value
+def _brief_value(value: Any, room: int = _DATA_ECHO) -> Any:
+    return clipped(redacted(value)[0], room) if isinstance(value, str) else value
 
 
 def _look_closer(

@@ -15,18 +15,21 @@ import pydantic_core
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools.base import Tool
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
 from memsweep.app import calling_client
 from memsweep.errors import MemsweepError, brief
 from memsweep.model.text import lone_surrogate
+from memsweep.report.limits import MOST_BYTES, fitted
 from memsweep.server.schema import compact_input, compact_output
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
 READING = ThreadPoolExecutor(32, "reading")
 WRITING = ThreadPoolExecutor(32, "writing")
 logger = logging.getLogger("memsweep.server")
+_SIZED_BY_THE_CALLER = {"context_restore", "context_working_set"}  # who names a budget of tokens
 
 
 class MemsweepTool(Tool):
@@ -54,10 +57,17 @@ class MemsweepTool(Tool):
             answer = await super().run(arguments, context, convert_result=False)
         except ToolError as error:
             return _failure(self._sentence(error.__cause__ or error))
+        except MCPError as error:
+            if not self.resolved_params:
+                raise
+            return _failure(f"the person could not be asked ({error}); nothing was removed.")
         if not isinstance(answer, dict):
             return answer
-        text = pydantic_core.to_json(answer).decode()
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=answer)
+        raw = pydantic_core.to_json(answer)
+        if len(raw) > MOST_BYTES and self.name not in _SIZED_BY_THE_CALLER:
+            answer = fitted(answer)
+            raw = pydantic_core.to_json(answer)
+        return CallToolResult(content=[TextContent(type="text", text=raw.decode())], structured_content=answer)
 
     def _sentence(self, error: BaseException) -> str:
         match error:
@@ -65,6 +75,8 @@ class MemsweepTool(Tool):
                 return str(error)
             case ValidationError():
                 return _invalid(error)
+            case ToolError():  # of the SDK: an answer to our question that is none
+                return "the client's answer could not be read; nothing was removed."
         logger.error("tool %s failed", self.name, exc_info=error)
         return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
 

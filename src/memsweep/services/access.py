@@ -13,6 +13,7 @@ from memsweep.operation import Async, Calls, Mode, Sync
 
 if TYPE_CHECKING:
     from memsweep.app import App
+    from memsweep.model.gate import Gate
     from memsweep.settings import Settings
     from memsweep.store.protocol import Store
 
@@ -39,6 +40,12 @@ class Access(Generic[Mode]):
             return bool(self.store)
         except UnknownWorkspace:
             return False
+
+    def gate(self, source: str) -> Gate:
+        """What a call from this source passes on its way in."""
+        from memsweep.model.gate import Gate
+
+        return Gate(self.settings.secrets.action_for(self.workspace_id, source))
 
     @property
     def clock(self) -> Callable[[], datetime]:

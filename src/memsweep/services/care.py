@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic
 
+from memsweep.clock import new_id
 from memsweep.errors import StoreError
 from memsweep.model.operation import Operation
 from memsweep.operation import Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.model.care import Backup, Checkup, Compaction
-    from memsweep.model.memory import EmbeddingModel
+    from memsweep.model.memory import EmbeddingModel, NewPiece
     from memsweep.remember.reembed import Progress
     from memsweep.services.access import Access
 
@@ -30,11 +32,19 @@ class CareService(Generic[Mode]):
         from memsweep.care.doctor import Caring, doctor
 
         access = self._access
+
+        def cut(text: str) -> Sequence[NewPiece]:
+            from memsweep.remember.remember import ChunkSize, pieces
+
+            chunking = access.settings.chunking
+            return pieces(access.app.local_model, text, new_id, ChunkSize(chunking.size, chunking.overlap))
+
         tools = Caring(
             workspace_id=access.workspace_id,
             home=access.app.engine.keeper,
             store=lambda: access.store,
             embedder=lambda: access.app.embedder,
+            cut=cut,
             actor=access.actor,
             clock=access.clock,
         )

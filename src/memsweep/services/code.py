@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Generic
 
 from memsweep.clock import new_id
+from memsweep.model.memory import CODE_SOURCE
 from memsweep.operation import Mode, operation
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class CodeService(Generic[Mode]):
                 clock=access.clock,
                 chunk_tokens=app.settings.chunking.size,
                 exclusions=app.exclusions,
+                secrets=app.settings.secrets.action_for(access.workspace_id, CODE_SOURCE),
             )
             return index_codebase(tools, scope, allow_empty=allow_empty, progress=progress)
 

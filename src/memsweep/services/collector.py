@@ -16,9 +16,10 @@ def collector(access: Access[Any], actor: str | None = None) -> CollectorDepende
     """What the steps of `gc.collect` need; `actor` is whoever calls, unless given."""
     from memsweep.gc.collect import CollectorDependencies
 
-    settings = access.settings.gc
+    settings, store = access.settings.gc, access.store
+    access.app.sightings.flush(store)  # what was read until now is not garbage
     return CollectorDependencies(
-        store=access.store.collector,
+        store=store.collector,
         workspace_id=access.workspace_id,
         actor=access.actor if actor is None else actor,
         clock=access.clock,

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from memsweep.clock import new_id
 from memsweep.operation import Mode, operation
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from memsweep.graph.building import Built
     from memsweep.graph.facts import GraphDependencies, Neighbourhood
     from memsweep.graph.whole_graph import Queried, WholeGraphDependencies
+    from memsweep.model.gate import Gate
     from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
     from memsweep.model.plan import Plan, Receipt
     from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
     from memsweep.services.access import Access
+
+    Stored = TypeVar("Stored", Related, Imported)
 
 
 class GraphService(Generic[Mode]):
@@ -48,7 +51,7 @@ class GraphService(Generic[Mode]):
 
         `source` is the id of the memory that it comes from.
         """
-        from memsweep.graph import batch, facts
+        from memsweep.graph import batch
 
         one = batch.one_relation(
             from_entity,
@@ -61,16 +64,14 @@ class GraphService(Generic[Mode]):
             replaces=replaces,
             source=source,
         )
-        return facts.relate(graph_facts(self._access, create=_may_create(one)), one)
+        return _relate(self._access, one)
 
     @operation
     def relate_many(self, batch: Mapping[str, Any]) -> Related:
         """A batch of entities and relations, all or nothing."""
-        from memsweep.graph import facts
         from memsweep.graph.batch import many_relations
 
-        checked = many_relations(batch)
-        return facts.relate(graph_facts(self._access, create=_may_create(checked)), checked)
+        return _relate(self._access, many_relations(batch))
 
     @operation
     def reinforce(
@@ -86,7 +87,8 @@ class GraphService(Generic[Mode]):
         """Confirm a fact, or correct it; a correction does not count as a confirmation."""
         from memsweep.graph import facts
 
-        return facts.reinforce(graph_facts(self._access), from_entity, to_entity, relation, kind, amount, reason)
+        kept = self._access.gate("graph").text(reason, "reason") if isinstance(reason, str) else reason
+        return facts.reinforce(graph_facts(self._access), from_entity, to_entity, relation, kind, amount, kept)
 
     @operation
     def entities(
@@ -175,9 +177,12 @@ class GraphService(Generic[Mode]):
         from memsweep.graph.building import Named, checked_text, make_options
         from memsweep.remember.names import find_names
 
-        names = [Named(found.name, found.evidence > 0) for found in find_names([checked_text(text)])]
+        gate = self._access.gate("graph")
+        text = gate.text(checked_text(text))
+        names = [Named(found.name, found.evidence > 0) for found in find_names([text])]
         writes = not make_options(options).dry_run
-        return whole_graph.build(whole_graph_of(self._access, create=writes), text, names, options)
+        built = whole_graph.build(whole_graph_of(self._access, create=writes), text, names, options)
+        return built if built.outcome is None else replace(built, outcome=_saying(built.outcome, gate))
 
     @operation
     def dump(self, format: str = "json") -> str:
@@ -274,6 +279,9 @@ class GraphService(Generic[Mode]):
         """Split a new entity off another, with chosen relations (by id) and its mentions in chosen memories."""
         from memsweep.graph import facts
 
+        gate = self._access.gate("graph")
+        name = gate.text(name, "name") if isinstance(name, str) else name
+        entity_type = gate.text(entity_type, "type") if isinstance(entity_type, str) else entity_type
         return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
 
 
@@ -295,9 +303,25 @@ def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDe
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:
     from memsweep.graph import whole_graph
+    from memsweep.graph.gate import passed_dump
 
-    dump = whole_graph.read_graph(text, format)  # before a workspace is made for it
-    return whole_graph.load(whole_graph_of(access, create=True), dump)
+    gate = access.gate("import")
+    dump = passed_dump(whole_graph.read_graph(text, format), gate)  # before a workspace is made for it
+    return _saying(whole_graph.load(whole_graph_of(access, create=True), dump), gate)
+
+
+def _relate(access: Access[Any], batch: GraphBatch) -> Related:
+    from memsweep.graph import facts
+    from memsweep.graph.gate import passed_batch
+
+    gate = access.gate("graph")
+    passed = passed_batch(batch, gate)
+    return _saying(facts.relate(graph_facts(access, create=_may_create(passed)), passed), gate)
+
+
+def _saying(result: Stored, gate: Gate) -> Stored:
+    """The result, with what the gate met."""
+    return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
 
 def _may_create(batch: GraphBatch) -> bool:

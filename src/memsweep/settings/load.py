@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from memsweep.errors import BadSetting
 from memsweep.model.address import parse_address
@@ -212,7 +212,7 @@ def _convert(kind: type[Any], value: Any, name: str) -> Any:
     if get_origin(kind) is tuple:
         return _texts(value, name)
     if get_origin(kind) is Mapping:
-        return _numbers(value, name)
+        return _table(value, name, get_args(kind)[1])
     if kind is bool:
         return _truth(value, name)
     try:
@@ -252,10 +252,11 @@ def _command(line: str, name: str) -> list[str]:
     return words[0].split(",") if len(words) == 1 and words[0] == line.strip() else words
 
 
-def _numbers(value: Any, name: str) -> dict[str, float]:
-    """A table of numbers, or `a=1,b=2` in the environment."""
+def _table(value: Any, name: str, kind: type[Any]) -> dict[str, Any]:
+    """A table of numbers or texts, or `a=1,b=2` in the environment."""
     if isinstance(value, str):
         value = dict(part.strip().partition("=")[::2] for part in value.split(",") if part.strip())
     if not isinstance(value, dict):
-        raise BadSetting(f"the setting {name} must be a table of numbers, not {value!r:.40}.")
-    return {str(key).strip(): _convert(float, number, f"{name}.{key}") for key, number in value.items()}
+        what = "texts" if kind is str else "numbers"
+        raise BadSetting(f"the setting {name} must be a table of {what}, not {value!r:.40}.")
+    return {str(key).strip(): _convert(kind, each, f"{name}.{key}") for key, each in value.items()}

@@ -64,7 +64,8 @@ def file_removed_meanwhile(what: str) -> Conflict:
 
 def tombstoned_text() -> Conflict:
     return Conflict(
-        "this text was deleted for good and may not be learned again.", hint="`memsweep tombstone remove` allows it."
+        "this text was deleted for good and may not be learned again.",
+        hint="`memsweep tombstone list` shows what may not; removing a tombstone allows it.",
     )
 
 

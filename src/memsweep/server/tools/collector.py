@@ -1,38 +1,38 @@
 """The collector: plan, look, apply, undo, purge."""
 
-# No postponed annotations here: the SDK must see the resolver itself, not its name.
+from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
-from mcp.server.elicitation import ElicitationResult
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
+from memsweep.report import questions
 from memsweep.report.reasons import why
-from memsweep.server.consent import Consent, can_ask, granted, question
+from memsweep.server.consent import Question, Removal
+from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
 
 Strategy = Annotated[str, Field(description=", ".join(NAMES))]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
+Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
 def collector_tools(app: App) -> list[ToolRow]:
-    def consent(
-        context: Context, workspace_id: str, dry_run: bool, confirm: bool, plan_id: str | None
-    ) -> Elicit[Consent] | Consent:
-        if dry_run or not confirm or plan_id is None or not can_ask(context):
-            return Consent(approve=True)
+    def prune_asks(
+        workspace_id: str, dry_run: bool, confirm: bool, strategy: str, plan_id: str | None, ttl_days: float | None
+    ) -> Removal | None:
         memory = app.memory(workspace_id)
-        return question(memory.workspace_id, memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=5))
+        make = partial(memory.sweep.plan, strategy, ttl_days=ttl_days)
+        return None if dry_run or not confirm else Removal(partial(plan_question, memory, plan_id, make))
 
     def prune_memory(
-        agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
         workspace_id: str = "",
         dry_run: bool = True,
         confirm: bool = False,
@@ -46,7 +46,6 @@ def collector_tools(app: App) -> list[ToolRow]:
         """Find garbage and, with dry_run=false and confirm=true, move it to the trash. Preview first."""
         memory = app.memory(workspace_id)
         if not dry_run:
-            granted(agreed)
             if plan_id is not None:
                 return report.pruned(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
             receipt = memory.sweep.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
@@ -61,10 +60,22 @@ def collector_tools(app: App) -> list[ToolRow]:
         """Bring back everything that a prune or a deletion removed."""
         return report.undone(app.undo(receipt_id, workspace_id))
 
+    def delete_asks(memory_id: str, confirm: bool, workspace_id: str, forever: bool = False) -> Removal | None:
+        memory = app.memory(workspace_id)
+
+        def question() -> Question:
+            found = memory.get(memory_id)
+            said = questions.delete_question(memory.workspace_id, found, forever=forever)
+            return Question() if found.pinned else Question(said)  # which is refused
+
+        words = ("delete", memory_id, "--forever")
+        final = questions.command_line(*words, workspace_id=memory.workspace_id) if forever else ""
+        return Removal(question, final) if confirm else None
+
     def delete_memory(
-        memory_id: str, confirm: bool = False, forever: bool = False, workspace_id: str = ""
+        memory_id: str, confirm: bool = False, forever: Forever = False, workspace_id: str = ""
     ) -> report.DeletedAnswer:
-        """Move one memory to the trash. forever=true deletes it permanently and never learns it again."""
+        """Move one memory to the trash."""
         receipt = app.memory(workspace_id).delete(memory_id, confirm=confirm, forever=forever)
         return report.deleted(receipt, forever=forever)
 
@@ -78,6 +89,22 @@ def collector_tools(app: App) -> list[ToolRow]:
         items, total = app.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
         return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(offset + limit, total, "trash"))
 
+    def purge_asks(
+        older_than_days: float | None, confirm: bool, workspace_id: str, deleted_workspaces: bool
+    ) -> Removal | None:
+        days = app.settings.gc.purge_days if older_than_days is None else older_than_days
+        if not confirm or not days >= 0:  # which is refused
+            return None
+        memory = app.memory(workspace_id)
+
+        def question() -> Question:
+            others = app.deleted_workspaces(days) if deleted_workspaces else None
+            _, in_trash = memory.sweep.trash(limit=1)
+            return Question(questions.purge_question(memory.workspace_id, days, in_trash, others))
+
+        words = ["purge", "--older-than-days", f"{days:g}", *(["--deleted-workspaces"] if deleted_workspaces else [])]
+        return Removal(question, questions.command_line(*words, workspace_id=memory.workspace_id))
+
     def purge_trash(
         older_than_days: float | None = None,
         confirm: bool = False,
@@ -89,6 +116,11 @@ def collector_tools(app: App) -> list[ToolRow]:
         purged = app.memory(workspace_id).sweep.purge(days, confirm=confirm)
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
+
+    def clear_asks(confirm_phrase: str, workspace_id: str) -> Removal | None:
+        memory = app.memory(workspace_id)
+        question = lambda: Question(questions.clear_question(memory.stats()))  # noqa: E731
+        return Removal(question) if confirm_phrase == CLEAR_PHRASE else None
 
     def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.ClearedAnswer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""
@@ -104,13 +136,13 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.explained(*app.memory(workspace_id).sweep.explain(id))
 
     return [
-        ToolRow(prune_memory, destroys=True),
+        ToolRow(prune_memory, destroys=True, asks=prune_asks),
         ToolRow(undo_prune),
-        ToolRow(delete_memory, destroys=True),
+        ToolRow(delete_memory, destroys=True, asks=delete_asks, only_full=("forever",)),
         ToolRow(recover_memory, profile="full"),
         ToolRow(list_trash, reads=True, profile="full"),
-        ToolRow(purge_trash, destroys=True, profile="full"),
-        ToolRow(clear_all, destroys=True, profile="full"),
+        ToolRow(purge_trash, destroys=True, asks=purge_asks, profile="full"),
+        ToolRow(clear_all, destroys=True, asks=clear_asks, profile="full"),
         ToolRow(explain_memory, reads=True, profile="full"),
         ToolRow(pin, repeats=True, profile="full"),
     ]

@@ -1,18 +1,15 @@
 """The context collector: what is in the agent's window, what could leave it, and how to bring it back."""
 
-# No postponed annotations here: the SDK must see the resolver itself, not its name.
+from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from mcp.server.elicitation import ElicitationResult
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.model.text import counted
 from memsweep.report import context as report
-from memsweep.server.consent import Consent, can_ask, granted
+from memsweep.report import questions
+from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
 
 ANSWER_TOKENS = 4000
@@ -32,6 +29,7 @@ Target = Annotated[int | None, Field(description="tokens to free")]
 Budget = Annotated[int | None, Field(description="or tokens to fit into")]
 RestoreBudget = Annotated[int | None, Field(description="tokens; 4000 for a query")]
 Confirm = Annotated[bool, Field(description="required to delete")]
+DryRun = Annotated[bool, Field(description="save no plan")]
 
 
 def context_tools(app: App) -> list[ToolRow]:
@@ -47,6 +45,7 @@ def context_tools(app: App) -> list[ToolRow]:
         descriptors: Descriptors = None,
         max_candidates: int = 20,
         include_scores: bool = True,
+        dry_run: DryRun = False,
         workspace_id: str = "",
     ) -> report.AnalyzedAnswer:
         """Show what could leave the window and why, as a plan for context_gc_prune. Moves nothing."""
@@ -59,24 +58,18 @@ def context_tools(app: App) -> list[ToolRow]:
                 task_id=task_id,
                 descriptors=descriptors,
                 max_candidates=max_candidates,
+                dry_run=dry_run,
             )
         )
         return report.analyzed(result, include_scores=include_scores)
 
-    def consent(
-        context: Context, project_id: str, segment_ids: list[str] | None, strategy: str, confirm: bool
-    ) -> Elicit[Consent] | Consent:
-        if strategy == "stash" or (strategy == "auto" and segment_ids) or not confirm or not can_ask(context):
-            return Consent(approve=True)
-        what = counted(len(segment_ids), "segment") if segment_ids else "what the plan would delete"
-        return Elicit(
-            f"Move {what} of context window {project_id!r} to the trash? This can be undone until it is purged.",
-            Consent,
-        )
+    def prune_asks(project_id: str, segment_ids: list[str] | None, strategy: str, confirm: bool) -> Removal | None:
+        if strategy == "stash" or (strategy == "auto" and segment_ids) or not confirm:
+            return None
+        return Removal(lambda: Question(questions.segments_question(project_id, len(segment_ids or ()) or None)))
 
     def context_gc_prune(
         project_id: str,
-        agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
         segment_ids: list[str] | None = None,
         plan_id: str | None = None,
         strategy: Literal["auto", "stash", "delete"] = "auto",
@@ -84,7 +77,6 @@ def context_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.PrunedAnswer:
         """Move segments out of the window to the stash or the trash, by ids or by plan."""
-        granted(agreed)
         window = app.memory(workspace_id).context(project_id)
         return report.pruned(window.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
 
@@ -155,27 +147,17 @@ def context_tools(app: App) -> list[ToolRow]:
         """List the context windows of a workspace."""
         return report.windows(app.memory(workspace_id).contexts())
 
-    def consent_to_all(context: Context, project_id: str, confirm: bool) -> Elicit[Consent] | Consent:
-        if not confirm or not can_ask(context):
-            return Consent(approve=True)
-        return Elicit(
-            f"Move all of context window {project_id!r} to the trash? This can be undone until it is purged.", Consent
-        )
+    def delete_asks(project_id: str, confirm: bool) -> Removal | None:
+        return Removal(lambda: Question(questions.window_question(project_id))) if confirm else None
 
-    def context_delete(
-        project_id: str,
-        agreed: Annotated[ElicitationResult[Consent], Resolve(consent_to_all)],
-        confirm: Confirm = False,
-        workspace_id: str = "",
-    ) -> report.PrunedAnswer:
+    def context_delete(project_id: str, confirm: Confirm = False, workspace_id: str = "") -> report.PrunedAnswer:
         """Move a whole window and its stash to the trash."""
-        granted(agreed)
         return report.pruned(app.memory(workspace_id).context(project_id).delete(confirm=confirm))
 
     return [
         ToolRow(context_add),
         ToolRow(context_gc_analyze, repeats=True),
-        ToolRow(context_gc_prune, destroys=True),
+        ToolRow(context_gc_prune, destroys=True, asks=prune_asks),
         ToolRow(context_gc_pin, repeats=True),
         ToolRow(context_gc_unpin, repeats=True),
         ToolRow(context_gc_configure, repeats=True),
@@ -184,5 +166,5 @@ def context_tools(app: App) -> list[ToolRow]:
         ToolRow(context_compress, profile="full"),
         ToolRow(context_working_set, reads=True, profile="full"),
         ToolRow(context_list, reads=True, profile="full"),
-        ToolRow(context_delete, destroys=True, profile="full"),
+        ToolRow(context_delete, destroys=True, asks=delete_asks, profile="full"),
     ]

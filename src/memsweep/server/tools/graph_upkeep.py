@@ -1,17 +1,16 @@
 """Facts that fade, and entities that are merged."""
 
-# No postponed annotations here: the SDK must see the resolver itself, not its name.
+from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
-from mcp.server.elicitation import ElicitationResult
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import Field
 
 from memsweep.app import App
 from memsweep.report import upkeep as report
-from memsweep.server.consent import Consent, can_ask, granted, question
+from memsweep.server.consent import Removal
+from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
 
 Ids = list[str] | tuple[str, ...]
@@ -21,16 +20,27 @@ PlanId = Annotated[str | None, Field(description="apply exactly this plan")]
 def graph_upkeep_tools(app: App) -> list[ToolRow]:
     defaults = app.settings.graph
 
-    def consent(
-        context: Context, workspace_id: str, mode: str, confirm: bool, plan_id: str | None
-    ) -> Elicit[Consent] | Consent:
-        if mode != "execute" or not confirm or plan_id is None or not can_ask(context):
-            return Consent(approve=True)
+    def prune_asks(
+        workspace_id: str,
+        mode: str,
+        confirm: bool,
+        plan_id: str | None,
+        node_threshold: float,
+        edge_threshold: float,
+        include_orphans: bool,
+        max_age_days: float,
+    ) -> Removal | None:
         memory = app.memory(workspace_id)
-        return question(memory.workspace_id, memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=5))
+        make = partial(
+            memory.graph.plan_prune,
+            node_threshold=node_threshold,
+            edge_threshold=edge_threshold,
+            include_orphans=include_orphans,
+            max_age_days=max_age_days,
+        )
+        return Removal(partial(plan_question, memory, plan_id, make)) if mode == "execute" and confirm else None
 
     def graph_prune(
-        agreed: Annotated[ElicitationResult[Consent], Resolve(consent)],
         mode: Literal["preview", "execute"] = "preview",
         node_threshold: float = defaults.node_threshold,
         edge_threshold: float = defaults.edge_threshold,
@@ -55,7 +65,6 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
                 )
             )
             return report.previewed(plan, memory.sweep.items(plan.id, limit=report.SHOWN))
-        granted(agreed)
         if plan_id is not None:
             receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large)
         else:
@@ -99,7 +108,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         )
 
     return [
-        ToolRow(graph_prune, destroys=True),
+        ToolRow(graph_prune, destroys=True, asks=prune_asks),
         ToolRow(graph_decay, repeats=True, profile="full"),
         ToolRow(merge_entities, profile="full"),
         ToolRow(unmerge_entity, profile="full"),

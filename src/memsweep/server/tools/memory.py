@@ -19,6 +19,7 @@ Filters = Annotated[
     dict[str, Any] | None,
     Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind}"),
 ]
+Offset = Annotated[int, Field(description="the next_offset of the piece before")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
@@ -61,9 +62,9 @@ def memory_tools(app: App) -> list[ToolRow]:
         page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
         return report.found(page, detail)
 
-    def get_memory(memory_id: str, workspace_id: str = "") -> report.MemoryAnswer:
-        """Get one whole memory."""
-        return report.memory(app.memory(workspace_id).get(memory_id))
+    def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:
+        """Get one whole memory; a long text comes in pieces."""
+        return report.memory_page(app.memory(workspace_id).get(memory_id), offset)
 
     def get_stats(workspace_id: str = "") -> report.StatsAnswer:
         """Counts and sizes of a workspace."""

@@ -49,6 +49,10 @@ DROP_EDGE = {
 }
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
+CHUNKLESS = """
+    MATCH (m:Memory) OPTIONAL MATCH (m)-[h:HAS_CHUNK]->() WITH m, h WHERE h IS NULL
+    RETURN m.key, m.text ORDER BY m.key"""
+READ_ANEW = "MATCH (m:Memory {ref: toString(row)}) WHERE m.path IS NOT NULL SET m.digest = ''"
 UNFIT = """
     MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH c, e
     WHERE e IS NULL OR size(e.data) <> $length RETURN c.key, c.text ORDER BY c.key"""

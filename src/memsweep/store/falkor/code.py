@@ -7,19 +7,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memsweep.model.code import CodeLink, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.code import (
+    LISTED,
+    CodeLink,
+    CodeTotals,
+    FileChunk,
+    FileMark,
+    FileWrite,
+    KnownFile,
+    RunEnd,
+    other_places,
+)
+from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
-from memsweep.store.falkor.naming import Known, Names, Relations
+from memsweep.store.falkor.code_names import CodeNames
+from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.falkor.writing import encoded
 from memsweep.store.refusals import file_removed_meanwhile
 
 NewId = Callable[[str], str]
+
+
+def roots(graph: GraphHandle | Transaction) -> list[str]:
+    return [path for (path,) in graph.ask(code_cypher.ROOTS)]
 
 
 def known_files(graph: GraphHandle, root: str) -> list[KnownFile]:
@@ -69,18 +84,20 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
     for file in files:
         if file.memory_id in gone:
             raise file_removed_meanwhile(file.path)
+    _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
-    named = _named(tx, files, now, new_id)
+    named = CodeNames(tx, files, now, new_id)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
     ensure_root(tx, root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
+    _keep_listed(tx, files)
     chunks = _Chunks(tx)
     mentions: dict[int, set[tuple[int, int]]] = {}
     for file in files:
         memory = memories[file.memory_id]
         places = chunks.write(memory, before.chunks[memory], file.chunks)
-        mentions[memory] = {(places[each.chunk], _found(named, each.thing).key) for each in file.symbols}
+        mentions[memory] = {(places[each.chunk], named[each.thing].key) for each in file.symbols}
     chunks.finish()
     stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id) for file in files}
     named.write()
@@ -89,6 +106,24 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
         _write_mentions(tx, before.mentions[memory], wanted)
     _write_statements(tx, before.stated, stated)
     return chunks.dropped
+
+
+def _refuse_doubles(tx: Transaction, root: str, files: Sequence[FileWrite]) -> None:
+    """A file that is new to this root may have become another root's since it was looked for."""
+    known = roots(tx) if files else []
+    places = [list(place) for file in files for place in other_places(root, file.path, known)]
+    if places and (found := tx.ask(code_cypher.FILES_AT, places=places)):
+        raise file_removed_meanwhile(found[0][1])
+
+
+def _keep_listed(tx: Transaction, files: Sequence[FileWrite]) -> None:
+    """The roots that had these files list them still."""
+    marks = [(*file.taken_from, file.language) for file in files if file.taken_from is not None]
+    tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": path} for root, path, _ in marks])
+    listed = {"stamp": "0:0", "digest": LISTED, "read_at_ns": 0}
+    tx.do(
+        code_cypher.ADD_SKIP, [{"root": root, "path": path, "language": kind, **listed} for root, path, kind in marks]
+    )
 
 
 class _Before:
@@ -207,33 +242,13 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
     }
 
 
-def _named(tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> Names:
-    """Every name of the files, known or made; a name that is seen again is not a changed one."""
-    things = [symbol.thing for file in files for symbol in file.symbols]
-    things += [thing for file in files for link in file.links for thing in (link.subject, link.object)]
-    names = Names(tx, [thing.name for thing in things])
-    for thing in dict.fromkeys(things):
-        known = names.find(thing)
-        if known is None:
-            names.add(thing, new_id("ent"), now, confidence=1.0, handed_in=False)
-        elif known.props["last_seen"] < now:
-            known.change(raises_version=False, last_seen=now)
-    return names
+def _ends(names: CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
+    return [(names[link.subject].key, name_key(link.relation), names[link.object].key) for link in links]
 
 
-def _found(names: Names, thing: NamedThing) -> Known:
-    found = names.find(thing)
-    assert found is not None, "every name of a file was looked up"
-    return found
-
-
-def _ends(names: Names, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
-    return [
-        (_found(names, link.subject).key, name_key(link.relation), _found(names, link.object).key) for link in links
-    ]
-
-
-def _state(relations: Relations, names: Names, links: Sequence[CodeLink], now: int, new_id: NewId) -> dict[int, int]:
+def _state(
+    relations: Relations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId
+) -> dict[int, int]:
     """The relations that a file states, each with the entity it begins at."""
     stated = {}
     for link, ends in zip(links, _ends(names, links), strict=True):
@@ -298,7 +313,8 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
         (code_cypher.SCOPE, {"root": run.root, "filters": run.scope}),
     )
     scope_of: dict[str, int | None] = dict(map(tuple, files))
-    if any(uid not in scope_of for uid in run.verified):
+    taken = [uid for uid in run.verified if uid not in scope_of]  # by another root, meanwhile
+    if taken and len(tx.ask(code_cypher.MEMORIES_OF_IDS, ids=taken)) < len(taken):
         raise file_removed_meanwhile(run.root)
     scope, verified_at = (scopes[0][0], scopes[0][2]) if scopes else (tx.new_key(), None)
     if not scopes:
@@ -312,8 +328,12 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     tx.do(code_cypher.ADD_SKIP, skips)
     doubtful = [uid for uid in run.doubtful if scope_of.get(uid) == scope]
     tx.do(code_cypher.DOUBT, [{"id": uid, "verified_at": verified_at} for uid in doubtful])
-    elsewhere = [uid for uid in run.verified if scope_of[uid] != scope or uid in set(doubtful)]
+    own, doubted = (uid for uid in run.verified if uid in scope_of), set(doubtful)
+    elsewhere = [uid for uid in own if scope_of[uid] != scope or uid in doubted]
     tx.do(code_cypher.VERIFY, [{"id": uid, "scope": scope} for uid in elsewhere])
+    handed = [{"memory": each.memory_id, "root": each.root, "path": each.path} for each in run.handed_over]
+    tx.do(code_cypher.HAND_OVER, handed)
+    tx.do(code_cypher.DROP_SKIP, [{"root": each.root, "path": each.path} for each in run.handed_over])
     tx.do(code_cypher.SCOPE_VERIFIED, [{"key": scope, "at": at}])
     tx.do(code_cypher.SET_ROOT_TOTAL, [{"path": run.root, "total_files": run.total_files}])
 

@@ -14,6 +14,10 @@ CODE_TOTALS = """
          sum(m.classes) AS classes
     RETURN language, files, lines, functions, classes ORDER BY language"""
 SCOPE = "MATCH (s:CodeScope {root: $root}) WHERE s.filters = $filters RETURN s.key, s.runs, s.verified_at"
+ROOTS = "MATCH (r:CodeRoot) RETURN r.path ORDER BY r.key"
+FILES_AT = """
+    UNWIND $places AS place MATCH (m:Memory {path: place[1]}) WHERE m.root = place[0]
+    RETURN m.root, m.path, m.id"""
 ROOT = "MATCH (r:CodeRoot {path: $root}) RETURN r.key"
 FILES_IN_SCOPES = "MATCH (m:Memory {root: $root}) WHERE m.path IS NOT NULL RETURN m.id, m.scope"
 
@@ -31,6 +35,16 @@ STATED_BY = (
     "UNWIND $memories AS memory MATCH (m:Memory {ref: toString(memory)})-[s:STATES]->() RETURN m.key, s.relation"
 )
 
+# Files that name an entity, in the trash or not.
+MENTIONING = """
+    UNWIND $entities AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-()<-[:HAS_CHUNK]-(m)
+    WITH DISTINCT e.key AS entity, m.source AS source, m.id AS file
+    WHERE source = 'code_indexer' RETURN entity, file"""
+STATING = """
+    UNWIND $entities AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
+    WITH DISTINCT e.key AS entity, r.key AS relation MATCH ()-[s:STATES {relation: relation}]->()
+    WITH DISTINCT entity, startNode(s) AS m WITH entity, m.source AS source, m.id AS file
+    WHERE source = 'code_indexer' RETURN entity, file"""
 WHO_STATES = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
     RETURN key, m.key, m.trash"""
@@ -71,4 +85,5 @@ MARK_FILE = "MATCH (m:Memory {id: row.id}) SET m += row.set"
 DOUBT = "MATCH (m:Memory {id: row.id}) SET m.verified_at = row.verified_at, m.scope = NULL"
 VERIFY = "MATCH (m:Memory {id: row.id}) SET m.scope = row.scope, m.verified_at = NULL"
 DROP_SKIP = "MATCH (s:CodeSkip {root: row.root}) WHERE s.path = row.path DELETE s"
+HAND_OVER = "MATCH (m:Memory {id: row.memory}) SET m.root = row.root, m.path = row.path, m.digest = ''"
 ADD_SKIP = "CREATE (:CodeSkip {*row})"

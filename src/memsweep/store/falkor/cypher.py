@@ -129,9 +129,14 @@ def add_whole_memory(memory: Iterable[str], chunk: Iterable[str]) -> str:
 # reading
 GET_MEMORY = """
     MATCH (m:Memory {id: $id}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
-    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)})
+    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
     RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
-           coalesce(m.last_seen_at, m.created_at), m.expires_at, m.stale, m.pinned, m.version, chunks"""
+           m.last_seen_at, m.expires_at, m.stale, m.pinned, m.version, chunks, m.path, m.root, m.language, m.lines,
+           coalesce(s.verified_at, m.verified_at)"""
+# Raises neither the revision nor the version: being read is no change.
+MARK_SEEN = """
+    UNWIND $seen AS seen MATCH (m:Memory {id: seen[0]}) WHERE coalesce(m.last_seen_at, m.created_at) < seen[1]
+    SET m.last_seen_at = seen[1]"""
 ENTITIES_OF_MEMORY = """
     MATCH (m:Memory {id: $id})-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity)
     WITH DISTINCT e ORDER BY e.key RETURN e.name, e.type"""
@@ -144,9 +149,12 @@ PASSAGES = """
     UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory)
     OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
     RETURN c.key, c.id, m.id, c.text, c.first_line, c.last_line, m.source, m.tags, m.created_at, t.id, m.stale,
-           m.pinned, m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
+           m.pinned, coalesce(m.last_seen_at, m.created_at),
+           m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
+ORIGINS = """
+    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, m.key, m.path"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"

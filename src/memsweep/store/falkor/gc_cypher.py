@@ -90,6 +90,9 @@ REASONS = """
 # what an apply looks at again
 COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m)"
 LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.key, m.version, m.pinned"
+LAST_SEEN = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
+    RETURN m.key, m.created_at, m.last_seen_at, m.stale, coalesce(s.verified_at, m.verified_at)"""
 LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key, e.version, e.pinned"
 LIVE_CHUNKS = """
     UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
@@ -139,4 +142,4 @@ TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at 
 TOMBSTONE_OF = "MATCH (t:Tombstone {memory: $id}) RETURN t.hash"
 DROP_TOMBSTONE = "MATCH (t:Tombstone {memory: row}) DELETE t"
 # Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "MATCH (s:CodeSkip) DELETE s"
+DROP_SKIPS = "MATCH (s:CodeSkip) WHERE s.digest <> 'listed' DELETE s"

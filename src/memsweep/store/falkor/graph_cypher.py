@@ -31,11 +31,16 @@ ADD_SOURCE = """
 FIND = """
     MATCH (e:Entity {id: $id}) RETURN e.key, 0 AS named, true AS told, true AS pinned, 0 AS seen
     UNION ALL
+    MATCH (e:Entity {name_key: $exact}) RETURN e.key, 0 AS named, e.handed_in AS told, e.pinned AS pinned, 0 AS seen
+    UNION ALL
     MATCH (e:Entity {name_key: $name})
     RETURN e.key, 1 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen
     UNION ALL
     MATCH (a:Alias {name_key: $name}) WITH a MATCH (e:Entity {ref: toString(a.entity)})
     RETURN e.key, 2 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
+FIND_ANY_CASE = """
+    MATCH (e:Entity) WHERE e.name_key STARTS WITH $start
+    RETURN e.key, 3 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
 ONCE_NAMED = "MATCH (a:Alias) WHERE a.name_key CONTAINS $search RETURN DISTINCT a.entity"
 
 # fading

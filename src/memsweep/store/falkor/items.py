@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.ids import findable
+from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
@@ -67,6 +68,12 @@ class FalkorItems:
 
     def texts(self, memories: Collection[int]) -> dict[int, str]:
         return dict(map(tuple, self._rows(gc_cypher.TEXTS_OF, memories)))
+
+    def last_seen(self, memories: Collection[int]) -> dict[int, int]:
+        return {
+            key: last_seen(created, seen, stale=stale, verified_at=verified)
+            for key, created, seen, stale, verified in self._rows(gc_cypher.LAST_SEEN, memories)
+        }
 
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         asked = [(kind, (_LIVE[kind], {"keys": sorted(keys)})) for kind, keys in wanted.items() if keys]

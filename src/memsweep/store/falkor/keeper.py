@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -17,7 +17,7 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import care_cypher, mending, saving, structure, values, writing
@@ -78,6 +78,19 @@ class FalkorKeeper:
 
     def explain(self) -> StoreCorrupt | None:
         return values.explain(self._graph)
+
+    def chunkless(self) -> list[tuple[int, str]]:
+        return [(key, text) for key, text in self._graph.ask(care_cypher.CHUNKLESS) if text.strip()]
+
+    def add_chunks(
+        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
+    ) -> None:
+        with self._graph.writing() as tx:
+            left = [key for key, _ in tx.ask(care_cypher.CHUNKLESS) if key in chunks]
+            for key in left:
+                writing.add_pieces(tx, key, chunks[key])
+            tx.do(care_cypher.READ_ANEW, left)
+            _note(tx, "chunks", found, actor, now)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         model = writing.model_of(self._graph.meta())

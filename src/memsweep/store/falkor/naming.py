@@ -12,7 +12,7 @@ from typing import Any
 
 from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
-from memsweep.model.text import name_key
+from memsweep.model.text import case_key, name_key, spelled
 from memsweep.store.falkor import cypher, graph_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
@@ -72,24 +72,33 @@ class Names:
         if not thing.type:
             return self.surest(thing.name)
         name, kind = name_key(thing.name), name_key(thing.type)
-        return self._known.get((name, kind)) or self._other_names.get(name, {}).get(kind)
+        exact = self._known.get((case_key(thing.name), kind))
+        return exact or self._known.get((name, kind)) or self._other_names.get(name, {}).get(kind)
 
     def of_name(self, name: str) -> list[Known]:
         """Those that have the name, or if there are none, those that had it."""
         key = name_key(name)
-        return self._by_name.get(key) or sorted(self._other_names.get(key, {}).values(), key=lambda each: each.key)
+        exact = self._by_name.get(case_key(name))
+        return (
+            exact
+            or self._by_name.get(key)
+            or sorted(self._other_names.get(key, {}).values(), key=lambda each: each.key)
+        )
 
     def surest(self, name: str) -> Known | None:
         """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
         return min(self.of_name(name), key=_by_certainty, default=None)
 
-    def add(self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool) -> Known:
+    def add(
+        self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool, named: str = ""
+    ) -> Known:
+        """A new one; `named` is the key of its name if that is taken."""
         key = self._tx.new_key()
         props = {
             "key": key,
             "id": uid,
             "name": thing.name,
-            "name_key": name_key(thing.name),
+            "name_key": named or name_key(thing.name),
             "type": thing.type or DEFAULT_TYPE,
             "type_key": name_key(thing.type or DEFAULT_TYPE),
             "confidence": confidence,
@@ -124,8 +133,9 @@ def _by_certainty(entity: Known) -> tuple[bool, bool, int, int]:
 
 
 def keys_of(names: Iterable[str]) -> list[str]:
-    """Names as the graph looks them up, each once."""
-    return sorted({name_key(name) for name in names})
+    """Names as the graph looks them up, each once: by themselves, and beside one that differs in case alone."""
+    wanted = set(names)
+    return sorted({name_key(name) for name in wanted} | {case_key(name) for name in wanted})
 
 
 def _known(row: list[Any]) -> Known:
@@ -142,7 +152,9 @@ def find_key(asked: GraphHandle | Transaction, name: str) -> int:
 
 
 def key_of(asked: GraphHandle | Transaction, name: str) -> int | None:
-    rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name))
+    rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name), exact=case_key(name))
+    if not rows:  # one that stood beside another, which is gone
+        rows = asked.ask(graph_cypher.FIND_ANY_CASE, start=case_key(name).removesuffix(spelled(name)))
     ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
     return int(ranked[0][0]) if ranked else None
 

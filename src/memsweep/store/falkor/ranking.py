@@ -26,6 +26,11 @@ class Ranking:
         self._frequency: dict[str, int] = {}
         self._counted_at = 0
 
+    @property
+    def chunks(self) -> int:
+        """How many there were when they were counted last."""
+        return self._counted_at
+
     def asked(self, query: str) -> list[Query]:
         """What choosing the words must know: how many chunks there are, and how many have a word not counted yet."""
         words = _askable(query)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Passage, Place, place_at, stream_and_position
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place, place_at, stream_and_position
 from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.ranking import Ranking
@@ -14,6 +14,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
+from memsweep.store.file.words import depth_of
 from memsweep.store.stored import expect
 
 Where = tuple[str, dict[str, Any]]
@@ -27,10 +28,11 @@ def candidates(
     where = _where(graph, filters)
     reach = depth + depth // 4  # of those that are near nearly all pass
     words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, reach)
-    matching = [_matching(words, where, 2 * depth)] if words else []
+    deep = depth_of(depth, ranking.chunks)
+    matching = [_matching(words, where, 2 * deep)] if words else []
     *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
     at: Places = {}
-    by_words = _by_words(graph, ranking, words, where, depth, matches[0], at) if words else {}
+    by_words = _by_words(graph, ranking, words, where, deep, matches[0], at) if words else {}
     near = _near(vector, live, embeddings, at)
     while len(near) < depth and not all_of_them:
         reach *= 8
@@ -55,6 +57,10 @@ def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> 
     wanted = [list(stream_and_position(place)) for place in places]
     rows = graph.ask(cypher.at_places(where), places=wanted, **values)
     return {place_at(stream, position): key for key, stream, position in rows}
+
+
+def origins(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Origin]:
+    return {key: Origin(memory, path) for key, memory, path in graph.ask(cypher.ORIGINS, keys=list(keys))}
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -159,6 +165,7 @@ def _passage(
     thread: str | None,
     stale: bool,
     pinned: bool,
+    seen: int,
     *code: Any,
 ) -> Passage:
     expect(str, chunk, memory, text, source, *tags)
@@ -175,5 +182,6 @@ def _passage(
         thread_id=thread,
         stale=stale,
         pinned=pinned,
+        last_seen_at=from_micros(seen),
         code=code_place(*code),
     )

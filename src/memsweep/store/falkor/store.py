@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -15,9 +15,11 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    code_file,
+    last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
 from memsweep.store.falkor.collector import FalkorCollector
@@ -69,7 +71,8 @@ class FalkorStore:
         )
         if not found:
             return None
-        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found[0]
+        *of_memory, path, root, language, lines, verified = found[0]
+        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
         expect(str, uid, text, source, *tags)
         return Memory(
@@ -81,13 +84,14 @@ class FalkorStore:
             thread_id=thread,
             created_at=from_micros(created),
             updated_at=from_micros(updated),
-            last_seen_at=from_micros(seen),
+            last_seen_at=from_micros(last_seen(created, seen, stale=stale, verified_at=verified)),
             expires_at=None if expires is None else from_micros(expires),
             stale=stale,
             pinned=pinned,
             version=version,
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
+            code=code_file(path, root, language, lines, verified),
         )
 
     def stats(self) -> Stats:
@@ -126,14 +130,24 @@ class FalkorStore:
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         return searching.at_places(self._graph, places, filters)
 
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        return searching.origins(self._graph, keys)
+
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         return searching.passages(self._graph, keys)
 
     def unreadable(self, keys: Sequence[int]) -> int:
         return searching.unreadable(self._graph, keys) if keys else 0
 
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        self._graph.mark(cypher.MARK_SEEN, seen=[[memory_id, to_micros(at)] for memory_id, at in seen.items()])
+        return True
+
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)
+
+    def code_roots(self) -> list[str]:
+        return code.roots(self._graph)
 
     def code_files(self, root: str) -> list[KnownFile]:
         return code.known_files(self._graph, root)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
+from memsweep.model.memory import last_seen
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
 from memsweep.model.sources import stands_alone
@@ -65,10 +66,9 @@ def _memories(asked: GraphHandle | Transaction) -> list[MemoryRow]:
 
 
 def _memory(row: Row, verified: dict[int | None, int]) -> MemoryRow:
-    """A file that was verified has been seen, though its memory is not written each time."""
     key, version, is_code, stale, pinned, created, seen, expires, digest, is_file, scope, alone = row
-    if is_file and not stale:
-        seen = max(created if seen is None else seen, verified.get(scope) or alone or 0)
+    if is_file:
+        seen = last_seen(created, seen, stale=stale, verified_at=verified.get(scope) or alone)
     return MemoryRow(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
 
 

@@ -89,6 +89,10 @@ class GraphHandle:
         self.seen = dict(found)
         return dict(found)
 
+    def mark(self, query: str, **values: Any) -> None:
+        """One small write beside all transactions: it takes no lease and raises no revision, so nobody waits for it."""
+        self.link.change(self.name, query, **values)
+
     def size_bytes(self) -> int:
         """The server counts whole megabytes; less is an estimate by the number of nodes."""
         told = self.link.read("GRAPH.MEMORY", "USAGE", self.name)

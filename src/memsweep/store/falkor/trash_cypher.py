@@ -8,10 +8,9 @@ MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receip
 CHUNKS_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 ENTITIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
 RELATIONS_OF = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"
-CLASHING_FILES = """
-    UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.path IS NOT NULL
-    WITH mine, mine.path AS path
-    MATCH (theirs:Memory {path: path}) WHERE theirs.root = mine.root RETURN mine.key, mine.id, theirs.id"""
+FILES_OF = """
+    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)}) WHERE m.path IS NOT NULL
+    RETURN m.key, m.id, m.root, m.path"""
 CLASHING_TEXTS = """
     UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.source <> 'code_indexer'
     WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})

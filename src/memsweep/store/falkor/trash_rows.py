@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from memsweep.model.code import other_places
 from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
-from memsweep.store.falkor import code_cypher, cypher, trash_cypher
+from memsweep.store.falkor import code, code_cypher, cypher, trash_cypher
 from memsweep.store.falkor.transaction import Transaction
+from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
 
 
@@ -39,8 +42,18 @@ class FalkorTrash:
         if not memories:
             return Clashes([], [])
         asked = {"memories": sorted(memories)}
-        files, texts = self._tx.ask_all((trash_cypher.CLASHING_FILES, asked), (trash_cypher.CLASHING_TEXTS, asked))
-        return Clashes([Clash(*row) for row in files], [Clash(*row) for row in texts])
+        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), (trash_cypher.CLASHING_TEXTS, asked))
+        return Clashes(self._indexed_again(files), [Clash(*row) for row in texts])
+
+    def _indexed_again(self, files: Sequence[Row]) -> list[Clash]:
+        """A file may be known by another root, under another path."""
+        roots = code.roots(self._tx) if files else []
+        at: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        for key, uid, root, path in files:
+            for place in ((root, path), *other_places(root, path, roots)):
+                at[place].append((key, uid))
+        found = self._tx.ask(code_cypher.FILES_AT, places=[list(place) for place in at]) if at else []
+        return [Clash(key, uid, other) for root, path, other in found for key, uid in at[root, path]]
 
     def chunks_of(self, receipt: int) -> list[TrashedChunk]:
         return [TrashedChunk(*row) for row in self._tx.ask(trash_cypher.CHUNKS_WITH_MEMORIES, receipt=receipt)]

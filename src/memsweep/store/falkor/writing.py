@@ -16,6 +16,7 @@ from memsweep.model.memory import (
     NewFact,
     NewMemory,
     NewMention,
+    NewPiece,
     Remembered,
 )
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
@@ -146,11 +147,21 @@ def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
     }
     # The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own.
     stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
-    rows: list[dict[str, Any]] = [
+    rows = _chunk_rows(tx, key, new.chunks, stream, first)
+    step = cypher.add_whole_memory(memory, rows[0] if rows else ())
+    vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
+    tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
+    return key, [row["key"] for row in rows]
+
+
+def _chunk_rows(
+    tx: Transaction, memory: int, chunks: Sequence[NewPiece], stream: int | None, first: int = 0
+) -> list[dict[str, Any]]:
+    return [
         {
             "key": tx.new_key(),
             "id": chunk.id,
-            "memory": key,
+            "memory": memory,
             "position": index,
             "text": chunk.text,
             "start": chunk.start,
@@ -164,12 +175,14 @@ def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
             "words": "",
             "terms": terms_of(chunk.text),
         }
-        for index, chunk in enumerate(new.chunks)
+        for index, chunk in enumerate(chunks)
     ]
-    step = cypher.add_whole_memory(memory, rows[0] if rows else ())
-    vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
-    tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
-    return key, [row["key"] for row in rows]
+
+
+def add_pieces(tx: Transaction, memory: int, pieces: Sequence[NewPiece]) -> None:
+    """Chunks of a memory that has none, without their vectors."""
+    stream = -memory if len(pieces) > 1 else None
+    tx.do(cypher.ADD_CHUNK, _chunk_rows(tx, memory, pieces, stream))
 
 
 def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | None, int]:

@@ -91,6 +91,14 @@ _IS_NOTE_WITH_FILE = "source <> 'code_indexer' and exists (select 1 from code_fi
 _IS_CODE_WITHOUT_FILE = """
     source = 'code_indexer' and stale = 0 and trash is null
     and not exists (select 1 from code_file where code_file.memory = memory.id)"""
+# Roots may lie inside each other, and each has its own name for a file then.
+_FILES_ON_DISK = """
+    select memory.id, memory.uid, memory.stale, code_file.read_at_ns,
+           coalesce(rtrim(code_root.path, '/'), code_file.root) || '/' || code_file.path as place
+    from code_file join memory on memory.id = code_file.memory and memory.trash is null
+    left join code_root on code_root.id = code_file.root"""
+_IS_CHUNKLESS = "trash is null and not exists (select 1 from chunk where chunk.memory = memory.id)"
+_HAS_TEXT = "trim(text, char(9, 10, 11, 12, 13, 32)) <> ''"
 _NAMES_NO_CHUNK = f"exists (select 1 from json_each(name_seen.chunks) as seen where {_no('chunk', 'seen.value')})"
 _PLAN_IS_GONE = "plan is not null and not exists (select 1 from plan where plan.uid = receipt.plan)"
 _COUNTS = """
@@ -121,9 +129,8 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",
     "chunk_out_of_step": """
         select chunk.uid from chunk join memory on memory.id = chunk.memory where chunk.trash is not memory.trash""",
-    "memory_without_chunks": """
-        select uid from memory where trash is null
-          and not exists (select 1 from chunk where chunk.memory = memory.id)""",
+    "memory_without_chunks": f"select uid from memory where {_IS_CHUNKLESS} and {_HAS_TEXT}",
+    "memory_without_text": f"select uid from memory where {_IS_CHUNKLESS} and not {_HAS_TEXT}",
     "position_gap": f"""
         select coalesce(memory.uid, format('memory %d', gap.memory)) from ({_GAPS}) as gap
         left join memory on memory.id = gap.memory""",
@@ -165,9 +172,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "name_of_no_chunk": f"select name from name_seen where {_NAMES_NO_CHUNK}",
     "note_with_file": f"select uid from memory where {_IS_NOTE_WITH_FILE}",
     "code_without_file": f"select uid from memory where {_IS_CODE_WITHOUT_FILE}",
-    "file_twice": """
-        select min(memory.uid) from code_file join memory on memory.id = code_file.memory and memory.trash is null
-        group by root, path having count(*) > 1""",
+    "file_twice": f"select min(uid) from ({_FILES_ON_DISK}) group by place having count(*) > 1",
     "root_missing": f"select path from code_file where {_no('code_root', 'code_file.root')}",
     "scope_missing": f"select path from code_file where scope is not null and {_no('code_scope', 'code_file.scope')}",
     "project_missing": f"select uid from segment where {_no('project', 'segment.project')}",
@@ -198,6 +203,17 @@ _LIST_RELATIONS = f"""
         (select id, min(id) over (partition by subject, relation_key, object) as first
          from relation where {_IS_VALID})
     where id <> first"""
+
+
+_LIST_DOUBLES = f"""
+    create temp table if not exists twin (old integer primary key, kept integer not null);
+    delete from temp.twin;
+    insert into temp.twin select id, first from
+        (select id, first_value(id) over (partition by place order by stale, read_at_ns desc, id) as first
+         from ({_FILES_ON_DISK}))
+    where id <> first"""
+_OLD_ONES = "(select old from temp.twin)"
+_JOINED = "(select max(id) from receipt where exists (select 1 from temp.twin))"
 
 
 def _united(table: str, columns: tuple[str, ...]) -> str:
@@ -287,6 +303,41 @@ CURES: dict[str, tuple[str, ...]] = {
         f"update memory set source = 'code_indexer', version = version + 1 where {_IS_NOTE_WITH_FILE}",
         f"update memory set stale = 1, version = version + 1 where {_IS_CODE_WITHOUT_FILE}",
     ),
+    # The one that was read last stays, with the pins and tags of all; the others go to the trash.
+    "doubles": (
+        _LIST_DOUBLES,
+        """update memory set version = version + 1,
+               pinned = (select max(other.pinned) from memory as other where other.id = memory.id
+                         or other.id in (select old from temp.twin where kept = memory.id)),
+               tags = (select json_group_array(tag) from (
+                           select distinct each.value as tag from memory as other, json_each(other.tags) as each
+                           where other.id = memory.id
+                              or other.id in (select old from temp.twin where kept = memory.id)))
+           where id in (select kept from temp.twin)""",
+        """insert into memory_tag (tag, memory)
+           select tag, kept from memory_tag join temp.twin on twin.old = memory_tag.memory
+           where true on conflict do nothing""",
+        """insert into receipt (uid, action, strategy, actor, created_at, counts)
+           select format('rcpt_doubles%d', coalesce((select max(id) from receipt), 0) + 1), 'repair', 'doubles', :actor,
+                  :now, json_object('memories', count(*), 'chunks', (select count(*) from chunk where trash is null
+                                    and memory in (select old from temp.twin)), 'entities', 0, 'relations', 0)
+           from temp.twin having count(*) > 0""",
+        # A root that had one of its own lists the file still.
+        """insert into code_skip (root, path, language, stamp, digest, read_at_ns)
+           select mine.root, mine.path, mine.language, '0:0', 'listed', 0 from temp.twin
+           join code_file as mine on mine.memory = twin.old join code_file as kept on kept.memory = twin.kept
+           join memory on memory.id = twin.old and memory.stale = 0
+           where mine.root <> kept.root on conflict (root, path) do nothing""",
+        f"""update mention set trash = {_JOINED}
+            where trash is null and chunk in (select id from chunk where memory in {_OLD_ONES})""",
+        f"update chunk set trash = {_JOINED} where trash is null and memory in {_OLD_ONES}",
+        f"update memory set trash = {_JOINED} where id in {_OLD_ONES}",
+        f"""update relation set trash = {_JOINED} where trash is null and handed_in = 0
+              and id in (select relation from relation_source where memory in {_OLD_ONES})
+              and not exists (select 1 from relation_source join memory on memory.id = relation_source.memory
+                              and memory.trash is null where relation_source.relation = relation.id)""",
+    ),
+    "chunks": (),
     "plans": (),
     "values": (),
     "texts": (),
@@ -307,6 +358,9 @@ TEXTS = """
     where source <> 'code_indexer' and not exists (select 1 from code_file where code_file.memory = memory.id)"""
 UNUSED_PLANS = "select id, uid, digest from plan where receipt is null order by id"
 DROP_PLAN = ("delete from plan_item where plan = ?", "delete from plan where id = ?")
+CHUNKLESS = f"select id, cast(text as blob) from memory where {_IS_CHUNKLESS} and {_HAS_TEXT} order by id"
+IS_CHUNKLESS = f"select exists (select 1 from memory where id = ? and {_IS_CHUNKLESS})"
+READ_ANEW = "update code_file set digest = '' where memory = ?"
 UNFIT_CHUNKS = f"""
     select chunk.id, cast(chunk.text as blob) from chunk left join vector on vector.chunk = chunk.id
     where vector.chunk is null or length(data) <> {_DIMENSION} order by chunk.id"""
@@ -319,23 +373,7 @@ STRUCTURE = """
     select type, name, tbl_name, sql from sqlite_schema
     where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
 
-# the mark beside a file: AUTOINCREMENT never goes back, and nearly every transaction makes a row of such a table
-ROWS_EVER = "select cast(total(seq) as integer) from sqlite_sequence"
-HAS_COUNTERS = "select exists (select 1 from sqlite_schema where name = 'sqlite_sequence')"
-
-# copies
-COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
-MAKE_SEAL = "create table backup_seal (key text primary key, value) without rowid"
-SET_SEAL = "insert into backup_seal (key, value) values (?, ?)"
-GET_SEAL = "select key, value from backup_seal"
-IS_SEALED = "select exists (select 1 from sqlite_schema where name = 'backup_seal')"
-COUNT_LIVE = "select count(*) from memory where trash is null"
-IS_OCCUPIED = """
-    select exists (select 1 from memory where trash is null) or exists (select 1 from entity where trash is null)
-        or exists (select 1 from segment where trash is null)"""
-
 # registry
-UNMARK = "delete from meta where key = 'deleted_at'"
 ALL_WORKSPACES = "select name, file, deleted_at from workspace order by id"
 IS_KNOWN = "select 1 from workspace where file = ? union all select 1 from intent where file = ?"
 

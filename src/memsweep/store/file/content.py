@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.store.file import care_sql, foreign_sql, guarded, row_rules, sealing, shape
+from memsweep.store.file import copy_sql, foreign_sql, guarded, row_rules, sealing, shape
 from memsweep.store.file.guarded import Guarded, NotSound
 from memsweep.store.file.row_rules import RowRules, Table
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -47,7 +47,7 @@ class Content:
             raise NotSound("it has no seal")
         self._there.allow([shape.SEAL[1]])
         with guarded.file_errors(self._path):
-            return sealing.checked(dict(self._db.execute(care_sql.GET_SEAL)))
+            return sealing.checked(dict(self._db.execute(copy_sql.GET_SEAL)))
 
     def compare(self, version: int) -> None:
         """The schema with ours, then the pages; nothing is read before."""

@@ -16,7 +16,7 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError, StoreTooNew
 from memsweep.model.care import Seal
 from memsweep.store.drafts import scratch
-from memsweep.store.file import care_sql, file_header, foreign_sql, guarded, rows_sql, sealing, shape
+from memsweep.store.file import copy_sql, file_header, foreign_sql, guarded, rows_sql, sealing, shape
 from memsweep.store.file.connect import immediate, one, plain_errors
 from memsweep.store.file.content import Content, digest_of_rows
 from memsweep.store.file.guarded import NotSound
@@ -100,7 +100,7 @@ def _make(db: apsw.Connection, version: int, content: Content, values: dict[str,
             raise NotSound("its content is not what was backed up")
         if digest_of_rows(db, content.tables) != content.rows_digest:
             raise StoreError("the rows did not arrive as they were read; nothing was changed.", hint="Try again.")
-        if one(db, care_sql.COUNT_LIVE) != values["memories"]:
+        if one(db, copy_sql.COUNT_LIVE) != values["memories"]:
             raise NotSound("it has another number of memories than its seal says")
         db.pragma("user_version", version)
 

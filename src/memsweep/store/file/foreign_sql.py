@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.file import care_sql, rows_sql
+from memsweep.store.file import copy_sql, rows_sql
 from memsweep.store.file.row_rules import Table
 
 SETUP = "pragma query_only=on; pragma cell_size_check=on; pragma mmap_size=0; pragma trusted_schema=off"
@@ -16,7 +16,7 @@ TABLES = """
 COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
 
 # What may be there beside the schema of a version.
-BESIDE = (care_sql.MAKE_SEAL, rows_sql.MAKE_MARKS, rows_sql.MAKE_STAGE)
+BESIDE = (copy_sql.MAKE_SEAL, rows_sql.MAKE_MARKS, rows_sql.MAKE_STAGE)
 # The unique indexes that a copy of a graph leaves out if rows are there twice, for the doctor to unite them.
 MAY_BE_MISSING = frozenset(("index", name) for name in rows_sql.UNIQUE_INDEXES)
 # What the first migration said before it was settled: files of that time have version 1 as well.

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.file import aside, care_sql, wal
+from memsweep.store.file import aside, meta_sql, wal
 
 logger = logging.getLogger("memsweep.store")
 
@@ -172,12 +172,12 @@ def _state(db: apsw.Connection, log: int, is_counted: bool) -> Mark | None:
     frames, _ = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     if before != _salts(log) or frames < 0:
         return None
-    rows = _value(db, care_sql.ROWS_EVER) if is_counted else 0
+    rows = _value(db, meta_sql.ROWS_EVER) if is_counted else 0
     return Mark(before, frames if before != _NO_LOG else 0, rows)
 
 
 def _is_counted(db: apsw.Connection) -> bool:
-    return bool(_value(db, care_sql.HAS_COUNTERS))
+    return bool(_value(db, meta_sql.HAS_COUNTERS))
 
 
 def _value(db: apsw.Connection, statement: str) -> Any:

@@ -61,6 +61,7 @@ _MORE: dict[str, Callable[[apsw.Connection], None]] = {
     "twins": _structure,  # its unique indexes had to go for a moment
     "structure": _structure,
     "words": _words,
+    "doubles": _words,
     "plans": _plans,
     "values": next_generation,
     "texts": mend_texts,

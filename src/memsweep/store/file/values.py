@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.errors import StoreCorrupt
-from memsweep.store.file import care_sql, values_sql
+from memsweep.store.file import care_sql, copy_sql, values_sql
 from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
 from memsweep.store.file.forms import BadText, assembled, hash_text, piece_with
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
@@ -162,7 +162,7 @@ def _primary_keys() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for (kind, name), thing in structure(db).items():
         if kind == "table" and thing.definition.lower().endswith("without rowid"):
-            rows: Iterable[Any] = db.execute(care_sql.COLUMNS, (name,))
+            rows: Iterable[Any] = db.execute(copy_sql.COLUMNS, (name,))
             found[name] = [column for column, _, place in rows if place]
     return found
 

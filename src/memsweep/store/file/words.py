@@ -15,6 +15,8 @@ MAX_WORDS = 64  # of a query that are asked for
 _SMALL = 5000  # below this many chunks every word is asked for
 _POSTINGS_SHARE = 0.5
 _MOST_POSTINGS = 100_000
+_RIVALS = 20
+_DEEPEST = 8
 _READ = 50_000  # characters of a query that are read at either end; the end of a traceback says most
 _MOST_WORDS = 2000
 _WORD = re.compile(r"[^\W_]+")
@@ -43,6 +45,11 @@ def words_of(query: str) -> list[str]:
 def needs_counts(words: Sequence[str], chunks: int) -> bool:
     """Whether some of the words have to be left out, which depends on how many chunks have them."""
     return chunks > _SMALL or len(words) > MAX_WORDS
+
+
+def depth_of(depth: int, chunks: int) -> int:
+    """How many the words hand in: the more chunks, the more rivals a hit has that it beats narrowly."""
+    return max(depth, min(_DEEPEST * depth, chunks // _RIVALS))
 
 
 def rarest(having: dict[str, int], chunks: int) -> list[str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Restored, Seal
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.store.copy_progress import CopyProgress
 
 
@@ -24,6 +24,14 @@ class Keeper(Protocol):
 
     def explain(self) -> StoreCorrupt | None:
         """What is damaged, if that may be why something failed that should not fail."""
+
+    def chunkless(self) -> list[tuple[int, str]]:
+        """Live memories that have text and no chunks: their keys and texts."""
+
+    def add_chunks(
+        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
+    ) -> None:
+        """Chunks for memories that have none, without vectors; a code file is read anew by the next index run."""
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         """Chunks without a vector, or with one of another dimension."""

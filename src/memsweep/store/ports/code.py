@@ -13,8 +13,11 @@ from memsweep.model.memory import EmbeddingModel
 class CodeFiles(Protocol):
     """Files of code, each a memory."""
 
+    def code_roots(self) -> list[str]:
+        """The folders that were indexed."""
+
     def code_files(self, root: str) -> list[KnownFile]:
-        """Every file of a root that is known, stale ones included."""
+        """Every file of a root that is known, stale ones included, and those it lists without a memory of its own."""
 
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
         """The hashes of the chunks that these files have now: what need not be embedded again."""

@@ -59,6 +59,9 @@ class ItemRows(ItemReads, Protocol):
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         """Those of these that are live; chunks have no version."""
 
+    def last_seen(self, memories: Collection[int]) -> dict[int, int]:
+        """When those that are live were last seen, as a survey says it."""
+
     def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
         """Their ids, live or in the trash."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -24,6 +24,13 @@ class Memories(Protocol):
         """Write a memory with all that belongs to it, or touch its twin and add the names and facts to that."""
 
     def memory(self, memory_id: str) -> Memory | None: ...
+
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        """Note when memories were read, if that was later than what is known; False if somebody writes just now.
+
+        Neither a change nor an event: no version, no revision, no audit, no waiting. Where nothing may be written,
+        nothing happens.
+        """
 
     def stats(self) -> Stats: ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 
 
 class SearchIndex(Protocol):
@@ -19,6 +19,9 @@ class SearchIndex(Protocol):
 
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         """The keys of the live chunks at these places that pass the filters."""
+
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        """Where these chunks are from."""
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         """Those that are live and can be read."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import apsw
 
 from memsweep.model.code import (
+    LISTED,
     CodeLink,
     CodeTotals,
     FileChunk,
@@ -19,16 +20,22 @@ from memsweep.model.code import (
     FileWrite,
     KnownFile,
     RunEnd,
+    other_case,
+    things_of,
 )
 from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.sources import Unstated, settled
-from memsweep.model.text import name_key
+from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
-from memsweep.store.file.connect import insert, one
+from memsweep.store.file.connect import insert, one, row
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import graph_rows_sql, sql
+from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
 
 NewId = Callable[[str], str]
+
+
+def roots(db: apsw.Connection) -> list[str]:
+    return [path for (path,) in db.execute(code_sql.ROOTS)]
 
 
 def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
@@ -46,6 +53,15 @@ def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, se
     for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
         found[uid].add(digest)
     return found
+
+
+def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
+    """A file that is new to this root may have become another root's since it was looked for."""
+    known = {uid for (uid,) in db.execute(code_sql.KNOWN_IDS, (json.dumps([file.memory_id for file in files]),))}
+    places = [f"{root.rstrip('/')}/{file.path}" for file in files if file.memory_id not in known]
+    bound = {"places": json.dumps(places), "root": root_key(db, root)}
+    if places and (found := one(db, code_sql.KNOWN_ELSEWHERE, bound)) is not None:
+        raise file_removed_meanwhile(found)
 
 
 def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
@@ -72,6 +88,9 @@ def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, n
     }
     db.execute(sql.SET_CODE_FILE, values)
     db.execute(sql.DROP_CODE_SKIP, (root, file.path))
+    if file.taken_from is not None:
+        other, path = file.taken_from
+        db.execute(sql.SET_CODE_SKIP, (root_key(db, other), path, file.language, "0:0", LISTED, 0))
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
     return _write_links(db, memory, file.links, names, now)
@@ -93,6 +112,10 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     db.execute(sql.DOUBT_CODE_FILES, {"scope": scope, "ids": json.dumps(run.doubtful)})
     if one(db, sql.OTHER_SCOPE, (root, scope)):
         db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
+    for each in run.handed_over:
+        other = root_key(db, each.root)
+        db.execute(code_sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
+        db.execute(sql.DROP_CODE_SKIP, (other, each.path))
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
 
@@ -140,9 +163,9 @@ def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk])
     """Keys of the file's chunks in their order; equal hashes take the rows that are there, in their order."""
     waiting: dict[bytes, list[_Row]] = defaultdict(list)
     twin_of: dict[bytes, int] = {}
-    for row in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
-        waiting[row.hash].append(row)
-        twin_of[row.hash] = row.id
+    for known in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
+        waiting[known.hash].append(known)
+        twin_of[known.hash] = known.id
     keys: dict[int, int] = {}
     new = []
     for position, chunk in enumerate(chunks):
@@ -153,8 +176,8 @@ def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk])
             new.append(position)
     keys |= zip(new, _add_chunks(db, memory, [(at, chunks[at]) for at in new], twin_of), strict=True)
     for rows in waiting.values():
-        for row in rows:
-            _drop_chunk(db, row)
+        for known in rows:
+            _drop_chunk(db, known)
     return [keys[position] for position in range(len(chunks))]
 
 
@@ -212,25 +235,54 @@ def _drop_chunk(db: apsw.Connection, row: _Row) -> None:
 
 
 class Names:
-    """Keys of named things, each looked up once a transaction."""
+    """Keys of the named things of some files, each looked up once a transaction."""
 
-    def __init__(self, db: apsw.Connection, now: int, new_id: NewId) -> None:
+    def __init__(self, db: apsw.Connection, now: int, new_id: NewId, files: Sequence[FileWrite]) -> None:
         self._db, self._now = db, now
         self.new_id = new_id
         self._keys: dict[NamedThing, int] = {}
         self._aliases = bool(one(db, sql.ANY_ALIAS))
+        self._cases = bool(one(db, code_sql.ANY_CASE))
+        self._written = json.dumps([file.memory_id for file in files])
+        self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things_of(files)}
 
     def key(self, thing: NamedThing) -> int:
         found = self._keys.get(thing)
         if found is None:
-            names = {"key": name_key(thing.name), "type_key": name_key(thing.type)}
-            if self._aliases and (old := one(self._db, sql.FIND_ENTITY, tuple(names.values()))) is not None:
-                self._db.execute(sql.SEE_ENTITY_AT, (self._now, old))
-                self._keys[thing] = old
-                return int(old)
-            values = {"uid": self.new_id("ent"), "name": thing.name, "type": thing.type, "now": self._now, **names}
-            found = self._keys[thing] = one(self._db, sql.SEE_ENTITY, values)
+            found = self._keys[thing] = self._find(thing)
         return found
+
+    def _find(self, thing: NamedThing) -> int:
+        name, kind = name_key(thing.name), name_key(thing.type)
+        if self._cases and (exact := one(self._db, sql.FIND_ENTITY, (case_key(thing.name), kind))) is not None:
+            self._db.execute(sql.SEE_ENTITY_AT, (self._now, exact))
+            return int(exact)
+        if self._aliases and (old := one(self._db, sql.FIND_ENTITY, (name, kind))) is not None:
+            self._db.execute(sql.SEE_ENTITY_AT, (self._now, old))
+            key, known = int(old), one(self._db, code_sql.NAME_OF, (old,))
+        else:
+            key, known = self._see(thing, name)
+        if name_key(known) != name or spelled(known) == spelled(thing.name):
+            return key
+        return self._other_case(thing, key, known)
+
+    def _see(self, thing: NamedThing, key: str) -> tuple[int, str]:
+        """The entity of that key, made if it is new: its key and its name."""
+        names = {"name": thing.name, "key": key, "type": thing.type, "type_key": name_key(thing.type)}
+        found: tuple[int, str] = row(self._db, sql.SEE_ENTITY, {"uid": self.new_id("ent"), "now": self._now, **names})
+        return found
+
+    def _other_case(self, thing: NamedThing, key: int, known: str) -> int:
+        wanted = (spelled(known), name_key(thing.type)) in self._wanted
+        asked = {"id": key, "code": CODE_SOURCE, "written": self._written}
+        used, given = (0, 0) if wanted else row(self._db, code_sql.CASE_IN_USE, asked)
+        match other_case(wanted=wanted, used=bool(used), given=bool(given)):
+            case "renamed":
+                self._db.execute(code_sql.RENAME_ENTITY, (thing.name, key))
+            case "another":
+                self._cases = True
+                return self._see(thing, case_key(thing.name))[0]
+        return key
 
 
 def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int]]) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 # survey
-# A file that was verified has been seen, though its memory is not written each time.
-MEMORIES = """
-    select memory.id, version, source = 'code_indexer', stale, pinned, created_at,
-           case when stale or code_file.memory is null then last_seen_at
-                else max(coalesce(last_seen_at, created_at),
-                         coalesce(code_scope.verified_at, code_file.verified_at, 0)) end,
-           expires_at, content_hash
+# As `memsweep.model.memory.last_seen` says.
+SEEN = """
+    case when stale or code_file.memory is null then last_seen_at
+         else max(coalesce(last_seen_at, created_at), coalesce(code_scope.verified_at, code_file.verified_at, 0)) end"""
+MEMORIES = f"""
+    select memory.id, version, source = 'code_indexer', stale, pinned, created_at, {SEEN}, expires_at, content_hash
     from memory left join code_file on code_file.memory = memory.id
     left join code_scope on code_scope.id = code_file.scope
     where memory.trash is null order by memory.id"""

@@ -11,7 +11,7 @@ import apsw
 from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
 from memsweep.model.memory import NamedThing
 from memsweep.model.merging import Place
-from memsweep.model.text import name_key
+from memsweep.model.text import case_key, name_key
 from memsweep.store.file.connect import one
 from memsweep.store.ports.graph import NewEntity
 from memsweep.store.sqlite import graph_rows_sql as own
@@ -162,9 +162,9 @@ def as_list(values: Iterable[Any]) -> str:
 def find_thing(db: apsw.Connection, thing: NamedThing) -> int | None:
     """The live entity of a name and a type; without a type, the one of that name that is surest."""
     if thing.type:
-        found = one(db, graph_sql.FIND_TYPED, (name_key(thing.name), name_key(thing.type)))
+        found = one(db, graph_sql.FIND_TYPED, (name_key(thing.name), name_key(thing.type), case_key(thing.name)))
     else:
-        found = one(db, graph_sql.FIND_NAMED, (name_key(thing.name),))
+        found = one(db, graph_sql.FIND_NAMED, (name_key(thing.name), case_key(thing.name)))
     return None if found is None else int(found)
 
 
@@ -172,5 +172,5 @@ def key_of(db: apsw.Connection, name_or_id: str) -> int | None:
     """The key of a live entity by its id or its name."""
     found: int | None = one(db, graph_sql.FIND_BY_UID, (name_or_id,))
     if found is None:
-        found = one(db, graph_sql.FIND_NAMED, (name_key(name_or_id),))
+        found = one(db, graph_sql.FIND_NAMED, (name_key(name_or_id), case_key(name_or_id)))
     return found

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 # A name that is not an entity's may be the old name of one.
+# One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.
 FIND_TYPED = """
+    select id from live_entity where name_key = ?3 and type_key = ?2
+    union all
     select id from live_entity where name_key = ?1 and type_key = ?2
     union all
     select live_entity.id from alias join live_entity on live_entity.id = alias.entity
     where alias.name_key = ?1 and alias.type_key = ?2 limit 1"""
 FIND_NAMED = """
-    select id from (select 1 as rank, * from live_entity where name_key = ?1
+    select id from (select 0 as rank, * from live_entity where name_key = ?2
+                    union all
+                    select 1, * from live_entity where name_key = ?1
                     union all
                     select 2, live_entity.* from alias join live_entity on live_entity.id = alias.entity
-                    where alias.name_key = ?1)
+                    where alias.name_key = ?1
+                    union all
+                    select 3, * from live_entity
+                    where name_key > char(31) || ?1 || char(31) and name_key < char(31) || ?1 || ' ')
     order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 FIND_BY_UID = "select id from live_entity where uid = ?"
 ADD_ENTITY = """

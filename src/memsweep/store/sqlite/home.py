@@ -18,7 +18,7 @@ from memsweep.model.care import Finding, Restored
 from memsweep.model.ids import WORKSPACE_RECEIPT
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.file import care_sql, mark, mending, meta_sql
+from memsweep.store.file import care_sql, copy_sql, mark, mending, meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -213,7 +213,7 @@ def _look(path: Path) -> _Facts | None:
                 description=_said(db, "description", str, ""),
                 created_at=_said(db, "created_at", int, 0),
                 deleted_at=_said(db, "deleted_at", int, None),
-                sealed=bool(one(db, care_sql.IS_SEALED)),
+                sealed=bool(one(db, copy_sql.IS_SEALED)),
             )
     return None
 

@@ -19,7 +19,7 @@ from memsweep.errors import StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
 from memsweep.store.drafts import draft_of, sweep
-from memsweep.store.file import care_sql, foreign, meta_sql, sealing
+from memsweep.store.file import copy_sql, foreign, meta_sql, sealing
 from memsweep.store.file.connect import Pool, connect, immediate, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
@@ -118,7 +118,7 @@ def _put_aside(
     with plain_errors(folder / old), contextlib.ExitStack() as stack:
         held = _hold(folder / old, stack)
         # What cannot be read is not known to be empty.
-        if not replace and (held is None or one(held, care_sql.IS_OCCUPIED)):
+        if not replace and (held is None or one(held, copy_sql.IS_OCCUPIED)):
             raise workspace_occupied(workspace_id)
         if held is not None and marked_at is not None:
             held.execute(meta_sql.SET_META, ("deleted_at", marked_at))

@@ -19,7 +19,7 @@ import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
 from memsweep.store.drafts import sync
-from memsweep.store.file import care_sql, meta_sql
+from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, immediate, make_folder, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import sql
@@ -78,7 +78,7 @@ class Intents:
             with plain_errors(self._folder / file), _writing(self._folder / file) as db:
                 marked_at = self._deleted_at(file)  # read under the lock of the file: the last to mark knows best
                 if marked_at is None:
-                    db.execute(care_sql.UNMARK)
+                    db.execute(meta_sql.UNMARK)
                 else:
                     db.execute(meta_sql.SET_META, ("deleted_at", marked_at))
         except StoreCorrupt:  # which is the doctor's

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite.gc_sql import BY_ITSELF
+from memsweep.store.sqlite.gc_sql import BY_ITSELF, SEEN
 
 _KEYS = "(select value from json_each(:keys))"
 
@@ -30,6 +30,9 @@ DESCRIBE_RELATIONS = f"""
     where relation.id in {_KEYS}"""
 
 TEXTS = f"select id, text from memory where trash is null and id in {_KEYS}"
+LAST_SEEN = f"""
+    select memory.id, coalesce({SEEN}, created_at) from memory left join code_file on code_file.memory = memory.id
+    left join code_scope on code_scope.id = code_file.scope where memory.trash is null and memory.id in {_KEYS}"""
 LIVE = {
     "memory": f"select id, version, pinned from memory where trash is null and id in {_KEYS}",
     "entity": f"select id, version, pinned from entity where trash is null and id in {_KEYS}",
@@ -78,4 +81,4 @@ PIN = {kind: f"update {kind} set pinned = ?, version = version + 1 where id = ?"
 ADD_TOMBSTONE = "insert into tombstone (hash, at, memory, reason) values (?, ?, ?, ?) on conflict (hash) do nothing"
 DROP_TOMBSTONE = "delete from tombstone where memory = ? returning memory"
 # Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "delete from code_skip"
+DROP_SKIPS = "delete from code_skip where digest <> 'listed'"

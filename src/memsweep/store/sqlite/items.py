@@ -45,6 +45,9 @@ class SqliteItems:
     def texts(self, memories: Collection[int]) -> dict[int, str]:
         return dict(self._rows(item_sql.TEXTS, memories))
 
+    def last_seen(self, memories: Collection[int]) -> dict[int, int]:
+        return dict(self._rows(item_sql.LAST_SEEN, memories))
+
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         return {
             (kind, key): LiveRow(version, bool(pinned), tuple(other for other in others if other is not None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,17 @@ import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, copying, health, mark, mending, values
-from memsweep.store.file.connect import Pool, connect, plain_errors
+from memsweep.store.file.connect import Pool, connect, one, plain_errors
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import rescue
 from memsweep.store.sqlite.readable import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import claim_model
+from memsweep.store.sqlite.writing import add_pieces, claim_model
 
 _CHANGES_VECTORS = {"values", "vectors", "vector_files"}
 _PATIENCE_MILLISECONDS = 2000
@@ -71,6 +71,21 @@ class SqliteKeeper:
     def explain(self) -> StoreCorrupt | None:
         with self._pool.connection() as db:
             return values.explain(db, self._path)
+
+    def chunkless(self) -> list[tuple[int, str]]:
+        with self._pool.reading() as db:
+            rows: Iterable[Any] = db.execute(care_sql.CHUNKLESS)
+            return [(key, text.decode(errors="replace")) for key, text in rows]
+
+    def add_chunks(
+        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
+    ) -> None:
+        with self._pool.writing() as db:
+            for memory, pieces in chunks.items():
+                if one(db, care_sql.IS_CHUNKLESS, (memory,)):  # somebody else may have been quicker
+                    add_pieces(db, memory, pieces)
+                    db.execute(care_sql.READ_ANEW, (memory,))
+            mending.note(db, "chunks", found, actor, now)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:

@@ -16,7 +16,7 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.store.drafts import draft_of
-from memsweep.store.file import care_sql, copying, health, mark, rows_sql, sealing, values, values_sql
+from memsweep.store.file import copy_sql, copying, health, mark, rows_sql, sealing, values, values_sql
 from memsweep.store.file.columns import COLUMNS, mended, misfits
 from memsweep.store.file.connect import connect, immediate, make_file, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -99,7 +99,7 @@ def _close_log(draft: Path) -> None:
 
 
 def _save_table(old: apsw.Connection, new: apsw.Connection, table: str, saved: Saved, now: int) -> None:
-    there = {column for column, *_ in _try(lambda: old.execute(care_sql.COLUMNS, (table,)).fetchall()) or ()}
+    there = {column for column, *_ in _try(lambda: old.execute(copy_sql.COLUMNS, (table,)).fetchall()) or ()}
     columns = [column for column in COLUMNS[table] if column in there]
     kept = lost = 0
     for key, row in _readable_rows(old, table, columns) if columns else ():

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
+from memsweep.store.file.words import depth_of
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
@@ -22,10 +23,6 @@ from memsweep.store.stored import expect, expect_or_null, texts
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-# In a large workspace a hit by words has more rivals, and those that it beats narrowly speak for their neighbours.
-_RIVALS = 125
-_DEEPEST = 8
 
 
 def candidates(
@@ -38,8 +35,7 @@ def candidates(
     depth: int,
 ) -> list[Candidate]:
     chunks = indexed_chunks(db)
-    deeper = min(_DEEPEST * depth, chunks // _RIVALS)
-    by_words = _by_words(db, words.expression(db, query, chunks), filters, max(depth, deeper))
+    by_words = _by_words(db, words.expression(db, query, chunks), filters, depth_of(depth, chunks))
     keys, cosines = vectors.similarities(db, vector)
     places = _with_nearest(db, by_words, keys, cosines, filters, depth)
     found = sorted(places)
@@ -70,6 +66,11 @@ def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]
 def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
     where, values = _eligible(db, filters, "chunk.id")
     return dict(db.execute(sql.at_places(where), [json.dumps(list(places)), *values]))
+
+
+def origins(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Origin]:
+    rows: Iterable[Any] = db.execute(sql.ORIGINS, (json.dumps(list(keys)),))
+    return {key: Origin(memory, path) for key, memory, path in rows}
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
@@ -144,7 +145,7 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:
-    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, *code = row
+    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *code = row
     expect(str, chunk, memory, text, source)
     expect_or_null(str, thread, *code[:5])
     expect(int, first_line, last_line, stale, pinned)
@@ -161,5 +162,6 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         thread_id=thread,
         stale=bool(stale),
         pinned=bool(pinned),
+        last_seen_at=from_micros(seen),
         code=code_place(*code),
     )

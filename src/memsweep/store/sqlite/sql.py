@@ -96,10 +96,19 @@ DROP_NAME_SEEN = "delete from name_seen where name_key = ?"
 
 # reading
 GET_MEMORY = """
-    select live_memory.id, live_memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
-           coalesce(last_seen_at, created_at), expires_at, stale, pinned, version,
-           (select count(*) from live_chunk where memory = live_memory.id)
-    from live_memory left join thread on thread.id = live_memory.thread where live_memory.uid = ?"""
+    select memory.id, memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
+           last_seen_at, expires_at, stale, pinned, version,
+           (select count(*) from chunk where memory = memory.id and chunk.trash is null),
+           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at)
+    from memory left join thread on thread.id = memory.thread
+    left join code_file on code_file.memory = memory.id
+    left join code_root on code_root.id = code_file.root
+    left join code_scope on code_scope.id = code_file.scope
+    where memory.uid = ? and memory.trash is null"""
+# Older readings than what is known change nothing; the version says nothing of being read.
+MARK_SEEN = """
+    update memory set last_seen_at = seen.value ->> 1 from json_each(?) as seen
+    where memory.uid = seen.value ->> 0 and trash is null and coalesce(last_seen_at, created_at) < seen.value ->> 1"""
 ENTITIES_OF_MEMORY = """
     select distinct live_entity.name, live_entity.type from live_chunk
     join live_mention on live_mention.chunk = live_chunk.id
@@ -114,7 +123,8 @@ LIVE_COUNT = """
     where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""
 PASSAGES = """
     select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
-           thread.uid, stale, pinned, code_file.path, code_root.path, language, symbol, symbol_kind,
+           thread.uid, stale, pinned, coalesce(last_seen_at, created_at),
+           code_file.path, code_root.path, language, symbol, symbol_kind,
            coalesce(code_scope.verified_at, code_file.verified_at)
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value and chunk.trash is null
@@ -125,6 +135,9 @@ PASSAGES = """
     left join code_scope on code_scope.id = code_file.scope"""
 
 # searching
+ORIGINS = """
+    select chunk.id, chunk.memory, code_file.path from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
@@ -177,7 +190,8 @@ SET_CODE_FILE = """
                            encoding, failure)
     values (:memory, :root, :path, :language, :stamp, :digest, :read_at_ns, :lines, :functions, :classes,
             :encoding, :failure)
-    on conflict (memory) do update set path = excluded.path, language = excluded.language, stamp = excluded.stamp,
+    on conflict (memory) do update set root = excluded.root, path = excluded.path,
+        language = excluded.language, stamp = excluded.stamp,
         digest = excluded.digest, read_at_ns = excluded.read_at_ns, lines = excluded.lines,
         functions = excluded.functions, classes = excluded.classes, encoding = excluded.encoding,
         failure = excluded.failure"""
@@ -239,7 +253,7 @@ SEE_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, created_at, last_seen)
     values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
     on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
-    returning id"""
+    returning id, name"""
 SEE_ENTITY_AT = "update entity set last_seen = max(last_seen, ?) where id = ?"
 SEE_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,9 +15,11 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    code_file,
+    last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Passage, Place
+from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -76,6 +78,7 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
+            *found, path, root, language, lines, verified = found
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
@@ -91,13 +94,14 @@ class SqliteStore:
                 thread_id=thread,
                 created_at=from_micros(created),
                 updated_at=from_micros(updated),
-                last_seen_at=from_micros(seen),
+                last_seen_at=from_micros(last_seen(created, seen, stale=bool(stale), verified_at=verified)),
                 expires_at=None if expires is None else from_micros(expires),
                 stale=bool(stale),
                 pinned=bool(pinned),
                 version=version,
                 chunk_count=chunk_count,
                 entities=tuple(things),
+                code=code_file(path, root, language, lines, verified),
             )
 
     def stats(self) -> Stats:
@@ -134,6 +138,10 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.at_places(db, places, filters)
 
+    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+        with self._pool.reading() as db:
+            return searching.origins(db, keys)
+
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
             return searching.passages(db, keys)
@@ -144,9 +152,17 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.live_count(db, keys)
 
+    def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        with self._pool.connection() as db:
+            return writing.mark_seen(db, seen)
+
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:
             return words.matched(db, query, texts)
+
+    def code_roots(self) -> list[str]:
+        with self._pool.reading() as db:
+            return code.roots(db)
 
     def code_files(self, root: str) -> list[KnownFile]:
         with self._pool.reading() as db:
@@ -170,7 +186,8 @@ class SqliteStore:
     ) -> None:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id)
+            code.refuse_doubles(db, root, files)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
             code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,12 +17,13 @@ from memsweep.model.memory import (
     NamedThing,
     NewMemory,
     NewMention,
+    NewPiece,
     Remembered,
 )
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
-from memsweep.store.file.connect import insert, one
+from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql
@@ -72,6 +73,29 @@ def touch_twin(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now
     db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
     db.execute(sql.TOUCH_MENTIONED, (to_micros(now), key))
     return str(uid)
+
+
+def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:
+    """Note when memories were read, without waiting: whether it is done, or cannot be done at all.
+
+    In a transaction that is not synced by itself: the next one that is takes it along, and if a power cut comes
+    first, nothing is lost but a reading.
+    """
+    rows = to_json([(memory_id, to_micros(at)) for memory_id, at in seen.items()])
+    synchronous = db.pragma("synchronous")
+    db.set_busy_timeout(0)
+    db.pragma("synchronous", "normal")
+    try:
+        with immediate(db):
+            db.execute(sql.MARK_SEEN, (rows,))
+    except (apsw.BusyError, apsw.LockedError):
+        return False
+    except apsw.Error:  # nothing may be written here, or there is no room: reading goes on
+        return True
+    finally:
+        db.pragma("synchronous", synchronous)
+        db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    return True
 
 
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
@@ -136,17 +160,23 @@ def _thread(db: apsw.Connection, thread_id: str | None) -> int | None:
     return found if found is not None else insert(db, sql.ADD_THREAD, (thread_id,))
 
 
-def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
-    stream, position = _stream(db, memory, thread, len(new.chunks))
+def add_pieces(db: apsw.Connection, memory: int, pieces: Sequence[NewPiece], thread: int | None = None) -> list[int]:
+    """Chunks of a memory that has none, without their vectors; their keys."""
+    stream, position = _stream(db, memory, thread, len(pieces))
     keys = []
-    for index, chunk in enumerate(new.chunks):
+    for index, chunk in enumerate(pieces):
         place = (stream, position + index) if stream is not None else (None, None)
         lines = (chunk.start, chunk.first_line, chunk.last_line)
         values = (chunk.id, memory, index, chunk.text, *lines, content_hash(chunk.text), *place)
         key = insert(db, sql.ADD_CHUNK, values)
-        db.execute(sql.ADD_VECTOR, (key, chunk.vector))
         db.execute(sql.ADD_WORDS, (key, chunk.text, ""))
         keys.append(key)
+    return keys
+
+
+def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
+    keys = add_pieces(db, memory, new.chunks, thread)
+    db.executemany(sql.ADD_VECTOR, [(key, chunk.vector) for key, chunk in zip(keys, new.chunks, strict=True)])
     return keys
 
 

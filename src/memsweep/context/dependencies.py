@@ -1,0 +1,53 @@
+"""What a durable context window needs of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from memsweep.context.counting import Counter, counter_for
+from memsweep.context.policy import CONFIGURABLE
+from memsweep.settings import Settings
+from memsweep.store.ports.windows import Segments
+
+
+@dataclass(frozen=True, slots=True)
+class WindowDependencies:
+    """What a context window needs of the world, and its settings."""
+
+    store: Callable[[bool], Segments]
+    """True makes the workspace if need be."""
+    actor: str
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    counter: Callable[[], Counter]
+    defaults: Mapping[str, int]
+    weights: Mapping[str, float]
+    plan_hours: float = 1.0
+    secrets: Callable[[str], str] = lambda source: "redact"
+    """What happens to secrets, by source."""
+
+
+def window_dependencies(
+    settings: Settings,
+    store: Callable[[bool], Segments],
+    actor: str,
+    clock: Callable[[], datetime],
+    new_id: Callable[[str], str],
+    workspace_id: str = "",
+) -> WindowDependencies:
+    """The same, as the settings have it."""
+    chosen = settings.context
+    return WindowDependencies(
+        store=store,
+        actor=actor,
+        clock=clock,
+        new_id=new_id,
+        counter=lambda: counter_for(chosen.encoding),
+        defaults={name: getattr(chosen, name) for name in CONFIGURABLE},
+        weights=chosen.weights,
+        plan_hours=settings.gc.plan_hours,
+        secrets=partial(settings.secrets.action_for, workspace_id),
+    )

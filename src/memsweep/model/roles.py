@@ -1,0 +1,38 @@
+"""What a file is for, by its path: sources, tests, documents, examples, histories, what a machine wrote. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Role = Literal["source", "test", "document", "example", "history", "generated"]
+ROLES: tuple[Role, ...] = ("source", "test", "document", "example", "history", "generated")
+
+_TEST_FOLDERS = re.compile(r"(?i)(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata)/")
+_TEST_NAMES = re.compile(
+    r"""(?x)
+    (?: ^test_[^/]*\.py | _test\.(?:py|go|c|cc|cpp|rb|php|exs?|dart) | ^conftest\.py
+      | \.(?:test|spec)\.[cm]?[jt]sx? | _spec\.rb | Tests?\.(?:java|kt|cs|php|scala|swift)
+      | ^test_[^/]*\.(?:rb|c|cpp|sh) | \.bats ) $"""
+)
+_BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
+    (
+        "generated",
+        re.compile(r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart)$"),
+    ),
+    ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|history|news|releases?|release[-_]notes)(?:\.[a-z]+)?$")),
+    ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|newsfragments|release[-_]notes)(?:\.d)?/")),
+    ("example", re.compile(r"(?i)(?:^|/)(?:examples?|samples?|demos?|tutorials?)/")),
+    ("document", re.compile(r"(?i)(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$")),
+)
+
+
+def is_test_path(path: str) -> bool:
+    """Whether a relative path looks like a test, by its folders or its name."""
+    return bool(_TEST_FOLDERS.search(path) or _TEST_NAMES.search(path.rpartition("/")[2]))
+
+
+def role_of(path: str) -> Role:
+    if is_test_path(path):
+        return "test"
+    return next((role for role, pattern in _BY_PATH if pattern.search(path)), "source")

@@ -1,0 +1,143 @@
+"""Find the secrets in a text, and write a mark in place of each. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from memsweep.redact.contexts import CONTEXTS
+from memsweep.redact.providers import PROVIDERS
+from memsweep.redact.rule import Rule, Secret
+
+RULES: tuple[Rule, ...] = PROVIDERS + CONTEXTS
+"""The earlier one names what two rules find: a provider's key is more than `password = …`."""
+
+_MOST_PASSES = 4
+_LONG_MATCH = 80
+_LONG_WORD = re.compile(r"(?<![A-Za-z0-9_.-])[A-Za-z0-9][A-Za-z0-9_.-]{17,}+", re.ASCII)
+_PREFIXES = tuple(keyword for rule in RULES if rule.where == "word" for keyword in rule.keywords)
+
+
+class _Keyword(NamedTuple):
+    """A keyword, the rules to try where it stands, and the longer keywords that it is a part of."""
+
+    text: str
+    is_exact: bool
+    rules: list[int]
+    longer: list[_Keyword]
+
+
+def _tree() -> list[_Keyword]:
+    """Where `pass` is missing, nobody looks for `password`, `PASSWD` or `--passphrase`."""
+    numbers: dict[str, list[int]] = {}
+    for number, rule in enumerate(RULES):
+        for keyword in rule.keywords if rule.where != "word" else ():
+            numbers.setdefault(keyword, []).append(number)
+    top: list[_Keyword] = []
+    placed: list[_Keyword] = []
+    for text in sorted(numbers, key=lambda text: (len(text), text != text.lower())):
+        made = _Keyword(text, text != text.lower(), numbers[text], [])
+        within = [each for each in placed if each.text in (text if each.is_exact else text.lower())]
+        (within[-1].longer if within else top).append(made)
+        placed.append(made)
+    return top
+
+
+_KEYWORDS = _tree()
+
+
+def find(text: str) -> list[Secret]:
+    """The secrets in a text, in order; none overlaps another."""
+    found = [*_words(text), *_at_keywords(_KEYWORDS, text, _small_letters(text))]
+    return _joined(found) if found else []
+
+
+def redacted(text: str, *, keep_lines: bool = False) -> tuple[str, tuple[str, ...]]:
+    """The text with marks in place of its secrets, and the kinds of them. What is redacted already stays as it is.
+
+    `keep_lines` leaves the line ends of a block, so that what follows stays on its line.
+    """
+    kinds: dict[str, None] = {}
+    for _ in range(_MOST_PASSES):  # a mark can show what stood behind it; each pass leaves less to find
+        secrets = find(text)
+        if not secrets:
+            break
+        text = _marked(text, secrets, keep_lines)
+        kinds |= dict.fromkeys(secret.kind for secret in secrets)
+    return text, tuple(kinds)
+
+
+def mark(kind: str) -> str:
+    return f"[secret: {kind}]"
+
+
+def _words(text: str) -> Iterator[tuple[Secret, int]]:
+    """Keys by their prefix: one pass over the long words, which few texts have."""
+    for word in _LONG_WORD.finditer(text):
+        if text.startswith(_PREFIXES, start := word.start()):
+            for number, rule in enumerate(RULES):
+                if rule.where == "word" and text.startswith(rule.keywords, start):
+                    yield from _secrets(number, rule.pattern.match(text, start))
+
+
+def _at_keywords(keywords: list[_Keyword], text: str, folded: str) -> Iterator[tuple[Secret, int]]:
+    """Most texts have none of the keywords, and then no pattern is tried."""
+    for keyword in keywords:
+        within = text if keyword.is_exact else folded
+        if keyword.text in within:
+            for number in keyword.rules:
+                yield from _tried(number, text, within, keyword.text)
+            yield from _at_keywords(keyword.longer, text, folded)
+
+
+def _tried(number: int, text: str, within: str, keyword: str) -> Iterator[tuple[Secret, int]]:
+    rule = RULES[number]
+    if rule.where == "anywhere":
+        for each in rule.pattern.finditer(text):
+            yield from _secrets(number, each)
+        return
+    position = within.find(keyword)
+    while position >= 0:
+        match = rule.pattern.match(text, position)
+        yield from _secrets(number, match)
+        # A long match is not looked into again: a text full of keywords would be read as often as there are any.
+        is_long = match is not None and match.end() - position > _LONG_MATCH
+        position = within.find(keyword, match.end() if match and is_long else position + 1)
+
+
+def _secrets(number: int, match: re.Match[str] | None) -> Iterator[tuple[Secret, int]]:
+    if match is None:
+        return
+    groups, rule = match.groupdict(), RULES[number]
+    group: str | int = next((name for name in ("quoted", "value") if groups.get(name) is not None), 0)
+    if rule.is_secret(match[group]):
+        yield Secret(rule.kind, *match.span(group)), number
+
+
+def _small_letters(text: str) -> str:
+    """Only those of ASCII: the others may become longer, and then nothing stands where it stood."""
+    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
+def _joined(found: list[tuple[Secret, int]]) -> list[Secret]:
+    """Overlapping ones as one, named by the rule that comes first in the table."""
+    found.sort(key=lambda each: (each[0].start, each[1]))
+    joined: list[tuple[Secret, int]] = []
+    for secret, number in found:
+        if joined and secret.start < joined[-1][0].end:
+            before, first = joined.pop()
+            kind = before.kind if first <= number else secret.kind
+            joined.append((Secret(kind, before.start, max(before.end, secret.end)), min(first, number)))
+        else:
+            joined.append((secret, number))
+    return [secret for secret, _ in joined]
+
+
+def _marked(text: str, secrets: list[Secret], keep_lines: bool) -> str:
+    parts, position = [], 0
+    for secret in secrets:
+        lines = text.count("\n", secret.start, secret.end) if keep_lines else 0
+        parts += [text[position : secret.start], mark(secret.kind), "\n" * lines]
+        position = secret.end
+    return "".join([*parts, text[position:]])

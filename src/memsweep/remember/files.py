@@ -1,0 +1,54 @@
+"""Passages of code by the files they are from: sources first, and a file does not fill a page by itself. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from memsweep.model.roles import Role, role_of
+from memsweep.model.search import Origin
+from memsweep.remember.fusion import Row
+
+_A_PAGE = 2  # hits of one file before those of others
+_OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
+_WEIGHTS: Mapping[Role, float] = {
+    "source": 1.0,
+    "test": 0.35,
+    "document": 0.4,
+    "example": 0.35,
+    "history": 0.25,
+    "generated": 0.3,
+}
+_SPEAKS_OF: Mapping[Role, re.Pattern[str]] = {
+    "test": re.compile(r"(?i)\b(?:py)?tests?\b|\btest(?:ed|ing|case|suite)s?\b|\bfixtures?\b|\bspecs?\b"),
+    "document": re.compile(r"(?i)\bdocs?\b|\bdocument(?:s|ed|ation)?\b|\breadme\b|\bguide\b|\bmanual\b"),
+    "example": re.compile(r"(?i)\bexamples?\b|\bsamples?\b|\bdemos?\b|\btutorials?\b"),
+    "history": re.compile(r"(?i)\bchange ?log\b|\brelease notes?\b|\bhistory\b|\bwhich (?:version|release)\b"),
+    "generated": re.compile(r"(?i)\bvendor(?:ed)?\b|\bgenerated\b"),
+}
+
+
+def by_file(rows: Sequence[Row], origins: Mapping[int, Origin], query: str) -> list[Row]:
+    """The ranking with passages of code weighed by what their file is for, and by what else the file has to say."""
+    asked = {role for role, pattern in _SPEAKS_OF.items() if pattern.search(query)}
+    weighed = sorted(_weighed(row, origins.get(row[1]), asked) for row in rows)
+    of_file: dict[int, list[Row]] = {}
+    for row in weighed:
+        if (origin := origins.get(row[1])) is not None and origin.path is not None:
+            of_file.setdefault(origin.memory, []).append(row)
+    raised = {found[0][1]: _with_others(found) for found in of_file.values()}
+    turn = {row[1]: place // _A_PAGE for found in of_file.values() for place, row in enumerate(found)}
+    return sorted((raised.get(row[1], row) for row in weighed), key=lambda row: (turn.get(row[1], 0), row))
+
+
+def _weighed(row: Row, origin: Origin | None, asked: set[Role]) -> Row:
+    if origin is None or origin.path is None:
+        return row
+    role = role_of(origin.path)
+    return row if role in asked else (row[0] * _WEIGHTS[role], *row[1:])
+
+
+def _with_others(found: Sequence[Row]) -> Row:
+    best, *others = found
+    more = sum(share * row[0] for share, row in zip(_OTHERS, others, strict=False))
+    return (best[0] + more, *best[1:])

@@ -1,0 +1,96 @@
+"""Hits of code: sources first, a page that one file does not fill, and names that find their file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memsweep import Memory
+from memsweep.model.roles import role_of
+from memsweep.model.search import Origin, Page
+from memsweep.remember.files import by_file
+from tests.code.trees import grow
+
+PARSER = "def parse_config(path):\n    return read(path)\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("src/app/config.py", "source"),
+        ("tests/test_config.py", "test"),
+        ("app/config_test.go", "test"),
+        ("docs/config.md", "document"),
+        ("README.rst", "document"),
+        ("CHANGELOG.md", "history"),
+        ("docs/changes.rst", "history"),
+        ("newsfragments/12.bugfix", "history"),
+        ("examples/config.py", "example"),
+        ("vendor/lib/config.js", "generated"),
+        ("api/user_pb2.py", "generated"),
+        ("src/testing.py", "source"),
+        ("src/latest/contest.py", "source"),
+        ("src/documents.py", "source"),
+    ],
+)
+def test_what_a_file_is_for_is_told_by_its_path(path: str, role: str) -> None:
+    assert role_of(path) == role
+
+
+def test_the_other_passages_of_a_file_speak_for_its_best() -> None:
+    rows = [(-0.9, 1, 0.9, 0.0, 0.0), (-0.8, 2, 0.8, 0.0, 0.0), (-0.7, 3, 0.7, 0.0, 0.0)]
+    origins = {1: Origin(10, "a.py"), 2: Origin(11, "b.py"), 3: Origin(11, "b.py")}
+    assert [row[1] for row in by_file(rows, origins, "anything")] == [2, 1, 3]
+    assert [row[1] for row in by_file(rows, {key: Origin(key, None) for key in origins}, "anything")] == [1, 2, 3]
+
+
+def test_the_third_passage_of_a_file_waits_for_the_others() -> None:
+    rows = [(-1.0 + key / 100, key, 0.5, 0.0, 0.0) for key in range(8)]
+    origins = {key: Origin(0 if key < 6 else key, f"{0 if key < 6 else key}.py") for key in range(8)}
+    assert [row[1] for row in by_file(rows, origins, "anything")] == [0, 1, 6, 7, 2, 3, 4, 5]
+
+
+def paths(page: Page) -> list[str]:
+    return [hit.passage.code.path for hit in page.hits if hit.passage.code]
+
+
+def test_sources_come_before_tests_and_documents_unless_they_are_asked_for(memory: Memory, tmp_path: Path) -> None:
+    grow(
+        tmp_path,
+        {
+            "app/config.py": PARSER,
+            "tests/test_config.py": f"def test_parse_config():\n    parse_config('parse config')\n\n\n{PARSER}",
+            "docs/config.md": "# Parse config\n\nHow to parse config: call parse_config to parse the config.\n",
+            **{f"app/other{number}.py": f"def other{number}():\n    return {number}\n" for number in range(9)},
+        },
+    )
+    memory.code.index(tmp_path)
+    assert paths(memory.search("parse config"))[0] == "app/config.py"
+    assert paths(memory.search("the test that parses the config"))[0] == "tests/test_config.py"
+    assert paths(memory.search("documentation: how to parse config"))[0] == "docs/config.md"
+
+
+def test_a_file_has_two_hits_on_a_page_and_the_rest_on_the_next(memory: Memory, tmp_path: Path) -> None:
+    many = "\n\n".join(f"def invoice_{number}():\n    return '{'invoice ' * 40}'\n" for number in range(9))
+    grow(tmp_path, {"many.py": many, **{f"one{number}.py": "invoice = 1\n" for number in range(6)}})
+    memory.code.index(tmp_path)
+    first = memory.search("invoice", limit=8)
+    assert paths(first).count("many.py") == 2
+    assert len(set(paths(first))) == 7
+    rest = memory.search("invoice", limit=50, cursor=first.next_cursor)
+    assert set(paths(rest)) == {"many.py"}
+    assert first.total == len(first.hits) + len(rest.hits)
+
+
+@pytest.mark.parametrize("query", ["queryset", "query set", "querySet", "models querying", "storage engine folder"])
+def test_names_of_files_folders_and_definitions_find_them(memory: Memory, tmp_path: Path, query: str) -> None:
+    grow(
+        tmp_path,
+        {
+            "storage_engine/models/query_set.py": "class Anything:\n    def filter(self): ...\n",
+            "other/views.py": "class Something:\n    def show(self): ...\n",
+        },
+    )
+    memory.code.index(tmp_path)
+    assert paths(memory.search(query))[0] == "storage_engine/models/query_set.py"
