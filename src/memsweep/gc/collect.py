@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
@@ -105,7 +106,8 @@ def plan(
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-        tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy))
+        if plan.item_count:
+            tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy))
     return plan
 
 
@@ -236,6 +238,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]
+        verdict = replace(verdict, because=(*verdict.because, *_relations_on(rows.items, verdict.path)))
         return verdict, plans.views(rows.items, way), history
 
 
@@ -324,6 +327,19 @@ def _prune(
             draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, part)
         kept = seen.kept(draft.items)
         return apply_at_once(tx, draft, removal, kept=kept, check=check)
+
+
+def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
+    """The relations that lead from one entity of a way to the next, in a sentence."""
+    steps = list(pairwise(path))
+    if not steps:
+        return []
+    between: dict[frozenset[int], int] = {}
+    for relation, left, right in sorted(rows.around(path).relations):
+        between.setdefault(frozenset((left, right)), relation)
+    keys = [between[frozenset(step)] for step in steps if frozenset(step) in between]
+    names = [repr(view.name) for view in plans.views(rows, [PlanItem("relation", key, 0, "") for key in keys])]
+    return [f"The way there: {', '.join(names)}."] if names else []
 
 
 def _earlier_backups(tools: CollectorDependencies) -> list[str]:
