@@ -6,7 +6,7 @@ no SQL of ours.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +27,8 @@ class Rows:
     relations: dict[int, dict[str, Any]]
     mentions: set[tuple[int, int]]
     sources: dict[int, set[int]]
+    notes: dict[int, int]
+    """How many memories that are no files state a relation, live or in the trash."""
     owners: dict[int, int]
     lone_chunks: set[int]
 
@@ -47,7 +49,10 @@ def rows_of(file: Path) -> Rows:
             if row["trash"] is None and owners.get(row["chunk"]) in memories
         }
         sources: dict[int, set[int]] = {}
+        notes: dict[int, int] = {}
+        files = {row["id"] for row in everything if row["source"] == "code_indexer"}
         for row in table("relation_source"):
+            notes[row["relation"]] = notes.get(row["relation"], 0) + (row["memory"] not in files)
             if row["memory"] in memories:
                 sources.setdefault(row["relation"], set()).add(row["memory"])
         return Rows(
@@ -56,6 +61,7 @@ def rows_of(file: Path) -> Rows:
             relations={row["id"]: row for row in table("relation") if row["trash"] is None},
             mentions=mentions,
             sources=sources,
+            notes=notes,
             owners=owners,
             lone_chunks={chunk for chunk, memory in owners.items() if memory not in {row["id"] for row in everything}},
         )
@@ -71,8 +77,27 @@ def protected_now(row: dict[str, Any], grace_days: float = 0.0) -> bool:
 
 
 def held_by(rows: Rows, gone: AbstractSet[int] = frozenset()) -> set[int]:
-    """Entities that a live memory mentions."""
-    return {entity for memory, entity in rows.mentions if memory not in gone}
+    """Entities that a live memory mentions, or is the only kind of thing to state something of."""
+    held = {entity for memory, entity in rows.mentions if memory not in gone}
+    return held | ends(rows, (key for key, stated in rows.sources.items() if stated - gone and not alone(rows, key)))
+
+
+def ends(rows: Rows, keys: Iterable[int]) -> set[int]:
+    known = (rows.relations[key] for key in keys if key in rows.relations)
+    return {relation[end] for relation in known for end in ("subject", "object")}
+
+
+def alone(rows: Rows, key: int) -> bool:
+    """Whether somebody stated a relation by itself: it was stated more often than by memories."""
+    relation = rows.relations.get(key)
+    return relation is not None and bool(relation["handed_in"]) and relation["evidence"] > rows.notes.get(key, 0)
+
+
+def lost_with(rows: Rows, gone: AbstractSet[int]) -> set[int]:
+    """Entities that these memories spoke of, and of which nothing is stated by itself: their name holds no more."""
+    spoken = {entity for memory, entity in rows.mentions if memory in gone}
+    spoken |= ends(rows, (key for key, stated in rows.sources.items() if stated & gone and not alone(rows, key)))
+    return spoken - ends(rows, (key for key in rows.relations if alone(rows, key) or not rows.sources.get(key)))
 
 
 def relations_left(rows: Rows, gone: AbstractSet[int]) -> list[dict[str, Any]]:
@@ -80,14 +105,15 @@ def relations_left(rows: Rows, gone: AbstractSet[int]) -> list[dict[str, Any]]:
     return [
         relation
         for key, relation in rows.relations.items()
-        if relation["handed_in"] or not rows.sources.get(key) or rows.sources[key] - gone
+        if alone(rows, key) or not rows.sources.get(key) or rows.sources[key] - gone
     ]
 
 
 def reached(rows: Rows, gone: AbstractSet[int], at: int, grace_days: float = 0.0) -> set[int]:
     """Entities that something keeps alive once these memories are gone, directly or over relations."""
     alive = held_by(rows, gone)
-    alive |= {key for key, row in rows.entities.items() if row["handed_in"] or protected(row, at, grace_days)}
+    named = {key for key, row in rows.entities.items() if row["handed_in"]} - lost_with(rows, gone)
+    alive |= named | {key for key, row in rows.entities.items() if protected(row, at, grace_days)}
     alive &= rows.entities.keys()
     return spread(alive, relations_left(rows, gone))
 
@@ -150,6 +176,6 @@ def expected(
         key
         for key, relation in rows.relations.items()
         if {relation["subject"], relation["object"]} & entities
-        or (not relation["handed_in"] and rows.sources.get(key) and not rows.sources[key] - memories)
+        or (not alone(rows, key) and rows.sources.get(key) and not rows.sources[key] - memories)
     }
     return {"memory": memories, "entity": entities, "chunk": chunks, "relation": relations}

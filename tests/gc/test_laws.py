@@ -157,7 +157,7 @@ def test_clearing_leaves_what_is_pinned_and_what_that_holds_and_can_be_undone(pl
         after = rows_of(place.file)
         assert after.memories.keys() == {key for key, row in rows.memories.items() if row["pinned"]}
         kept = {key for key, row in rows.entities.items() if row["pinned"] or row["type_key"] == "rule"}
-        kept |= {entity for memory, entity in rows.mentions if memory in after.memories}
+        kept |= held_by(rows, rows.memories.keys() - after.memories.keys())
         assert kept <= after.entities.keys()
         assert after.lone_chunks == set()
         assert receipt.skipped == ()

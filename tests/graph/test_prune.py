@@ -197,6 +197,7 @@ def test_what_indexed_code_states_has_not_faded(memory: Memory, tmp_path: Path) 
 def test_what_a_live_memory_states_has_not_faded_though_it_was_given_explicitly(memory: Memory) -> None:
     source = memory.remember("They met at a party.").memory_id
     memory.graph.relate("Ada", "MET", "Charles", weight=0.01, source=source)
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.01)
     age(memory, 5000)
     assert planned(memory) == set()
     memory.delete(source, confirm=True)
@@ -207,6 +208,7 @@ def test_what_a_live_memory_states_has_not_faded_though_it_was_given_explicitly(
 def test_a_faded_fact_that_a_memory_states_again_stays_with_its_ends(memory: Memory) -> None:
     source = memory.remember("They met at a party.").memory_id
     memory.graph.relate("Ada", "MET", "Charles", weight=0.01, source=source)
+    memory.graph.relate("Ada", "MET", "Charles", weight=0.01)
     age(memory, 5000)
     memory.delete(source, confirm=True)
     plan = memory.graph.plan_prune()

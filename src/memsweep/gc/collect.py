@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
@@ -14,7 +15,7 @@ from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.selection import planned_totals, select
+from memsweep.gc.selection import planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
@@ -22,6 +23,7 @@ from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
+    Deleted,
     Found,
     Kind,
     Plan,
@@ -48,6 +50,8 @@ CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
 _PREVIEW = "Run with dry_run=true first to preview."
 _LONGEST_DAYS = 365_000
+_LOOKED_THROUGH = 10_000
+_SHOWN_BACKUPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,8 @@ def plan(
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-        tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy))
+        if plan.item_count:
+            tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy))
     return plan
 
 
@@ -160,20 +165,22 @@ def prune_part(
     return _prune(tools, strategy, tools.options(ttl_days), check, part)
 
 
-def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forever: bool = False) -> Receipt:
-    """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
+def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forever: bool = False) -> Deleted:
+    """One memory to the trash with what only it states; `forever` frees it and keeps it from being learned again."""
     key = _key(tools, memory_id)
     _require(confirm)
     removal = _removal(tools, "delete", "delete")
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
-            found = [Found("memory", key, "deleted")]
-            draft = plan_of(tx.items.survey(CASCADE), found, Options(tools.clock()), tools.workspace_id)
+            survey, found = tx.items.survey(CASCADE), [Found("memory", key, "deleted")]
+            draft = plan_of(survey, found, Options(tools.clock()), tools.workspace_id)
         _refuse_protected(draft, memory_id)
+        gone, kept = what_goes_with(tx.items, key, survey, select(tx.items, draft.items, {}).going)
         receipt = apply_at_once(tx, draft, removal, forever=forever)
-    if forever:
-        tools.store.wipe("the memory is deleted for good")
-    return receipt
+    if not forever:
+        return Deleted(**_fields(receipt), gone=gone, kept=kept)
+    notes = (*tools.store.wipe("the memory is deleted for good"), *_earlier_backups(tools))
+    return Deleted(**_fields(receipt), gone=gone, kept=kept, notes=notes)
 
 
 def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
@@ -201,7 +208,8 @@ def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
     doing = tools.operation()
-    return purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
+    freed = purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
+    return replace(freed, notes=(*freed.notes, *_earlier_backups(tools))) if freed.receipts else freed
 
 
 def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Safety:
@@ -230,6 +238,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]
+        verdict = replace(verdict, because=(*verdict.because, *_relations_on(rows.items, verdict.path)))
         return verdict, plans.views(rows.items, way), history
 
 
@@ -318,6 +327,33 @@ def _prune(
             draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, part)
         kept = seen.kept(draft.items)
         return apply_at_once(tx, draft, removal, kept=kept, check=check)
+
+
+def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
+    """The relations that lead from one entity of a way to the next, in a sentence."""
+    steps = list(pairwise(path))
+    if not steps:
+        return []
+    between: dict[frozenset[int], int] = {}
+    for relation, left, right in sorted(rows.around(path).relations):
+        between.setdefault(frozenset((left, right)), relation)
+    keys = [between[frozenset(step)] for step in steps if frozenset(step) in between]
+    names = [repr(view.name) for view in plans.views(rows, [PlanItem("relation", key, 0, "") for key in keys])]
+    return [f"The way there: {', '.join(names)}."] if names else []
+
+
+def _earlier_backups(tools: CollectorDependencies) -> list[str]:
+    """Copies that were made before, which nothing here changes; the newest first."""
+    events = [event for event in tools.store.audit(_LOOKED_THROUGH) if event.action == "backup"]
+    files = list(dict.fromkeys(event.subject for event in events))
+    if not files:
+        return []
+    more = f" and {len(files) - _SHOWN_BACKUPS:,} more" if len(files) > _SHOWN_BACKUPS else ""
+    return [f"Backups made earlier may still have it: {', '.join(files[:_SHOWN_BACKUPS])}{more}."]
+
+
+def _fields(receipt: Receipt) -> dict[str, Any]:
+    return {each.name: getattr(receipt, each.name) for each in fields(Receipt)}
 
 
 def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:

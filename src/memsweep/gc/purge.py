@@ -31,10 +31,10 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
         segments = tx.segments.free(keys)
         close(tx, receipts, doing)
     # Even if there was nothing to free: an earlier purge may have been cut short here.
-    store.wipe("the trash is freed")
     freed = freeing.totals
+    notes = store.wipe("the trash is freed", freed=bool(segments) or freed != Totals())
     counts = (freed.memories, freed.chunks, freed.entities, freed.relations, segments)
-    return Purged(tuple(receipt.id for receipt in receipts), *counts)
+    return Purged(tuple(receipt.id for receipt in receipts), *counts, tuple(notes))
 
 
 def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation) -> None:

@@ -207,14 +207,19 @@ class Returning:
         return alone | settled.back
 
     def _restate(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord], settled: Settled) -> None:
-        """Who states a relation that stays in the trash states the one that says the same and lives."""
+        """Who states a relation that stays in the trash states the one that says the same and lives.
+
+        Not where a merge has brought the two together: undoing that tells them apart again.
+        """
         away = {each.relation.key for each in settled.put_away}
         back = [each for each in rivals if each.key in settled.back]
         standing = {each.place: each for each in (*back, *live) if each.key not in away and each.invalid_at is None}
         waiting = [each for each in rivals if each.key not in away | settled.back and each.place in standing]
         if not waiting:
             return
-        twin_of = {each.key: standing[each.place] for each in waiting}
+        moved = self._moved_ends([*waiting, *standing.values()])
+        pairs = ((each.key, standing[each.place]) for each in waiting)
+        twin_of = {key: twin for key, twin in pairs if not moved.keys() & {key, twin.key}}
         theirs = self._tx.relations.sources({each.key for each in twin_of.values()})
         known = {(each.relation, each.memory) for each in self._statements(theirs)}
         for key, memory, lives in self._statements(self._sources):

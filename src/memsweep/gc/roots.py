@@ -36,19 +36,32 @@ def keeps_fact(reason: str, *, stated: bool) -> bool:
 
 
 def held(survey: Survey, options: Options, without: Collection[int] = (), *, explicit: bool = True) -> set[int]:
-    """Entities that a live memory other than those in `without` mentions, or (`explicit`) that were given explicitly.
+    """Entities that a live memory other than those in `without` speaks of, or (`explicit`) that were given explicitly.
 
-    Having been given explicitly holds an entity until it has faded away.
+    Having been given explicitly holds an entity until it has faded away, or until what spoke of it is gone.
     """
     gone = set(without)
     roots = {entity for memory, entity in survey.mentions if memory not in gone}
+    roots |= {end for memory, *ends in survey.stated if memory not in gone for end in ends}
     if explicit:
+        lost = _lost_with(survey, gone)
         roots.update(
             row.key
             for row in survey.entities
-            if row.explicit and not options.has_faded(row.confidence, row.type_key, row.last_seen)
+            if row.explicit
+            and row.key not in lost
+            and not options.has_faded(row.confidence, row.type_key, row.last_seen)
         )
     return roots
+
+
+def _lost_with(survey: Survey, gone: Collection[int]) -> set[int]:
+    """Entities that these memories mention or state something of, and that no fact of its own keeps."""
+    if not gone:
+        return set()
+    touched = {entity for memory, entity in survey.mentions if memory in gone}
+    touched |= {end for memory, *ends in survey.stated if memory in gone for end in ends}
+    return touched - {end for ends in survey.edges for end in ends}
 
 
 def liveness(

@@ -7,12 +7,14 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from memsweep.gc.roots import keeps_fact
-from memsweep.model.plan import Kind, PlanItem, Totals
+from memsweep.model.plan import Kind, PlanItem, Survey, Totals
 from memsweep.model.reach import unreachable
 from memsweep.model.selection import Selection
+from memsweep.store.plans import views
 from memsweep.store.ports.items import Around, ItemRows, LiveRow
 
 _KINDS: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
+Names = tuple[tuple[str, str], ...]
 Live = Mapping[tuple[Kind, int], LiveRow]
 
 
@@ -49,10 +51,23 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     held = {end for row in spared if row is not None for end in row.belongs_to}
     wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
     around = rows.around(wanted)
+    held |= _ends_of_stated(rows, around, memories, relations)
     entities = _without_hold(wanted, around, memories, relations, held)
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
     return Selected(going, _skipped(rows, items, going, live, kept))
+
+
+def what_goes_with(rows: ItemRows, memory: int, survey: Survey, going: Selection) -> tuple[Names, Names]:
+    """Of what a memory mentions or states, the names and ids of what goes along, and of what stays."""
+    entities = {entity for source, entity in survey.mentions if source == memory}
+    relations = {relation for relation, _ in rows.stated_by([memory])}
+    around = [PlanItem("entity", key, 0, "") for key in sorted(entities | going.entities)]
+    around += [PlanItem("relation", key, 0, "") for key in sorted(relations | going.relations)]
+    lost = {("entity", key) for key in going.entities} | {("relation", key) for key in going.relations}
+    named = [(item, (view.name or "", view.id)) for item, view in zip(around, views(rows, around), strict=True)]
+    gone = tuple(name for item, name in named if (item.kind, item.key) in lost)
+    return gone, tuple(name for item, name in named if (item.kind, item.key) not in lost)
 
 
 def _seen_since(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
@@ -91,6 +106,14 @@ def _left_unstated(rows: ItemRows, memories: AbstractSet[int]) -> set[int]:
     """Relations that nothing states once these memories are gone; what was given explicitly stands by itself."""
     stated = {relation for relation, explicit in rows.stated_by(memories) if not explicit}
     return stated - {relation for relation, memory in rows.sources(stated) if memory not in memories}
+
+
+def _ends_of_stated(rows: ItemRows, around: Around, memories: Collection[int], relations: Collection[int]) -> set[int]:
+    """The ends of what stands because a live memory states it: it speaks of them."""
+    ends = {relation: (left, right) for relation, left, right in around.relations if relation not in relations}
+    stated = [(relation, memory) for relation, memory in rows.sources(ends.keys()) if memory not in memories]
+    alone = {relation for relation, by_itself in rows.stated_by({memory for _, memory in stated}) if by_itself}
+    return {end for relation, _ in stated if relation not in alone for end in ends[relation]}
 
 
 def _without_hold(

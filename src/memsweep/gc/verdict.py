@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memsweep.gc.planner import make_plan
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
 from memsweep.model.plan import Kind, MemoryRow, Survey, Verdict
+from memsweep.model.text import counted
 from memsweep.model.times import from_micros, iso
 from memsweep.report.reasons import why
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
+
+_SHOWN = 3
 
 
 def judge(
@@ -37,7 +40,7 @@ def judge(
         row = next(row for row in survey.memories if row.key == key)
         return Verdict(uid, kind, not accused, tuple(_reasons_of_memory(row)), accused)
     path = _way_to_root(survey, key, options)
-    reasons = tuple(_reasons_of_entity(survey, path, options))
+    reasons = tuple(_reasons_of_entity(survey, path, options, id_of))
     return Verdict(uid, kind, bool(path) or not accused, reasons, accused, path)
 
 
@@ -58,20 +61,32 @@ def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
         yield f"It expires at {iso(from_micros(row.expires_at))}."
 
 
-def _reasons_of_entity(survey: Survey, path: tuple[int, ...], options: Options) -> Iterable[str]:
+def _reasons_of_entity(
+    survey: Survey, path: tuple[int, ...], options: Options, id_of: Callable[[int], str]
+) -> Iterable[str]:
     if not path:
         yield "Nothing keeps it: no mention, no pin, no fact handed in, and no way to anything that has one."
         return
     steps = len(path) - 1
     holder = next(row for row in survey.entities if row.key == path[-1])
     where = "It" if steps == 0 else f"An entity {steps} step{'' if steps == 1 else 's'} away"
-    mentions = sum(mentioned == holder.key for _, mentioned in survey.mentions)
+    speaking = {memory for memory, mentioned in survey.mentions if mentioned == holder.key}
+    stating = {memory for memory, *ends in survey.stated if holder.key in ends} - speaking
     if reason := protection(holder, options):
         yield f"{where} is {'of a permanent type' if reason == 'permanent type' else reason}."
     if holder.explicit:
         yield f"{where} was handed in explicitly."
-    if mentions:
-        yield f"{where} is mentioned by {mentions} live memor{'y' if mentions == 1 else 'ies'}."
+    if speaking:
+        yield f"{where} is mentioned by {_memories(speaking, id_of)}."
+    if stating:
+        yield f"{where} is part of a fact that is stated by {_memories(stating, id_of)}."
+
+
+def _memories(keys: Collection[int], id_of: Callable[[int], str]) -> str:
+    """How many live memories, and which; the newest first."""
+    named = [id_of(key) for key in sorted(keys, reverse=True)[:_SHOWN]]
+    more = f" and {len(keys) - _SHOWN:,} more" if len(keys) > _SHOWN else ""
+    return f"{counted(len(keys), 'live memory', 'live memories')}: {', '.join(named)}{more}"
 
 
 def _way_to_root(survey: Survey, key: int, options: Options) -> tuple[int, ...]:

@@ -39,6 +39,8 @@ class Purged:
     entities: int
     relations: int
     segments: int = 0
+    notes: tuple[str, ...] = ()
+    """Where something of it may still be."""
 
 
 @dataclass(frozen=True, slots=True)

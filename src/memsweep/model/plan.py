@@ -202,6 +202,17 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted(Receipt):
+    """One memory that was deleted, and what it mentioned or stated: names and ids."""
+
+    gone: tuple[tuple[str, str], ...] = ()
+    """What nothing else states."""
+    kept: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    """Where something of it may still be."""
+
+
+@dataclass(frozen=True, slots=True)
 class Undone:
     totals: Totals
     conflicts: tuple[tuple[str, str], ...]

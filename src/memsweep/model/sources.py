@@ -6,6 +6,11 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 
+def stands_alone(explicit: bool, evidence: int, statements: int) -> bool:
+    """Whether somebody stated it by itself, not only with memories (but for files), each of which counts once."""
+    return explicit and evidence > statements
+
+
 class Unstated(NamedTuple):
     """A relation, and who states it still: the receipts that hold them, or nothing for a live memory."""
 

@@ -119,7 +119,7 @@ def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[
     ends = dict.fromkeys(thing for fact in draft.facts for thing in (fact.subject, fact.object) if thing not in named)
     folded = [name_key(text) for text in texts] if named or ends else []
     mentions = [NewMention(new_id("ent"), thing, _where(thing, folded) or (0,), True) for thing in named]
-    mentions += [NewMention(new_id("ent"), thing, _where(thing, folded), True) for thing in ends]
+    mentions += [NewMention(new_id("ent"), thing, _where(thing, folded) or (0,), True) for thing in ends]
     mentions.sort(key=lambda mention: not mention.thing.type)  # what has no type may be one of those that have
     if draft.entities is None:
         found = find_names(texts)

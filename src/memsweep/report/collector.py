@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from memsweep.model.text import counted
+from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
 from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, way_back
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed
-    from memsweep.model.plan import Beside, Plan, PlanView, Receipt, Totals, Undone, Verdict
+    from memsweep.model.plan import Beside, Deleted, Plan, PlanView, Receipt, Totals, Undone, Verdict
 
 _HOW_TO_APPLY = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -28,6 +28,7 @@ _HOW_TO_APPLY = (
 _YOUNG = re.compile(r"(\d+) nodes are less than 24h old")
 _DEFAULT_WORKSPACE = "WARNING: Deleting from default workspace"
 _MAY_BE_IN_USE = "Items this new may still be in use; check them before you remove them."
+_SHOWN_NAMES = 5
 _SHARED = "Clients that neither name nor configure a workspace share it."
 Why = Callable[[str, Mapping[str, Any]], str]
 
@@ -69,7 +70,7 @@ class UndoAnswer(TypedDict):
     message: str
 
 
-class DeletedAnswer(TypedDict):
+class RemovedAnswer(TypedDict):
     receipt_id: str
     deleted_memories: int
     deleted_chunks: int
@@ -78,7 +79,13 @@ class DeletedAnswer(TypedDict):
     message: str
 
 
-class ClearedAnswer(DeletedAnswer):
+class DeletedAnswer(RemovedAnswer):
+    removed_with_it: list[dict[str, str]]
+    kept: list[dict[str, str]]
+    notes: list[str]
+
+
+class ClearedAnswer(RemovedAnswer):
     deleted_segments: int
 
 
@@ -98,6 +105,7 @@ class PurgeAnswer(TypedDict):
     purged_workspaces: int
     kept_workspaces: int
     message: str
+    notes: NotRequired[list[str]]
 
 
 class PinAnswer(TypedDict):
@@ -182,7 +190,31 @@ def applied(receipt: Receipt) -> PruneAnswer:
     }
 
 
-def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
+def deleted(receipt: Deleted, *, forever: bool = False) -> DeletedAnswer:
+    removed = _removed(receipt, forever=forever)
+    told = (removed["message"], _gone_and_kept(receipt), *receipt.notes)
+    return {
+        **removed,
+        "message": " ".join(part for part in told if part),
+        "removed_with_it": [{"name": name, "id": uid} for name, uid in receipt.gone],
+        "kept": [{"name": name, "id": uid} for name, uid in receipt.kept],
+        "notes": list(receipt.notes),
+    }
+
+
+def _gone_and_kept(receipt: Deleted) -> str:
+    gone, kept = (_some_names(each) for each in (receipt.gone, receipt.kept))
+    parts = [f"With it went {gone}." if gone else "", f"Others state {kept}, so that stays." if kept else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _some_names(named: Sequence[tuple[str, str]]) -> str:
+    names = [repr(name) for name, _ in named[:_SHOWN_NAMES]]
+    more = len(named) - len(names)
+    return listed([*names, f"{more:,} more"] if more else names) if names else ""
+
+
+def _removed(receipt: Receipt, *, forever: bool = False) -> RemovedAnswer:
     totals = receipt.totals
     return {
         "receipt_id": receipt.id,
@@ -195,7 +227,7 @@ def deleted(receipt: Receipt, *, forever: bool = False) -> DeletedAnswer:
 
 
 def cleared(receipt: Receipt) -> ClearedAnswer:
-    return {**deleted(receipt), "deleted_segments": receipt.totals.segments}
+    return {**_removed(receipt), "deleted_segments": receipt.totals.segments}
 
 
 def undone(result: Undone) -> UndoAnswer:
@@ -256,6 +288,9 @@ def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
     }
     if result.segments:
         answer["purged_segments"] = result.segments
+    if result.notes:
+        answer["notes"] = list(result.notes)
+        answer["message"] = " ".join((answer["message"], *result.notes))
     return answer
 
 

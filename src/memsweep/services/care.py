@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Generic
 
 from memsweep.clock import new_id
+from memsweep.errors import StoreError
+from memsweep.model.operation import Operation
 from memsweep.operation import Mode, operation
 
 if TYPE_CHECKING:
@@ -58,8 +61,12 @@ class CareService(Generic[Mode]):
         from memsweep import __version__
         from memsweep.care.backup import backup
 
-        keeper = self._access.store.keeper
-        return backup(keeper, path, version=__version__, clock=self._access.clock, force=force)
+        store, access = self._access.store, self._access
+        made = backup(store.keeper, path, version=__version__, clock=access.clock, force=force)
+        # The backup is made, whatever becomes of the note; a store that cannot be written can be backed up, too.
+        with contextlib.suppress(StoreError), store.collector.changing() as tx:
+            tx.audit(Operation(access.actor, access.clock()).event("backup", made.path))
+        return made
 
     @operation
     def model(self) -> EmbeddingModel | None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import Remembered, Stats
-    from memsweep.model.plan import Receipt
+    from memsweep.model.plan import Deleted
     from memsweep.model.search import Filters, Page
     from memsweep.model.window import WindowRow
     from memsweep.store.ports.windows import Segments
@@ -121,8 +121,8 @@ class BaseMemory(Generic[Mode]):
         return found
 
     @operation
-    def delete(self, memory_id: str, *, confirm: bool = False, forever: bool = False) -> Receipt:
-        """One memory to the trash; `forever` frees it at once and keeps it from being learned again."""
+    def delete(self, memory_id: str, *, confirm: bool = False, forever: bool = False) -> Deleted:
+        """One memory to the trash with what only it states; `forever` frees it, and it is never learned again."""
         from memsweep.gc import collect
 
         return collect.delete(collector(self._access), memory_id, confirm=confirm, forever=forever)

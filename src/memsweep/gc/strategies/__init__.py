@@ -44,7 +44,7 @@ STRATEGIES: dict[str, Strategy] = {
     "missing_files": Strategy(missing_files.find, CASCADE | {"files"}),
     "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"lone chunks"})),
     "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
-    "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"graph"})),
+    "unreachable_entities": Strategy(unreachable_entities.find, CASCADE),
     "expired": Strategy(expired.find, CASCADE),
     "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
     "duplicates": Strategy(duplicates.find, CASCADE | {"texts"}),

@@ -12,7 +12,7 @@ from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.times import from_micros
 from memsweep.store.deadline import too_slow
-from memsweep.store.falkor import gc_cypher, trash_cypher
+from memsweep.store.falkor import disk, gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
@@ -42,9 +42,10 @@ class FalkorCollector:
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         return dict(map(tuple, self._graph.ask(gc_cypher.MEMORY_KEYS, ids=list(ids))))
 
-    def wipe(self, done: str) -> None:
-        """Take the vectors of what was freed out of the set."""
+    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
+        """Take the vectors of what was freed out of the set, and all of it out of what the server has on its disk."""
         self._vectors.dismiss(self._graph.seen["generation"])
+        return disk.rewrite(self._graph.link, self._graph.name) if freed else []
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
         queries = (

@@ -15,10 +15,11 @@ ENTITIES = """
     MATCH (e:Entity) RETURN e.key, e.version, e.type_key, e.pinned, e.handed_in, e.created_at, e.confidence,
         e.last_seen
     ORDER BY e.key"""
-EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key, r.handed_in ORDER BY r.key"
+EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key, r.handed_in, r.evidence ORDER BY r.key"
 RELATION_ROWS = """
     MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity)
     RETURN r.key, r.version, s.key, o.key, r.weight, r.last_seen, r.invalid_at ORDER BY r.key"""
+STATEMENTS_OF_NOTES = "MATCH (m)-[s:STATES]->() WITH m, s WHERE m.source <> 'code_indexer' RETURN s.relation, count(s)"
 STATEMENTS = "MATCH (m:Memory)-[s:STATES]->() RETURN m.key, s.relation"
 MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETURN DISTINCT m.key, e.key"
 TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
@@ -102,7 +103,10 @@ LIVE_RELATIONS = """
 CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key"
 STATED_BY = """
     UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:STATES]->() WITH DISTINCT s.relation AS relation
-    MATCH ()-[r:RELATED_TO {ref: toString(relation)}]->() RETURN r.key, r.handed_in"""
+    MATCH ()-[r:RELATED_TO {ref: toString(relation)}]->() RETURN r.key, r.handed_in, r.evidence"""
+NOTES_STATING = """
+    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
+    WHERE m.source <> 'code_indexer' RETURN key, count(m)"""
 LIVE_SOURCES = """
     UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m WHERE m.trash IS NULL
     RETURN key, m.key"""

@@ -180,13 +180,14 @@ class _Writer:
         if known is None:
             uid, weight = self._new_id("rel"), draft.weight
             valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
-            fact = relations.add(place, draft.relation, uid, self._at, weight=weight, handed_in=True, valid_at=valid)
+            told = {"weight": weight, "handed_in": not draft.source, "valid_at": valid}
+            fact = relations.add(place, draft.relation, uid, self._at, **told)
         else:
             fact = known
             uid, base, seen = (known.props[name] for name in ("id", "weight", "last_seen"))
-            days, told = age_days(from_micros(seen), self._now), None if draft.mention else draft.weight
-            weight = restated(1.0 if base is None else base, self._rates.edge, days, told)
-            _weigh(known, weight, max(self._at, seen))
+            days, new = age_days(from_micros(seen), self._now), None if draft.mention else draft.weight
+            weight = restated(1.0 if base is None else base, self._rates.edge, days, new)
+            _weigh(known, weight, max(self._at, seen), explicit=not draft.source)
         if draft.source:
             memory = self._sources[draft.source]
             self._stated.append({"memory": memory, "subject": place[0], "relation": fact.key})
@@ -195,8 +196,9 @@ class _Writer:
         return RelationOutcome(uid, names[0], draft.relation, names[1], state, weight, tuple(closed))  # type: ignore[arg-type]
 
 
-def _weigh(relation: Known, weight: float, seen: int) -> None:
-    relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=True)
+def _weigh(relation: Known, weight: float, seen: int, *, explicit: bool = True) -> None:
+    handed_in = relation.props["handed_in"] or explicit
+    relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=handed_in)
 
 
 def _see_ends(tx: Transaction, ends: Collection[int], at: int) -> None:

@@ -9,6 +9,7 @@ from memsweep.model.ids import findable
 from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
+from memsweep.model.sources import stands_alone
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
@@ -92,7 +93,10 @@ class FalkorItems:
         return [key for (key,) in self._rows(gc_cypher.CHUNKS_OF, memories)]
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
-        return [(key, explicit) for key, explicit in self._rows(gc_cypher.STATED_BY, memories)]
+        rows = self._rows(gc_cypher.STATED_BY, memories)
+        explicit = [key for key, handed_in, _ in rows if handed_in]
+        notes: dict[int, int] = dict(map(tuple, self._rows(gc_cypher.NOTES_STATING, explicit)))
+        return [(key, stands_alone(given, evidence, notes.get(key, 0))) for key, given, evidence in rows]
 
     def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
         return [(relation, memory) for relation, memory in self._rows(gc_cypher.LIVE_SOURCES, relations)]

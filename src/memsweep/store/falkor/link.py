@@ -76,6 +76,11 @@ class Link:
         with self._plain():
             return self._client.execute_command(*command)
 
+    def at_node_of(self, key: str, *command: Any) -> Any:
+        """A command to the server that holds a key, about itself."""
+        with self._plain():
+            return self._node_of(key).execute_command(*command)
+
     def send_all(self, commands: Sequence[Command]) -> list[Any]:
         """Several commands for one graph in one go, each on its own; the first refusal is raised."""
         with self._plain():

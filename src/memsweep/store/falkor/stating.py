@@ -27,10 +27,10 @@ def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) ->
         known = relations.find(place)
         if known is None:
             weight = 1.0 if fact.fact.weight is None else fact.fact.weight
-            made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight, handed_in=True)
+            made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight)
             explicit[made.key] = place
         else:
-            _see_again(known, fact.fact.weight, new, handed_in=True)
+            _see_again(known, fact.fact.weight, new)
             explicit[known.key] = place
     return explicit
 
@@ -57,15 +57,14 @@ def mention_again(
             if subject in named and target in named
         )
         if any(said):
-            _see_again(known, None, new, handed_in=False)
+            _see_again(known, None, new)
 
 
-def _see_again(known: Known, weight: float | None, new: NewMemory, *, handed_in: bool) -> None:
+def _see_again(known: Known, weight: float | None, new: NewMemory) -> None:
     base, seen = known.props["weight"], known.props["last_seen"]
     days = age_days(from_micros(seen), new.now)
     known.change(
         weight=restated(1.0 if base is None else base, new.edge_rate, days, weight),
         last_seen=max(seen, to_micros(new.now)),
         evidence=known.props["evidence"] + 1,
-        handed_in=known.props["handed_in"] or handed_in,
     )

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from memsweep.model.memory import last_seen
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
+from memsweep.model.sources import stands_alone
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
@@ -87,10 +88,12 @@ def _edges(
     rows: list[Any] = asked.ask(gc_cypher.EDGES)
     stated: list[tuple[int, int, int]] = []
     if "statements" in needs:
-        ends = {key: (subject, target) for subject, target, key, handed_in in rows if not handed_in}
-        statements = asked.ask(gc_cypher.STATEMENTS)
+        statements, counted = asked.ask_all((gc_cypher.STATEMENTS, {}), (gc_cypher.STATEMENTS_OF_NOTES, {}))
+        notes: dict[int, int] = dict(map(tuple, counted))
+        alone = {key for _, _, key, given, evidence in rows if stands_alone(given, evidence, notes.get(key, 0))}
+        ends = {key: (subject, target) for subject, target, key, *_ in rows if key not in alone}
         stated = [(memory, *ends[relation]) for memory, relation in statements if relation in ends]
         held = {relation for _, relation in statements}
-        rows = [row for row in rows if row[3] or row[2] not in held]
+        rows = [row for row in rows if row[2] in alone or row[2] not in held]
     edges = [(subject, target) for subject, target, *_ in rows]
     return (edges if "ways" in needs else spanning([entity.key for entity in entities], edges)), stated

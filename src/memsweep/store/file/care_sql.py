@@ -123,7 +123,7 @@ _NOBODY_STATES_IT = """
     relation.trash is null and handed_in = 0 and relation_key in ('defines', 'calls', 'imports', 'inherits')
     and not exists (select 1 from relation_source where relation_source.relation = relation.id)
     and exists (select 1 from receipt where purged_at is not null)
-    and not exists (select 1 from audit where action = 'import_graph')"""
+    and not exists (select 1 from audit where action glob 'import_*')"""
 
 CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",

@@ -29,8 +29,11 @@ class Collector(Protocol):
 
     def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
 
-    def wipe(self, done: str) -> None:
-        """Remove what a transaction freed from wherever else it is kept; an error says first what was `done`."""
+    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
+        """Remove what a transaction freed (if it did) from wherever else it is; an error says first what was `done`.
+
+        Answers where something of it may still be, in words.
+        """
 
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]: ...
 

@@ -54,6 +54,8 @@ class ItemReads(Protocol):
     def texts(self, memories: Collection[int]) -> dict[int, str]:
         """The texts of those that are live."""
 
+    def around(self, entities: Collection[int]) -> Around: ...
+
 
 class ItemRows(ItemReads, Protocol):
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
@@ -71,12 +73,10 @@ class ItemRows(ItemReads, Protocol):
     def chunks_of(self, memories: Collection[int]) -> list[int]: ...
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
-        """Live relations that these memories state, and whether they were given explicitly, too."""
+        """Live relations that these memories state, and whether they stand by themselves, too."""
 
     def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
         """These relations, each with every live memory that states it."""
-
-    def around(self, entities: Collection[int]) -> Around: ...
 
     def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
         """The ids and the hashes of the contents."""

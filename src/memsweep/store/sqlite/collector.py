@@ -55,7 +55,7 @@ class SqliteCollector:
             rows: list[Any] = db.execute(trash_sql.TRASH_LIST, (limit, offset)).fetchall()
             return [_trashed(db, item) for item in rows], one(db, trash_sql.TRASH_COUNT)
 
-    def wipe(self, done: str) -> None:
+    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
         """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
 
         The transaction has ended by now, so an error must say first what was `done`.
@@ -79,6 +79,7 @@ class SqliteCollector:
                 f"{done}, but {kept[0]} may still have something of it and cannot be removed.",
                 hint="Remove that file, or run `memsweep compact` when the folder can be written.",
             )
+        return []
 
     def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
         with self._pool.reading() as db:

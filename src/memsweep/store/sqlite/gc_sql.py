@@ -24,13 +24,18 @@ RELATIONS = """
                   join memory on memory.id = relation_source.memory and memory.trash is null)
     from live_relation order by id"""
 EDGES = "select subject, object from live_relation"
-STANDING_EDGES = """
+# As `memsweep.model.sources.stands_alone` has it.
+BY_ITSELF = """
+    (relation.handed_in and relation.evidence > (
+        select count(*) from relation_source join memory on memory.id = relation_source.memory
+        where relation_source.relation = relation.id and memory.source <> 'code_indexer'))"""
+STANDING_EDGES = f"""
     select subject, object from relation where trash is null
-      and (handed_in or id not in (select relation_source.relation from relation_source
+      and ({BY_ITSELF} or id not in (select relation_source.relation from relation_source
                                    join memory on memory.id = relation_source.memory and memory.trash is null))"""
-STATED_EDGES = """
+STATED_EDGES = f"""
     select memory.id, relation.subject, relation.object from relation_source
-    join relation on relation.id = relation_source.relation and relation.trash is null and relation.handed_in = 0
+    join relation on relation.id = relation_source.relation and relation.trash is null and not {BY_ITSELF}
     join memory on memory.id = relation_source.memory and memory.trash is null"""
 MENTIONS = """
     select distinct chunk.memory, mention.entity from mention

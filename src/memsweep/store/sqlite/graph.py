@@ -82,7 +82,7 @@ class SqliteGraph:
                 db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), end) for end in ends])
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
-            db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), key))
+            db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), True, key))
             db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
             after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
             return Reinforced(uid, faded(base, rates.edge, days), after)
@@ -149,14 +149,14 @@ class _Writer:
         if known is None:
             uid, weight = self._new_id("rel"), draft.weight
             valid = at if draft.valid_at is None else to_micros(draft.valid_at)
-            values = (uid, subject, target, draft.relation, key, weight, at, at, valid)
+            values = (uid, subject, target, draft.relation, key, weight, not draft.source, at, at, valid)
             relation: int = one(self._db, graph_sql.ADD_RELATION, values)
         else:
             relation, uid, base, seen = known
             days = age_days(from_micros(seen), self._now)
             told = None if draft.mention else draft.weight
             weight = restated(1.0 if base is None else base, self._rates.edge, days, told)
-            self._db.execute(graph_sql.SET_WEIGHT, (weight, max(at, seen), relation))
+            self._db.execute(graph_sql.SET_WEIGHT, (weight, max(at, seen), not draft.source, relation))
         if draft.source:
             self._db.execute(sql.ADD_SOURCE, (relation, self._memory(draft.source)))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]

@@ -35,9 +35,10 @@ GET_RELATION = """
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at)
-    values (?, ?, ?, ?, ?, ?, 1, ?, ?, ?) returning id"""
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 SET_WEIGHT = """
-    update relation set weight = ?, last_seen = ?, evidence = evidence + 1, handed_in = 1, version = version + 1
+    update relation set weight = ?, last_seen = ?, evidence = evidence + 1, handed_in = max(handed_in, ?),
+        version = version + 1
     where id = ?"""
 CLOSE_OTHERS = """
     update relation set invalid_at = ?, version = version + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite.gc_sql import SEEN
+from memsweep.store.sqlite.gc_sql import BY_ITSELF, SEEN
 
 _KEYS = "(select value from json_each(:keys))"
 
@@ -48,7 +48,7 @@ IDS = {
 COUNT = {kind: f"select count(*) from {kind} where trash is null" for kind in ("memory", "chunk", "entity", "relation")}
 CHUNKS_OF = f"select id from chunk where trash is null and memory in {_KEYS}"
 STATED_BY = f"""
-    select distinct relation.id, relation.handed_in from relation_source
+    select distinct relation.id, {BY_ITSELF} from relation_source
     join relation on relation.id = relation_source.relation and relation.trash is null
     where relation_source.memory in {_KEYS}"""
 SOURCES = f"""

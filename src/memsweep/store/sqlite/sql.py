@@ -65,13 +65,13 @@ ADD_EARLIER_MENTION = """
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at)
-    values (:uid, :subject, :object, :relation, :key, :weight, 1, :now, :now, :now)"""
+    values (:uid, :subject, :object, :relation, :key, :weight, 0, :now, :now, :now)"""
 GET_RELATION = """
     select id, weight, last_seen from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
 SEE_AGAIN = """
-    update relation set weight = ?, last_seen = max(last_seen, ?), handed_in = max(handed_in, ?),
-        evidence = evidence + 1, version = version + 1 where id = ?"""
+    update relation set weight = ?, last_seen = max(last_seen, ?), evidence = evidence + 1, version = version + 1
+    where id = ?"""
 # Relations both ends of which one of these chunks mentions.
 MENTIONED_RELATIONS = """
     select distinct live_relation.id, chunk.text, subject.name, relation, object.name, weight, live_relation.last_seen

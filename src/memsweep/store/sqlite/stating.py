@@ -27,7 +27,7 @@ def state_fact(
     known = row(db, sql.GET_RELATION, (subject, kind, target))
     if known is not None:
         key, base, seen = known
-        _see_again(db, key, base, seen, fact.weight, edge_rate, now, handed_in=True)
+        _see_again(db, key, base, seen, fact.weight, edge_rate, now)
         return int(key)
     values = {
         "uid": new.id,
@@ -50,7 +50,7 @@ def mention_again(
     for key, text, *fact, base, seen in rows:
         if key not in done and any(True for _ in stated(text, [tuple(fact)])):
             done.add(key)
-            _see_again(db, key, base, seen, None, edge_rate, now, handed_in=False)
+            _see_again(db, key, base, seen, None, edge_rate, now)
 
 
 def _see_again(
@@ -61,8 +61,6 @@ def _see_again(
     weight: float | None,
     edge_rate: float,
     now: datetime,
-    *,
-    handed_in: bool,
 ) -> None:
     after = restated(1.0 if base is None else base, edge_rate, age_days(from_micros(seen), now), weight)
-    db.execute(sql.SEE_AGAIN, (after, to_micros(now), handed_in, key))
+    db.execute(sql.SEE_AGAIN, (after, to_micros(now), key))
