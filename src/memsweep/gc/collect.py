@@ -170,6 +170,7 @@ def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forev
     key = _key(tools, memory_id)
     _require(confirm)
     removal = _removal(tools, "delete", "delete")
+    backups = _earlier_backups(tools) if forever else []
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
             survey, found = tx.items.survey(CASCADE), [Found("memory", key, "deleted")]
@@ -179,7 +180,7 @@ def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forev
         receipt = apply_at_once(tx, draft, removal, forever=forever)
     if not forever:
         return Deleted(**_fields(receipt), gone=gone, kept=kept)
-    notes = (*tools.store.wipe("the memory is deleted for good"), *_earlier_backups(tools))
+    notes = (*tools.store.wipe("the memory is deleted for good"), *backups)
     return Deleted(**_fields(receipt), gone=gone, kept=kept, notes=notes)
 
 
@@ -208,8 +209,9 @@ def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
     doing = tools.operation()
+    backups = _earlier_backups(tools)
     freed = purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
-    return replace(freed, notes=(*freed.notes, *_earlier_backups(tools))) if freed.receipts else freed
+    return replace(freed, notes=(*freed.notes, *backups)) if freed.receipts else freed
 
 
 def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Safety:
