@@ -9,7 +9,6 @@ from functools import cached_property
 from memsweep.context import ContextSegment, Focus, GCEngine, PruningPlan, Roots
 from memsweep.context.beside import companions
 from memsweep.context.references import read_references
-from memsweep.context.roots import LAST_SHARE
 from memsweep.context.supersede import Replacement, find_replacements
 from tests.context.build import NOW
 
@@ -120,7 +119,7 @@ def the_users_first_and_last_words_stay_while_they_fit(planned: Planned) -> Iter
     if said[0].tokens <= room and said[0].segment_id not in planned.kept:
         yield f"{said[0].segment_id}, the first user message, fits and goes"
     both = said[0].tokens + said[-1].tokens
-    if both <= min(room, planned.budget * LAST_SHARE) and said[-1].segment_id not in planned.kept:
+    if both <= room and said[-1].segment_id not in planned.kept:
         yield f"{said[-1].segment_id}, the last user message, fits and goes"
 
 

@@ -11,8 +11,6 @@ from memsweep.model.text import counted
 
 SOFT_SHARE = 0.5
 """Soft roots never take more of a budget than this."""
-LAST_SHARE = 1 / 3
-"""The last user message stays for certain while it and the first one take no more of a budget than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +62,15 @@ def compute_roots(
 ) -> Roots:
     """The roots among segments in session order; a budget makes the soft ones shrink to a share of it, oldest first.
 
-    Unless `last_n` is 0, the first message of the user stays while it fits, and the last one while the two take no
-    more than a third of the budget; both count as a part of that share. `outdated` reads are no soft roots.
+    Unless `last_n` is 0, the first and the last message of the user stay while they fit; both count as a part of that
+    share. `outdated` reads are no soft roots.
     """
     require_aware(now, "now")
     recent = recent_messages(segments, focus.last_n)
     hard = {each.segment_id: reason for each in segments if (reason := hard_reason(each, focus))}
     others = [each for each in segments if each.segment_id not in hard]
     room = None if budget is None else budget - sum(each.tokens for each in segments if each.segment_id in hard)
-    ends = _ends(others, room, budget or 0) if focus.last_n else {}
+    ends = _ends(others, room) if focus.last_n else {}
     named = [(each, reason) for each in others if (reason := soft_reason(each, focus, now=now, recent=recent))]
     soft = [(each, reason) for each, reason in named if each.segment_id not in ends and each.segment_id not in outdated]
     released = {each.segment_id: "" for each, _ in named if each.segment_id in outdated and each.segment_id not in ends}
@@ -89,15 +87,13 @@ def user_ends(segments: Sequence[ContextSegment]) -> list[ContextSegment]:
     return [said[0], said[-1]] if len(said) > 1 else said
 
 
-def _ends(others: Sequence[ContextSegment], room: int | None, budget: int) -> dict[str, str]:
-    """Those of the two that fit; without a budget there is room for both."""
-    ends = user_ends(others)
+def _ends(others: Sequence[ContextSegment], room: int | None) -> dict[str, str]:
+    """Those of the two that fit, the first before the last; without a budget there is room for both."""
     kept: dict[str, str] = {}
-    if ends and (room is None or ends[0].tokens <= room):
-        kept[ends[0].segment_id] = "the first user message"
-    tokens = sum(each.tokens for each in ends if each.segment_id in kept or each is ends[-1])
-    if len(ends) > 1 and (room is None or tokens <= min(room, budget * LAST_SHARE)):
-        kept[ends[1].segment_id] = "the last user message"
+    for each, reason in zip(user_ends(others), ("the first user message", "the last user message"), strict=False):
+        if room is None or each.tokens <= room:
+            kept[each.segment_id] = reason
+            room = None if room is None else room - each.tokens
     return kept
 
 
