@@ -156,7 +156,9 @@ class _Trial:
             yield "not a sentence of ours"
         now = examining.state_of(self._place / "home")
         claims = said == "done" or any(part in said for part in _SAYS_DONE)
-        if said == "done" and now != self._after:
+        # A backup is done when its file is; that it was made is noted in the store where that can be written.
+        is_noted_only = self._step.name == "backup" and now == self._before
+        if said == "done" and now != self._after and not is_noted_only:
             yield f"success, but not all is there: {examining.difference(self._after, now)}"
         elif said != "done" and now != self._before and self._step.atomic and not (claims and now == self._after):
             what = "it was done" if now == self._after else "half of it was done"

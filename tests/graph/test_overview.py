@@ -218,7 +218,6 @@ def test_what_a_store_holds_is_surveyed_in_the_order_of_its_making(memory):
         ("Bob", 0),
         ("Carol", 0),
         ("Dora", 0),
-        ("Here", 0),
     ]
     named = {each.key: each.name for each in found.entities}
     assert [(named[edge.subject], edge.relation, named[edge.object]) for edge in found.edges] == [

@@ -16,7 +16,8 @@ def read(server: ServerClient, uri: str) -> Any:
 
 def test_the_audit_log_plans_and_trash_can_be_read(server: ServerClient) -> None:
     added = server.call("add_memory", text="a note for the log 📝", workspace_id="read")
-    plan = server.call("prune_memory", strategy="empty_memories", workspace_id="read")
+    server.call("add_memory", text="a note that expires", expires_at="2020-01-01", workspace_id="read")
+    plan = server.call("prune_memory", strategy="expired", workspace_id="read")
     deleted = server.call("delete_memory", memory_id=added["memory_id"], confirm=True, workspace_id="read")
     assert "read" in {each["id"] for each in read(server, "memsweep://workspaces")}
     actions = [(event["action"], event["subject"]) for event in read(server, "memsweep://read/audit")["events"]]

@@ -19,7 +19,7 @@ EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key,
 RELATION_ROWS = """
     MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity)
     RETURN r.key, r.version, s.key, o.key, r.weight, r.last_seen, r.invalid_at ORDER BY r.key"""
-STATEMENTS_OF_NOTES = "MATCH (m)-[s:STATES]->() WITH m, s WHERE m.source <> 'code_indexer' RETURN s.relation, count(s)"
+STATEMENTS_OF_NOTES = "MATCH (m:Memory)-[s:STATES]->() WHERE m.source <> 'code_indexer' RETURN s.relation, count(s)"
 STATEMENTS = "MATCH (m:Memory)-[s:STATES]->() RETURN m.key, s.relation"
 MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETURN DISTINCT m.key, e.key"
 TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
