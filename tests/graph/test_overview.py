@@ -228,6 +228,6 @@ def test_what_a_store_holds_is_surveyed_in_the_order_of_its_making(memory):
     ]
     assert [edge.invalid_at is None for edge in found.edges] == [True, True, False, True]
     told = memory.graph.status()
-    assert (told.entities, told.relations, told.current_facts, told.ended_facts, told.orphans) == (6, 4, 3, 1, 1)
+    assert (told.entities, told.relations, told.current_facts, told.ended_facts, told.orphans) == (5, 4, 3, 1, 0)
     assert {each.name for one in memory.graph.communities().found for each in one.members} >= {"Zoe", "Ada", "Bob"}
     assert memory.graph.briefing(limit=3).central[0][0].name == "Ada"
