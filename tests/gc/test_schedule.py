@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
+from memsweep.errors import MemsweepError
 from memsweep.model.times import iso
 from memsweep.schedule.background import Background
 from memsweep.schedule.chore import due_times
@@ -188,6 +189,22 @@ def ran_by(fork_server: ForkServer, home: Path, due: datetime, processes: int = 
     for child in children:
         child.go()
     return [done["outcomes"][0]["deleted_memories"] for child in children if (done := child.report())]
+
+
+def test_a_record_that_is_refused_is_not_replaced(make: Callable[..., App], home: Path) -> None:
+    background = Background(make(**SETTINGS))
+    assert background.run() is not None
+    record = home / "schedule.json"
+    before = record.read_bytes()
+    record.unlink()
+    record.mkdir()
+    with pytest.raises(MemsweepError, match=r"schedule\.json"):
+        background.run()
+    assert background.status()["last_run"] is None
+    record.rmdir()
+    record.write_bytes(before)
+    assert background.run() is not None
+    assert len(read_runs(record.read_text("utf-8"))) == 2
 
 
 @pytest.mark.slow

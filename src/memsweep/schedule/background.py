@@ -56,7 +56,10 @@ class Background:
             raise BadSetting("schedule.strategies is empty.", hint="Name at least one strategy.")
 
     def status(self) -> dict[str, Any]:
-        done, settings = self._read(), self._settings
+        settings = self._settings
+        done: list[runs.Run] = []
+        with contextlib.suppress(MemsweepError):  # what cannot be read now is not shown
+            done = self._read()
         last, removal = (done[-1] if done else None), runs.last_removal(done)
         following = parse_cron(settings.cron).next_after(local_now()) if settings.enabled else None
         return {
@@ -156,9 +159,11 @@ class Background:
             lock.release()
 
     def _read(self) -> list[runs.Run]:
+        """What was done so far. One that is refused is not taken for an empty one, or the next would replace it."""
         try:
-            return runs.read_runs(self._record.read_text("utf-8"))
-        except (OSError, ValueError):
+            with plain_refusals(self._record):
+                return runs.read_runs(self._record.read_text("utf-8")) if self._record.exists() else []
+        except ValueError:  # it is damaged, and there is nothing to lose
             return []
 
     def _write(self, done: list[runs.Run]) -> None:
