@@ -12,6 +12,7 @@ import pytest
 
 from memsweep.code.parse import parse
 from memsweep.code.text import decode
+from tests.support.counts import TIMES
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 SKIPPED = {"site-packages", "__pycache__"}
@@ -68,4 +69,5 @@ def test_every_function_and_class_of_the_standard_library_is_found():
 @pytest.mark.slow
 @pytest.mark.soak
 def test_every_function_and_class_of_its_tests_is_found_too():
-    assert disagreements(library_files(tests=True)) == []
+    files = library_files(tests=True)
+    assert disagreements(files if TIMES > 1 else files[::8]) == []
