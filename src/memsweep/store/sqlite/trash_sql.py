@@ -13,17 +13,17 @@ HELD_BY = {
     "entities": "select id from entity where trash in (select value from json_each(?))",
     "relations": "select id from relation where trash in (select value from json_each(?))",
 }
-# A file may be known by another root, under another path.
+# A file may be known by another root, under another path. The cross joins keep the order: each step is a lookup then.
 CLASHING_FILES = """
     select mine.id, mine.uid, theirs.uid from json_each(?) as wanted join memory as mine on mine.id = wanted.value
     join code_file on code_file.memory = mine.id
     join code_root as home on home.id = code_file.root
-    join code_root as root
+    cross join code_root as root
       on substr(rtrim(home.path, '/') || '/' || code_file.path, 1, length(rtrim(root.path, '/')) + 1)
        = rtrim(root.path, '/') || '/'
-    join code_file as other on other.root = root.id and other.memory <> mine.id
+    cross join code_file as other on other.root = root.id and other.memory <> mine.id
       and other.path = substr(rtrim(home.path, '/') || '/' || code_file.path, length(rtrim(root.path, '/')) + 2)
-    join memory as theirs on theirs.id = other.memory and theirs.trash is null"""
+    cross join memory as theirs on theirs.id = other.memory and theirs.trash is null"""
 CLASHING_TEXTS = """
     select mine.id, mine.uid, theirs.uid from json_each(?) as wanted join memory as mine on mine.id = wanted.value
     join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
