@@ -4,14 +4,14 @@ from __future__ import annotations
 
 ROOTS = "select path from code_root order by id"
 KNOWN_IDS = "select uid from memory where uid in (select value from json_each(?)) and trash is null"
-# What other roots call these files, where they are live memories of those.
+# What other roots call these files, where they are live memories of those; in this order each step is a lookup.
 KNOWN_ELSEWHERE = """
     select other.path from json_each(:places) as place
-    join code_root as root on root.id <> :root
+    cross join code_root as root on root.id <> :root
       and substr(place.value, 1, length(rtrim(root.path, '/')) + 1) = rtrim(root.path, '/') || '/'
-    join code_file as other on other.root = root.id
+    cross join code_file as other on other.root = root.id
       and other.path = substr(place.value, length(rtrim(root.path, '/')) + 2)
-    join memory on memory.id = other.memory and memory.trash is null limit 1"""
+    cross join memory on memory.id = other.memory and memory.trash is null limit 1"""
 # So that the root that has it now reads it anew: its names are other ones there.
 HAND_OVER = """
     update code_file set root = :root, path = :path, digest = ''
