@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from memsweep.app import Memory, make_app
-from memsweep.errors import NotFound
+from memsweep.app import App, Memory, make_app
+from memsweep.errors import MemsweepError, NotFound
 from memsweep.settings import load_settings
 from memsweep.store.audit_rows import IDS_IN_A_ROW
 from tests.support.client import connected
@@ -39,21 +42,19 @@ def lived(memory: Memory) -> tuple[str, str]:
     return note, ada
 
 
-LIFE = ["delete", "recover", "plan", "prune", "undo", "plan", "prune"]
+LIFE = ["add", "delete", "recover", "plan", "prune", "undo", "plan", "prune"]
 
 
 def test_everything_that_happened_to_a_memory_is_there_in_order(memory: Memory) -> None:
     note, _ = lived(memory)
     events = memory.sweep.explain(note)[2]
-    assert [event.action for event in events if event.action != "add"] == LIFE
+    assert [event.action for event in events] == LIFE
     assert [event.at for event in events] == sorted(event.at for event in events)
 
 
 def test_what_went_and_came_with_it_has_the_same_history(memory: Memory) -> None:
     _, ada = lived(memory)
-    assert [each for each in actions(memory, ada) if each not in ("add", "plan")] == [
-        each for each in LIFE if each != "plan"
-    ]
+    assert [each for each in actions(memory, ada) if each != "plan"] == [each for each in LIFE if each != "plan"]
 
 
 def test_after_the_purge_the_id_still_tells_it_and_no_text_does(memory: Memory) -> None:
@@ -62,7 +63,7 @@ def test_after_the_purge_the_id_still_tells_it_and_no_text_does(memory: Memory) 
     verdict, path, history = memory.sweep.explain(note)
     assert (verdict.kind, verdict.alive, path) == ("memory", False, [])
     assert verdict.because[0].startswith("It is gone for good since ")
-    assert [event.action for event in history if event.action != "add"] == [*LIFE, "purge"]
+    assert [event.action for event in history] == [*LIFE, "purge"]
     assert (memory.sweep.explain(ada)[0].kind, actions(memory, ada)[-1]) == ("entity", "purge")
     said = repr(memory.sweep.audit(limit=200))
     assert "Ada" not in said
@@ -85,7 +86,7 @@ def test_what_was_deleted_for_good_is_known_by_its_id(memory: Memory) -> None:
     memory.delete(note, confirm=True, forever=True)
     verdict, _, _ = memory.sweep.explain(note)
     assert verdict.because[1] == "A tombstone keeps the same text from being added again."
-    assert actions(memory, note)[-2:] == actions(memory, bob)[-2:] == ["delete", "purge"]
+    assert actions(memory, note) == actions(memory, bob) == ["add", "delete", "purge"]
 
 
 def test_a_merge_is_in_the_history_of_all_it_made_one(memory: Memory) -> None:
@@ -96,7 +97,7 @@ def test_a_merge_is_in_the_history_of_all_it_made_one(memory: Memory) -> None:
     merged = memory.graph.merge(plan_id=plan)
     memory.sweep.undo(merged.receipt_id)
     for each in ids:
-        assert [action for action in actions(memory, each) if action != "add"] == ["plan", "merge", "undo"]
+        assert actions(memory, each) == ["add", "plan", "merge", "undo"]
 
 
 def test_a_split_names_no_entity_but_by_its_id(memory: Memory) -> None:
@@ -144,10 +145,110 @@ def test_the_tool_and_the_command_line_tell_it(home: Path, engine_kind: str, run
     app.close()
     with connected(home, "legacy", "--profile", "full", **place.settings) as client:
         answer = client.call("explain_memory", id=note)
-    assert [event["action"] for event in answer["history"] if event["action"] != "add"] == [*LIFE, "purge"]
+    assert [event["action"] for event in answer["history"]] == [*LIFE, "purge"]
     assert {"ids", "rest"}.isdisjoint(key for event in answer["history"] for key in event["counts"])
     assert run("explain", note, "--json", **place.variables).json == answer
     shown = run("explain", note, **place.variables)
     assert f"Memory {note} is not live." in shown.out
     assert shown.out.index(": delete") < shown.out.index(": recover") < shown.out.index(": purge")
     place.close()
+
+
+def test_an_add_is_one_event(memory: Memory) -> None:
+    relations = [{"from": "Ada", "relation": "KNOWS", "to": "Bob"}]
+    note = memory.remember("Ada knows Bob.", entities=["Ada", "Bob"], relations=relations).memory_id
+    (event,) = memory.sweep.audit()
+    entities = {entity.id for entity in memory.graph.entities()[0]}
+    assert (event.action, event.subject, {*event.ids}) == ("add", note, {note, *entities})
+    assert event.counts == {"memories": 1, "chunks": 1, "entities": 2}
+    assert event.actor
+
+
+def test_a_known_text_is_an_event_only_if_it_says_something_new(memory: Memory) -> None:
+    note = memory.remember("the boat is in the harbour").memory_id
+    memory.remember("the boat is in the harbour", tags=["people"])
+    assert actions(memory, note) == ["add"]
+    memory.remember("the boat is in the harbour", entities=["Boat"])
+    assert actions(memory, note) == ["add", "add"]
+    assert actions(memory, memory.graph.entities("Boat")[0][0].id) == ["add"]
+
+
+def test_an_entity_begins_with_the_fact_it_was_given_with(memory: Memory) -> None:
+    memory.graph.relate("Boat", "LIES_IN", "Harbour")
+    memory.graph.relate("Boat", "LIES_IN", "Harbour")
+    (event,) = memory.sweep.audit()
+    assert event.subject.startswith("rel_")
+    assert actions(memory, memory.graph.entities("Boat")[0][0].id) == ["relate"]
+
+
+def test_an_index_run_is_one_event_and_none_if_it_found_nothing_new(memory: Memory, tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    for name in ("a", "b", "c"):
+        (code / f"{name}.py").write_text(f"def {name}():\n    return {name!r}\n")
+    memory.code.index(code)
+    memory.code.index(code)
+    (code / "a.py").unlink()
+    memory.code.index(code)
+    memory.code.index(code)
+    gone, first = memory.sweep.audit()
+    assert [(event.action, event.subject) for event in (gone, first)] == [("index", "")] * 2
+    assert (len(first.ids), first.counts["memories"]) == (3, 3)
+    assert (len(gone.ids), gone.counts["stale"]) == (1, 1)
+    assert actions(memory, gone.ids[0]) == ["index", "index"]
+    memory.sweep.prune("stale_code", confirm=True, allow_large=True)
+    memory.sweep.purge(0, confirm=True)
+    assert actions(memory, gone.ids[0]) == ["index", "index", "prune", "purge"]
+
+
+def test_events_of_one_kind_are_found_behind_others(app: App) -> None:
+    """Backups are named by a purge however much was added since."""
+    app.memory().graph.relate("Boat", "LIES_IN", "Harbour")
+    app.memory().remember("one")
+    app.memory().remember("two")
+    (event,) = app.engine.open("default").collector.audit(1, action="relate")
+    assert event.action == "relate"
+
+
+GONE_BY = {"live": {"add", "relate", "undo", "recover"}, "trashed": {"delete", "prune", "clear"}, "lost": {"purge"}}
+MOVES = set[str]().union(*GONE_BY.values())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_any_history_the_last_move_says_where_a_thing_is(app: App, seed: int) -> None:
+    chance, memory = Random(seed), app.memory()
+    memory.remember("note of the beginning")
+    known: dict[str, None] = {}
+    for number in range(25):
+        _act(memory, chance, number)
+        with app.engine.open("default").collector.reading() as rows:
+            known |= dict.fromkeys(each for event in memory.sweep.audit(limit=100) for each in event.ids)
+            found = {each: rows.items.find(each) for each in known}
+        for item_id, row in found.items():
+            state = "lost" if row is None else "live" if row[2] is None else "trashed"
+            moves = [event.action for event in memory.sweep.audit(subject=item_id) if event.action in MOVES]
+            assert moves[0] in GONE_BY[state], (number, item_id, state, moves)
+
+
+def _act(memory: Memory, chance: Random, number: int) -> None:
+    """Something that may happen; what is refused changes nothing."""
+    names = chance.sample(["Ada", "Bob", "Cy", "Dee"], 2)
+    trashed, _ = memory.sweep.trash(limit=100)
+    live = [hit.passage.memory_id for hit in memory.search("note", limit=50).hits]
+    receipts = sorted({each.receipt_id for each in trashed})
+    notes = sorted(each.id for each in trashed if each.kind == "memory")
+    expires = LONG_AGO if chance.random() < 0.3 else None
+    fact = [{"from": names[0], "relation": "KNOWS", "to": names[1]}]
+    add = partial(memory.remember, f"note {number}", entities=names, relations=fact, expires_at=expires)
+    acts: list[Callable[[], object]] = [add, add, partial(memory.graph.relate, names[0], "SEES", names[1])]
+    if live:
+        acts.append(partial(memory.delete, chance.choice(live), confirm=True))
+        acts.append(partial(memory.delete, chance.choice(live), confirm=True, forever=True))
+        acts.append(partial(memory.sweep.prune, "all", confirm=True, allow_large=True))
+    if receipts:
+        acts += [partial(memory.sweep.undo, chance.choice(receipts))] * 2
+        acts.append(partial(memory.sweep.purge, 0, confirm=True))
+    if notes:
+        acts.append(partial(memory.sweep.recover, chance.choice(notes)))
+    with suppress(MemsweepError):
+        chance.choice(acts)()

@@ -355,7 +355,7 @@ def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
 
 def _earlier_backups(tools: CollectorDependencies) -> list[str]:
     """Copies that were made before, which nothing here changes; the newest first."""
-    events = [event for event in tools.store.audit(_LOOKED_THROUGH) if event.action == "backup"]
+    events = tools.store.audit(_LOOKED_THROUGH, action="backup")
     files = list(dict.fromkeys(event.subject for event in events))
     if not files:
         return []

@@ -21,7 +21,10 @@ REST = '{"rest":'
 
 def counts_of(event: AuditEvent) -> Iterator[str]:
     """The counts of each row of an event."""
-    ids = sorted(set(event.ids), key=lambda each: (each != event.subject, each))
+    ids = sorted(set(event.ids))
+    if event.subject in event.ids:  # in the first row, or who asks for it would get two
+        ids.remove(event.subject)
+        ids.insert(0, event.subject)
     yield to_json({**event.counts, **_kept(ids[:IDS_IN_A_ROW])})
     for start in range(IDS_IN_A_ROW, len(ids), IDS_IN_A_ROW):
         yield to_json({"rest": start, **event.counts, **_kept(ids[start : start + IDS_IN_A_ROW])})

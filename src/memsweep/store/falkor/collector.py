@@ -83,9 +83,9 @@ class FalkorCollector:
             if (kind, key) in named
         ]
 
-    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
+    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
         if subject is None:
-            rows = self._graph.ask(gc_cypher.AUDIT, limit=limit, rest=REST)
+            rows = self._graph.ask(gc_cypher.AUDIT, limit=limit, rest=REST, action=action)
         else:
             about = {"subject": findable(subject), "needle": needle(subject), "rest": REST}
             rows = self._graph.ask(gc_cypher.AUDIT_OF, limit=limit, **about)

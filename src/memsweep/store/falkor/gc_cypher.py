@@ -129,7 +129,7 @@ ADD_RECEIPT = "CREATE (:Receipt {*row})"
 # audit, pins, tombstones
 ADD_AUDIT = "CREATE (:AuditEvent {*row})"
 AUDIT = """
-    MATCH (a:AuditEvent) WHERE a.key > 0 AND NOT a.counts STARTS WITH $rest
+    MATCH (a:AuditEvent) WHERE a.key > 0 AND ($action = '' OR a.action = $action) AND NOT a.counts STARTS WITH $rest
     RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
 AUDIT_OF = """

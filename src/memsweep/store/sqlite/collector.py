@@ -82,10 +82,10 @@ class SqliteCollector:
             )
         return []
 
-    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
+    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
         with self._pool.reading() as db:
             if subject is None:
-                found = db.execute(trash_sql.AUDIT, {"rest": REST, "limit": limit})
+                found = db.execute(trash_sql.AUDIT, {"rest": REST, "action": action, "limit": limit})
             else:
                 about = {"subject": findable(subject), "needle": needle(subject), "rest": REST}
                 found = db.execute(trash_sql.AUDIT_OF, {**about, "limit": limit})

@@ -144,7 +144,8 @@ DROP_PLAN_ITEMS = "delete from plan_item where plan in (select id from plan wher
 
 # audit, pins, tombstones
 AUDIT = """
-    select at, actor, action, subject, counts, reason from audit where substr(counts, 1, length(:rest)) <> :rest
+    select at, actor, action, subject, counts, reason from audit
+    where (:action = '' or action = :action) and substr(counts, 1, length(:rest)) <> :rest
     order by id desc limit :limit"""
 AUDIT_OF = """
     select at, actor, action, subject, counts, reason from audit
