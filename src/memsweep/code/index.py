@@ -57,6 +57,7 @@ class IndexDependencies:
     exclusions: Exclusions
     secrets: str = "redact"
     """What happens to keys in files."""
+    actor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Pr
     )
     work = _Work(_jobs(delta, files), overlap)
     _write_changes(tools, scope, work, progress)
-    tools.store.end_run(_run_end(scope, seen, delta, work, judged_by(tools.secrets)), tools.clock())
+    tools.store.end_run(_run_end(scope, seen, delta, work, judged_by(tools.secrets), tools.actor), tools.clock())
     return _result(tools, scope, delta, work, started)
 
 
@@ -279,7 +280,7 @@ def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: 
     return [file for file in batch if file.content_hash not in tombstoned]
 
 
-def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str) -> RunEnd:
+def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str, actor: str) -> RunEnd:
     same = (*delta.touched, *delta.returned)
     verified = [*(known.id for known in delta.unchanged), *(each.known.id for each in same), *work.written]
     left = (*delta.gone, *delta.still_gone, *(each.known for each in delta.moved))
@@ -308,6 +309,8 @@ def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str) -
         skips=(*(_skip(each, judged) for each in same if not each.known.id), *work.skips),
         forgotten_skips=(*(known.path for known in left if not known.id), *overlap.forgotten_marks),
         handed_over=overlap.handed_over,
+        written=tuple(work.written),
+        actor=actor,
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from memsweep.gc.planner import capped_by_plan, refuse_over_cap
 from memsweep.gc.purge import Freeing, close
-from memsweep.gc.selection import Selected, planned_totals, select
+from memsweep.gc.selection import Selected, ids_of, planned_totals, select
 from memsweep.model.operation import Operation
 from memsweep.model.plan import PlanDraft, Receipt, Totals
 from memsweep.model.selection import Selection
@@ -102,7 +102,7 @@ def move(
     tx.items.trash(selected.going, key)
     tx.segments.trash(segments, key)
     tx.plans.use(plan, key)
-    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy))
+    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, selected.ids))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
     return Moved(made, key)
@@ -113,9 +113,10 @@ class _Forgetting:
 
     def __init__(self, tx: Changes, going: Selection) -> None:
         self._freeing = Freeing(tx, going)
+        self._ids = ids_of(tx.items, self._freeing.gone.memories, self._freeing.gone.entities)
         self._hashes = tx.items.hashes(going.memories)
 
     def write(self, tx: Changes, receipt: ReceiptRow, by: Operation) -> None:
         tx.tombstones.add([NewTombstone(digest, by.now, uid, "deleted forever") for uid, digest in self._hashes])
         self._freeing.write(tx)
-        close(tx, [receipt], by)
+        close(tx, [receipt], by, {receipt.key: self._ids})

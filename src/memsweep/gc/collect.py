@@ -14,8 +14,9 @@ from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
+from memsweep.gc.history import history_of, verdict_on_lost
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.selection import planned_totals, select, what_goes_with
+from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
@@ -105,9 +106,10 @@ def plan(
     draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
+        ids = ids_in(tx.items, draft.items)
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
         if plan.item_count:
-            tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy))
+            tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy, ids))
     return plan
 
 
@@ -228,20 +230,27 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
     """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
     with tools.store.reading() as rows:
         found = rows.items.find(item_id)
+    history = history_of(tools.store, item_id, None if found is None else found[2])
     if found is None:
-        raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
+        return _lost(tools, item_id, history), [], history
     kind, key, receipt_id = found
-    history = tools.store.audit(20, item_id)
     if receipt_id is not None:
         alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
         said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
-        return Verdict(item_id, kind, False, (said,)), [], history + tools.store.audit(20, receipt_id)
+        return Verdict(item_id, kind, False, (said,)), [], history
     survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]
         verdict = replace(verdict, because=(*verdict.because, *_relations_on(rows.items, verdict.path)))
         return verdict, plans.views(rows.items, way), history
+
+
+def _lost(tools: CollectorDependencies, item_id: str, history: Sequence[AuditEvent]) -> Verdict:
+    tombstones = {each.memory_id for each in tools.store.tombstones()}
+    if (verdict := verdict_on_lost(item_id, history, tombstones)) is None:
+        raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
+    return verdict
 
 
 def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
@@ -346,7 +355,7 @@ def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
 
 def _earlier_backups(tools: CollectorDependencies) -> list[str]:
     """Copies that were made before, which nothing here changes; the newest first."""
-    events = [event for event in tools.store.audit(_LOOKED_THROUGH) if event.action == "backup"]
+    events = tools.store.audit(_LOOKED_THROUGH, action="backup")
     files = list(dict.fromkeys(event.subject for event in events))
     if not files:
         return []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Set
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
             freeing = Freeing(tx, tx.trash.held_by(keys), keys)
         freeing.write(tx)
         segments = tx.segments.free(keys)
-        close(tx, receipts, doing)
+        close(tx, receipts, doing, freeing.ids)
     # Even if there was nothing to free: an earlier purge may have been cut short here.
     freed = freeing.totals
     notes = store.wipe("the trash is freed", freed=bool(segments) or freed != Totals())
@@ -37,13 +38,13 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
     return Purged(tuple(receipt.id for receipt in receipts), *counts, tuple(notes))
 
 
-def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation) -> None:
-    """The receipts are spent, and their plans say no more what was in them."""
+def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation, ids: Mapping[int, Sequence[str]]) -> None:
+    """The receipts are spent, and their plans say no more what was in them; the log keeps the ids of what each held."""
     listed = list(receipts)
     tx.trash.forget_plans([receipt.plan_id for receipt in listed if receipt.plan_id])
     tx.receipts.set_purged([receipt.key for receipt in listed], doing.now)
     for receipt in listed:
-        tx.audit(doing.event("purge", receipt.id))
+        tx.audit(doing.event("purge", receipt.id, ids=ids.get(receipt.key, ())))
 
 
 class Freeing:
@@ -66,17 +67,18 @@ class Freeing:
         lost = {each.key for each in around if not entities.isdisjoint(each.ends)}
         relations = ((held.relations - self._needed.keys()) | lost) - kept | loops
         self._merges.finish(entities)
-        self._gone = Selection(held.memories, held.chunks, entities, relations)
+        self.gone = Selection(held.memories, held.chunks, entities, relations)
+        self.ids = _by_receipt(tx.trash.holders(self.gone)) if self._receipts else {}
 
     @property
     def totals(self) -> Totals:
-        return self._gone.totals
+        return self.gone.totals
 
     def write(self, tx: Changes) -> None:
         tx.relations.hand_on(self._needed)
         tx.entities.hand_on(self._holders)
         self._merges.write(tx)
-        tx.trash.free(self._gone)
+        tx.trash.free(self.gone)
         tx.moves.drop(self._receipts)
 
     def _held_by_others(self, around: Iterable[RelationRecord], mentioned: dict[int, int]) -> dict[int, int]:
@@ -96,3 +98,10 @@ class Freeing:
 
     def _entities_at(self, relation: RelationRecord) -> Set[int]:
         return self._held.entities & set(relation.ends)
+
+
+def _by_receipt(held: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    for receipt, uid in held:
+        found[receipt].append(uid)
+    return found

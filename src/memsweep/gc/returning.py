@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from memsweep.gc.joining import Joining
+from memsweep.gc.selection import ids_of
 from memsweep.gc.unmerge import Unmerge
 from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
@@ -57,6 +58,8 @@ class Returning:
         self._entities = self._pick_entities(stated)
         self._relations = self._pick_relations(stated)
         self._join()
+        self.ids = ids_of(tx.items, self._memories, self._entities | (apart.touched if apart else set()))
+        """Of what comes back."""
 
     @property
     def totals(self) -> Totals:

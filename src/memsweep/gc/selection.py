@@ -22,6 +22,8 @@ class Selected(NamedTuple):
     going: Selection
     skipped: tuple[tuple[str, str], ...]
     """The ids of what does not go, and why."""
+    ids: tuple[str, ...] = ()
+    """Of the memories and entities that go."""
 
 
 def planned_totals(rows: ItemRows, items: Sequence[PlanItem]) -> Totals:
@@ -55,7 +57,18 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     entities = _without_hold(wanted, around, memories, relations, held)
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
-    return Selected(going, _skipped(rows, items, going, live, kept))
+    return Selected(going, _skipped(rows, items, going, live, kept), ids_of(rows, going.memories, going.entities))
+
+
+def ids_of(rows: ItemRows, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:
+    """What an act is found by in the log afterwards."""
+    return tuple(rows.ids({"memory": memories, "entity": entities}).values())
+
+
+def ids_in(rows: ItemRows, items: Iterable[PlanItem]) -> tuple[str, ...]:
+    """The same, of what a plan names."""
+    keys = _keys(items)
+    return ids_of(rows, keys["memory"], keys["entity"])
 
 
 def what_goes_with(rows: ItemRows, memory: int, survey: Survey, going: Selection) -> tuple[Names, Names]:

@@ -43,7 +43,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation) 
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
         _take_out(tx, going, new_receipt, doing)
         tx.receipts.set_undone(receipt, doing.now)
-        tx.audit(doing.counted("undo", receipt_id, totals))
+        tx.audit(doing.counted("undo", receipt_id, totals, ids=back.ids))
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
@@ -76,7 +76,7 @@ def recover(store: Collector, memory_id: str, receipt_id: str, doing: Operation)
             raise Conflict(f"memory {memory_id} cannot come back: {back.conflicts[0][1]}.")
         back.write(tx)
         tx.receipts.add(NewReceipt(receipt_id, "recover", "recover", doing.actor, doing.now, undone_at=doing.now))
-        tx.audit(doing.counted("recover", memory_id, back.totals))
+        tx.audit(doing.counted("recover", memory_id, back.totals, ids=back.ids))
     return Undone(back.totals, tuple(back.conflicts))
 
 

@@ -78,6 +78,8 @@ class Unmerge:
         self._sources = sources
         self.entities = {source.key for source in sources}
         """Those that are live again."""
+        self.touched = self.entities | {target}
+        """All that the merge had made one."""
         self.unstated: set[tuple[int, int]] = set()
         """Relations, and memories that state them no more."""
         self.moves_of_others: list[Move] = []

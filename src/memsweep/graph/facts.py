@@ -55,7 +55,7 @@ class Neighbourhood:
 
 def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
     """Create or strengthen, all of it or nothing."""
-    return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id)
+    return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id, tools.actor)
 
 
 def reinforce(

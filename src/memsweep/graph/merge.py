@@ -42,7 +42,7 @@ def plan_merge(
         items = [PlanItem("entity", key, entities[key].version, "merged", {"into": target}) for key in sources]
         totals = Totals(entities=len(items), relations=merging.relations)
         plans.save(tx, PlanDraft(tuple(items), (), (), 0.0, 0), totals, Planning(plan_id, MERGE, doing.now, lifetime))
-        tx.audit(doing.event("plan", plan_id, reason=MERGE))
+        tx.audit(doing.event("plan", plan_id, reason=MERGE, ids=merging.ids))
     return Merged(merging.target.id, merging.target.name, merging.names, *merging.moved, plan_id=plan_id)
 
 
@@ -62,7 +62,7 @@ def merge(
         if plan is not None:
             tx.plans.use(plan, receipt)
         counts = {"entities": totals.entities, "relations": totals.relations}
-        tx.audit(doing.event("merge", merging.target.id, counts, receipt_id))
+        tx.audit(doing.event("merge", merging.target.id, counts, receipt_id, merging.ids))
     return Merged(merging.target.id, merging.target.name, merging.names, *merging.moved, plan_id or "", receipt_id)
 
 
@@ -134,6 +134,11 @@ class _Merge:
         Known once it has run.
         """
         return self._mentions, self.relations, self._joined
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of all that it makes one."""
+        return (*(source.id for source in self._sources), self.target.id)
 
     @property
     def names(self) -> tuple[str, ...]:

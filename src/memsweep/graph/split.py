@@ -54,7 +54,7 @@ def split(
         tx.relations.write(moving.changes())
         tx.mentions.add(Mention(chunk, new) for chunk, _ in mentions)
         tx.mentions.drop(mentions)
-        tx.audit(doing.event("unmerge", new_id, reason=entity))
+        tx.audit(doing.event("unmerge", new_id, reason=old.id, ids=(old.id, new_id)))
     return Split(new_id, thing.name, len(chosen), len(mentions))
 
 

@@ -16,6 +16,8 @@ class AuditEvent:
     subject: str
     counts: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    ids: tuple[str, ...] = ()
+    """The memories and entities that it happened to; of a large act that was read again, only some of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import NamedThing
 from memsweep.model.times import from_micros
 
@@ -165,6 +166,15 @@ class RunEnd:
     skips: tuple[FileSkip, ...] = ()
     forgotten_skips: tuple[str, ...] = ()
     handed_over: tuple[HandOver, ...] = ()
+    written: tuple[str, ...] = ()
+    """New, or with another text or place than before."""
+    actor: str = ""
+
+    def event(self, now: datetime) -> AuditEvent | None:
+        """What the log says of the run, without its path, which must not outlive a purge; None if nothing changed."""
+        counts = {"memories": len(self.written), "stale": len(self.gone), "returned": len(self.returned)}
+        ids = (*self.written, *self.gone, *self.returned)
+        return AuditEvent(now, self.actor, "index", "", counts, ids=ids) if ids else None
 
 
 @dataclass(frozen=True, slots=True)

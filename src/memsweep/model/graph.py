@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from memsweep.errors import NotFound
+from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import Rates, age_days, clamp, faded
 from memsweep.model.memory import NamedThing
 from memsweep.model.times import from_micros
@@ -58,6 +59,15 @@ class Related:
     redacted: tuple[str, ...] = ()
     """The kinds of secrets that were not stored."""
     warnings: tuple[str, ...] = ()
+
+    def event(self, now: datetime, actor: str) -> AuditEvent | None:
+        """What the log says of it; nothing if everything was known."""
+        new = [each.id for each in self.relations if each.state == "created"]
+        if not new and not self.entities_created and not any(each.superseded for each in self.relations):
+            return None
+        counts = {"entities": len(self.entities_created), "relations": len(new)}
+        subject = self.relations[0].id if len(self.relations) == 1 else ""
+        return AuditEvent(now, actor, "relate", subject, counts, ids=self.entities_created)
 
 
 @dataclass(frozen=True, slots=True)

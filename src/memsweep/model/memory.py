@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.times import from_micros
 
@@ -101,6 +102,15 @@ class NewMemory:
     facts: tuple[NewFact, ...]
     now: datetime
     edge_rate: float = DEFAULT_EDGE_RATE
+    actor: str = ""
+
+    def event(self, done: Remembered, entities: Sequence[str]) -> AuditEvent | None:
+        """What the log says of it; `entities` are new. Marking a known text as seen is no event."""
+        known = done.duplicate_of is not None
+        if known and not entities and not self.facts:
+            return None
+        counts = {"memories": int(not known), "chunks": done.chunks_created, "entities": len(entities)}
+        return AuditEvent(self.now, self.actor, "add", done.memory_id, counts, ids=(done.memory_id, *entities))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -23,8 +23,17 @@ class Operation:
         """Of two facts that are one now, the stronger counts as of this moment."""
         return joined(kept, other, self.rates.edge, self.now)
 
-    def event(self, action: str, subject: str, counts: Mapping[str, Any] | None = None, reason: str = "") -> AuditEvent:
-        return AuditEvent(self.now, self.actor, action, subject, counts or {}, reason)
+    def event(
+        self,
+        action: str,
+        subject: str,
+        counts: Mapping[str, Any] | None = None,
+        reason: str = "",
+        ids: Iterable[str] = (),
+    ) -> AuditEvent:
+        return AuditEvent(self.now, self.actor, action, subject, counts or {}, reason, tuple(ids))
 
-    def counted(self, action: str, subject: str, totals: Totals, reason: str = "") -> AuditEvent:
-        return self.event(action, subject, counts_of(totals, segments=True), reason)
+    def counted(
+        self, action: str, subject: str, totals: Totals, reason: str = "", ids: Iterable[str] = ()
+    ) -> AuditEvent:
+        return self.event(action, subject, counts_of(totals, segments=True), reason, ids)

@@ -46,6 +46,7 @@ def remember(
     new_id: NewId,
     chunk_size: ChunkSize = ChunkSize(),
     edge_rate: float = DEFAULT_EDGE_RATE,
+    actor: str = "",
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
     identity, draft = content_hash(draft.text), _with_types(draft)
@@ -63,6 +64,7 @@ def remember(
         facts=tuple(NewFact(new_id("rel"), fact) for fact in draft.facts),
         now=now,
         edge_rate=edge_rate,
+        actor=actor,
     )
     return store.add(new, embedder.model)
 

@@ -60,6 +60,7 @@ class CodeService(Generic[Mode]):
                 chunk_tokens=app.settings.chunking.size,
                 exclusions=app.exclusions,
                 secrets=app.settings.secrets.action_for(access.workspace_id, CODE_SOURCE),
+                actor=access.actor,
             )
             return index_codebase(tools, scope, allow_empty=allow_empty, progress=progress)
 

@@ -86,6 +86,7 @@ class BaseMemory(Generic[Mode]):
             new_id=new_id,
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
+            actor=self._access.actor,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.times import to_micros
+from memsweep.store.audit_rows import counts_of
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.stored import to_json
 
 
 def audit(
     tx: Transaction, now: datetime, actor: str, action: str, subject: str, counts: Mapping[str, int], reason: str
 ) -> None:
-    row = {"key": tx.new_key(), "at": to_micros(now), "actor": actor, "action": action, "subject": subject}
-    tx.do(gc_cypher.ADD_AUDIT, [{**row, "counts": to_json(dict(counts)), "reason": reason}])
+    add_event(tx, AuditEvent(now, actor, action, subject, counts, reason))
+
+
+def add_event(tx: Transaction, event: AuditEvent) -> None:
+    said = {"at": to_micros(event.at), "actor": event.actor, "action": event.action, "subject": event.subject}
+    rows = [{**said, "reason": event.reason, "counts": counts} for counts in counts_of(event)]
+    tx.do(gc_cypher.ADD_AUDIT, [{"key": tx.new_key(), **row} for row in rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memsweep.model.audit import AuditEvent
-from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.graph_rows import FalkorEntities, FalkorMentions, FalkorRelations
 from memsweep.store.falkor.items import FalkorItems, FalkorTombstones
 from memsweep.store.falkor.merge_rows import FalkorAliases, FalkorMoves
@@ -39,4 +39,4 @@ class FalkorChanges(FalkorReads):
         self.tombstones = FalkorTombstones(tx)
 
     def audit(self, event: AuditEvent) -> None:
-        audit(self._tx, event.at, event.actor, event.action, event.subject, event.counts, event.reason)
+        add_event(self._tx, event)

@@ -23,6 +23,7 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
 from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -336,6 +337,8 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     tx.do(code_cypher.DROP_SKIP, [{"root": each.root, "path": each.path} for each in run.handed_over])
     tx.do(code_cypher.SCOPE_VERIFIED, [{"key": scope, "at": at}])
     tx.do(code_cypher.SET_ROOT_TOTAL, [{"path": run.root, "total_files": run.total_files}])
+    if (event := run.event(now)) is not None:
+        add_event(tx, event)
 
 
 def _mark(mark: FileMark) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -11,6 +10,7 @@ from typing import Any
 from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.times import from_micros
+from memsweep.store.audit_rows import REST, event_of, needle
 from memsweep.store.deadline import too_slow
 from memsweep.store.falkor import disk, gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
@@ -83,15 +83,13 @@ class FalkorCollector:
             if (kind, key) in named
         ]
 
-    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
+    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
         if subject is None:
-            rows = self._graph.ask(gc_cypher.AUDIT, limit=limit)
+            rows = self._graph.ask(gc_cypher.AUDIT, limit=limit, rest=REST, action=action)
         else:
-            rows = self._graph.ask(gc_cypher.AUDIT_OF, limit=limit, subject=findable(subject))
-        return [
-            AuditEvent(from_micros(at), actor, action, item, json.loads(counts), reason)
-            for at, actor, action, item, counts, reason in rows
-        ]
+            about = {"subject": findable(subject), "needle": needle(subject), "rest": REST}
+            rows = self._graph.ask(gc_cypher.AUDIT_OF, limit=limit, **about)
+        return [event_of(from_micros(at), *said) for at, *said in rows]
 
     def tombstones(self) -> list[Tombstone]:
         rows = self._graph.ask(gc_cypher.TOMBSTONES)

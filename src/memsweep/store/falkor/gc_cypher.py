@@ -129,10 +129,13 @@ ADD_RECEIPT = "CREATE (:Receipt {*row})"
 # audit, pins, tombstones
 ADD_AUDIT = "CREATE (:AuditEvent {*row})"
 AUDIT = """
-    MATCH (a:AuditEvent) WHERE a.key > 0 RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
+    MATCH (a:AuditEvent) WHERE a.key > 0 AND ($action = '' OR a.action = $action) AND NOT a.counts STARTS WITH $rest
+    RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
 AUDIT_OF = """
-    MATCH (a:AuditEvent {subject: $subject}) RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
+    MATCH (a:AuditEvent)
+    WHERE a.counts CONTAINS $needle OR (a.subject = $subject AND NOT a.counts STARTS WITH $rest)
+    RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
 PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
 BURIED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"

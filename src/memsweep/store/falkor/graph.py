@@ -26,7 +26,7 @@ from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
-from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.auditing import add_event, audit
 from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -46,9 +46,12 @@ class FalkorGraph:
         with self._graph.writing() as tx:
             yield FalkorChanges(tx)
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
+    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str) -> Related:
         with self._graph.writing() as tx:
-            return _Writer(tx, batch, rates, now, new_id).write()
+            done = _Writer(tx, batch, rates, now, new_id).write()
+            if (event := done.event(now, actor)) is not None:
+                add_event(tx, event)
+            return done
 
     def reinforce(
         self,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # what is in the trash
 TRASHED_MEMORY = "MATCH (m:TrashedMemory {id: $id}) RETURN m.key"
+MEMORY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)}) RETURN n.trash, n.id"
+ENTITY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.trash, n.id"
 MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key"
 CHUNKS_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 ENTITIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"

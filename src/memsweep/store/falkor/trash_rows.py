@@ -35,6 +35,11 @@ class FalkorTrash:
         found = self._tx.ask_all(*((query, {"receipts": sorted(receipts)}) for query in asked))
         return Selection(*({key for (key,) in rows} for rows in found))
 
+    def holders(self, held: Selection) -> list[tuple[int, str]]:
+        asked = ((trash_cypher.MEMORY_HOLDERS, held.memories), (trash_cypher.ENTITY_HOLDERS, held.entities))
+        found = self._tx.ask_all(*((query, {"keys": sorted(keys)}) for query, keys in asked))
+        return [(receipt, uid) for rows in found for receipt, uid in rows]
+
     def memories_of(self, receipt: int) -> list[int]:
         return [key for (key,) in self._tx.ask(trash_cypher.MEMORIES_OF, receipts=[receipt])]
 

@@ -23,6 +23,7 @@ from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, graph_cypher
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
@@ -112,7 +113,8 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     claim_model(tx, model)
     memory, chunks = _add_memory(tx, new)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    return Remembered(new.id, len(chunks), _add_names(tx, new, new.mentions, memory, chunks, texts))
+    created = _add_names(tx, new, new.mentions, memory, chunks, texts)
+    return _logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
 def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
@@ -122,7 +124,14 @@ def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    return Remembered(twin, 0, _add_names(tx, new, told, memory, chunks, {}), duplicate_of=twin)
+    created = _add_names(tx, new, told, memory, chunks, {})
+    return _logged(tx, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
+
+
+def _logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
+    if (event := new.event(done, created)) is not None:
+        add_event(tx, event)
+    return done
 
 
 def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
@@ -205,27 +214,28 @@ def _add_names(
     memory: int,
     chunks: list[int],
     texts: Mapping[int, str],
-) -> int:
-    """Mentions and facts, whose source the memory is; how many entities are new.
+) -> list[str]:
+    """Mentions and facts, whose source the memory is; the ids of new entities.
 
     What `texts` state of known facts is a mention of those.
     """
     if not mentions and not new.facts:
-        return 0
+        return []
     now = to_micros(new.now)
     named, by_rule = _names_of(mentions, new.facts)
     names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
     spoken_of: dict[int, Known] = {}
     handed_in: dict[NamedThing, Known] = {}
-    created = 0
+    created: list[str] = []
     for mention in mentions:
         entity, earlier = _mentioned(names, seen, mention, chunks, now)
         if entity is not None:
             spoken_of[entity.key] = entity
             if mention.handed_in:
                 handed_in[mention.thing] = entity
-            created += entity.is_new and entity.props["id"] == mention.id
+            if entity.is_new and entity.props["id"] == mention.id:
+                created.append(mention.id)
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(chunks[at] for at in mention.chunks))}
     known = [entity.key for entity in spoken_of.values() if texts and not entity.is_new]
     places = fact_places(handed_in, new.facts)

@@ -35,6 +35,7 @@ class Collector(Protocol):
         Answers where something of it may still be, in words.
         """
 
-    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]: ...
+    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
+        """The newest events first; those about an id, or of one kind of act."""
 
     def tombstones(self) -> list[Tombstone]: ...

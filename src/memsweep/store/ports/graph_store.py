@@ -35,7 +35,9 @@ class Graph(Protocol):
     def changing(self) -> AbstractContextManager[Changes]:
         """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str]) -> Related:
+    def relate(
+        self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str], actor: str
+    ) -> Related:
         """Create or strengthen, all of it or nothing."""
 
     def reinforce(

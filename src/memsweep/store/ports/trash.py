@@ -36,6 +36,9 @@ class TrashRows(Protocol):
     def held_by(self, receipts: Collection[int]) -> Selection:
         """Everything that these receipts hold."""
 
+    def holders(self, held: Selection) -> list[tuple[int, str]]:
+        """Of memories and entities in the trash: the receipt that holds each, and its id."""
+
     def memories_of(self, receipt: int) -> list[int]: ...
 
     def clashes(self, memories: Collection[int]) -> Clashes: ...

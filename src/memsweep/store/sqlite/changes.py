@@ -5,8 +5,7 @@ from __future__ import annotations
 import apsw
 
 from memsweep.model.audit import AuditEvent
-from memsweep.model.times import to_micros
-from memsweep.store.file import meta_sql
+from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteMentions, SqliteRelations
 from memsweep.store.sqlite.items import SqliteItems, SqliteTombstones
 from memsweep.store.sqlite.merge_rows import SqliteAliases, SqliteMoves
@@ -14,7 +13,6 @@ from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.sqlite.receipts import SqliteReceipts
 from memsweep.store.sqlite.segments import SqliteSegmentRows
 from memsweep.store.sqlite.trash_rows import SqliteTrash
-from memsweep.store.stored import to_json
 
 
 class SqliteReads:
@@ -42,5 +40,4 @@ class SqliteChanges(SqliteReads):
         self.tombstones = SqliteTombstones(db)
 
     def audit(self, event: AuditEvent) -> None:
-        values = (event.actor, event.action, event.subject, to_json(dict(event.counts)), event.reason)
-        self._db.execute(meta_sql.ADD_AUDIT, (to_micros(event.at), *values))
+        add_event(self._db, event)

@@ -28,6 +28,7 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one, row
+from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
 
@@ -118,6 +119,8 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
         db.execute(sql.DROP_CODE_SKIP, (other, each.path))
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
+    if (event := run.event(now)) is not None:
+        add_event(db, event)
 
 
 def totals(db: apsw.Connection, root: str) -> CodeTotals:

@@ -14,13 +14,14 @@ from memsweep.errors import StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.times import from_micros
+from memsweep.store.audit_rows import REST, event_of, needle
 from memsweep.store.deadline import too_slow
 from memsweep.store.file import aside
 from memsweep.store.file.connect import Pool, one
 from memsweep.store.sqlite import surveying, trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.stored import expect, expect_or_null, mapping
+from memsweep.store.stored import expect, expect_or_null
 
 _STEPS_BETWEEN_LOOKS = 100_000
 
@@ -81,11 +82,15 @@ class SqliteCollector:
             )
         return []
 
-    def audit(self, limit: int, subject: str | None = None) -> list[AuditEvent]:
+    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
         with self._pool.reading() as db:
-            about = None if subject is None else findable(subject)
-            rows: list[Any] = db.execute(trash_sql.AUDIT, {"subject": about, "limit": limit}).fetchall()
-            return [_event(found) for found in rows]
+            if subject is None:
+                found = db.execute(trash_sql.AUDIT, {"rest": REST, "action": action, "limit": limit})
+            else:
+                about = {"subject": findable(subject), "needle": needle(subject), "rest": REST}
+                found = db.execute(trash_sql.AUDIT_OF, {**about, "limit": limit})
+            rows: list[Any] = found.fetchall()
+            return [_event(*event) for event in rows]
 
     def tombstones(self) -> list[Tombstone]:
         with self._pool.reading() as db:
@@ -99,10 +104,9 @@ def tombstoned(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
     return {digest for (digest,) in rows}
 
 
-def _event(found: tuple[Any, ...]) -> AuditEvent:
-    at, actor, action, item, counts, reason = found
-    expect(str, actor, action, item, reason)
-    return AuditEvent(from_micros(at), actor, action, item, mapping(counts), reason)
+def _event(at: int, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:
+    expect(str, actor, action, subject, reason)
+    return event_of(from_micros(at), actor, action, subject, counts, reason)
 
 
 def _tombstone(found: tuple[Any, ...]) -> Tombstone:

@@ -30,6 +30,7 @@ from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import unknown_relation, unknown_source
 from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
@@ -49,13 +50,16 @@ class SqliteGraph:
         with self._pool.writing() as db:
             yield SqliteChanges(db)
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> Related:
+    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str) -> Related:
         with self._pool.writing() as db:
             writer = _Writer(db, rates, now, new_id)
             for thing in batch.entities:
                 writer.entity(thing)
             outcomes = tuple(writer.relation(draft) for draft in batch.relations)
-            return Related(tuple(writer.created), outcomes)
+            done = Related(tuple(writer.created), outcomes)
+            if (event := done.event(now, actor)) is not None:
+                add_event(db, event)
+            return done
 
     def reinforce(
         self,

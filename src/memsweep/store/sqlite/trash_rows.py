@@ -29,6 +29,11 @@ class SqliteTrash:
     def held_by(self, receipts: Collection[int]) -> Selection:
         return Selection(**{kind: set(self._keys(query, receipts)) for kind, query in trash_sql.HELD_BY.items()})
 
+    def holders(self, held: Selection) -> list[tuple[int, str]]:
+        asked = ((trash_sql.HOLDERS["memory"], held.memories), (trash_sql.HOLDERS["entity"], held.entities))
+        found: list[Any] = [row for query, keys in asked for row in self._db.execute(query, (as_list(keys),))]
+        return found
+
     def memories_of(self, receipt: int) -> list[int]:
         return self._keys(trash_sql.HELD_BY["memories"], [receipt])
 

@@ -13,6 +13,10 @@ HELD_BY = {
     "entities": "select id from entity where trash in (select value from json_each(?))",
     "relations": "select id from relation where trash in (select value from json_each(?))",
 }
+HOLDERS = {
+    kind: f"select trash, uid from {kind} where trash is not null and id in (select value from json_each(?))"
+    for kind in ("memory", "entity")
+}
 # A file may be known by another root, under another path. The cross joins keep the order: each step is a lookup then.
 CLASHING_FILES = """
     select mine.id, mine.uid, theirs.uid from json_each(?) as wanted join memory as mine on mine.id = wanted.value
@@ -140,7 +144,12 @@ DROP_PLAN_ITEMS = "delete from plan_item where plan in (select id from plan wher
 
 # audit, pins, tombstones
 AUDIT = """
-    select at, actor, action, subject, counts, reason from audit where :subject is null or subject = :subject
+    select at, actor, action, subject, counts, reason from audit
+    where (:action = '' or action = :action) and substr(counts, 1, length(:rest)) <> :rest
+    order by id desc limit :limit"""
+AUDIT_OF = """
+    select at, actor, action, subject, counts, reason from audit
+    where instr(counts, :needle) or (subject = :subject and substr(counts, 1, length(:rest)) <> :rest)
     order by id desc limit :limit"""
 IS_BURIED = "select 1 from tombstone where hash = ?"
 BURIED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"

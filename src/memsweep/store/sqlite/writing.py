@@ -24,7 +24,7 @@ from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
-from memsweep.store.file.meta import read_model, write_model
+from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.graph_rows import find_thing
@@ -104,7 +104,7 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     chunks = _add_chunks(db, memory, new, thread)
     created, told = _add_names(db, new, new.mentions, memory, chunks)
     mention_again(db, chunks, told, new.edge_rate, new.now)
-    return Remembered(new.id, len(chunks), created)
+    return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
 def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
@@ -114,17 +114,24 @@ def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    return Remembered(twin, 0, _add_names(db, new, told, memory, chunks)[0], duplicate_of=twin)
+    created, _ = _add_names(db, new, told, memory, chunks)
+    return _logged(db, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
+
+
+def _logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
+    if (event := new.event(done, created)) is not None:
+        add_event(db, event)
+    return done
 
 
 def _add_names(
     db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], memory: int, chunks: list[int]
-) -> tuple[int, set[int]]:
-    """Mentions and facts, whose source the memory is; how many entities are new, and the relations that were told."""
-    created, keys = 0, dict[NamedThing, int]()
+) -> tuple[list[str], set[int]]:
+    """Mentions and facts, whose source the memory is; the ids of new entities, and the relations that were told."""
+    created, keys = list[str](), dict[NamedThing, int]()
     for mention in mentions:
         entity, is_new = _add_mention(db, mention, chunks, to_micros(new.now))
-        created += is_new
+        created += [mention.id] * is_new
         if entity is not None and mention.handed_in:
             keys[mention.thing] = entity
     told = {state_fact(db, fact, keys, new.edge_rate, new.now) for fact in new.facts}

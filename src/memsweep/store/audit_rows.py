@@ -1,0 +1,49 @@
+"""An audit event as it is stored: its counts as JSON, and with them the ids that it is found by. Pure.
+
+What happened to many is kept in several rows: the first is the event, the others repeat it with the rest of the ids.
+Whoever lists events passes those over; whoever asks for an id gets the one row that has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from memsweep.model.audit import AuditEvent
+from memsweep.model.ids import findable
+from memsweep.store.stored import expect, mapping, to_json
+
+IDS_IN_A_ROW = 200
+"""About 4 KB: a list of events reads as much of each."""
+REST = '{"rest":'
+"""How the counts of a row begin that only has more ids of the event before it."""
+
+
+def counts_of(event: AuditEvent) -> Iterator[str]:
+    """The counts of each row of an event."""
+    ids = sorted(set(event.ids))
+    if event.subject in event.ids:  # in the first row, or who asks for it would get two
+        ids.remove(event.subject)
+        ids.insert(0, event.subject)
+    yield to_json({**event.counts, **_kept(ids[:IDS_IN_A_ROW])})
+    for start in range(IDS_IN_A_ROW, len(ids), IDS_IN_A_ROW):
+        yield to_json({"rest": start, **event.counts, **_kept(ids[start : start + IDS_IN_A_ROW])})
+
+
+def needle(item_id: object) -> str:
+    """What the counts of every row contain that has this id, and of no other."""
+    return to_json(f"={findable(item_id)}")
+
+
+def event_of(at: datetime, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:
+    """A row as the event it tells of."""
+    said = mapping(counts)
+    said.pop("rest", None)
+    ids = said.pop("ids", [])
+    expect(str, *ids)
+    return AuditEvent(at, actor, action, subject, said, reason, tuple(each[1:] for each in ids))
+
+
+def _kept(ids: Sequence[str]) -> dict[str, list[str]]:
+    """With a sign before each, so that nothing else in the JSON can be taken for an id."""
+    return {"ids": [f"={each}" for each in ids]} if ids else {}
