@@ -56,6 +56,9 @@ class Engine(Protocol):
     def undelete(self, receipt_id: str) -> Workspace:
         """Bring back a workspace whose deletion has this receipt."""
 
+    def deleted_workspaces(self) -> list[Workspace]:
+        """Those that were deleted and are not freed yet, the last deleted first."""
+
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""
 

@@ -126,6 +126,11 @@ class FalkorEngine:
                     return Workspace(name, about["description"], from_micros(about["created_at"]))
         raise unknown_receipt(receipt_id)
 
+    def deleted_workspaces(self) -> list[Workspace]:
+        unfinished = {"making", "freeing", "copy_of"}
+        found = [_deleted_workspace(name, about) for name, _, about in self.deleted() if not unfinished & about.keys()]
+        return sorted(found, key=lambda each: (each.deleted_at, each.id), reverse=True)
+
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""
         return len(self._purgeable(before))
@@ -308,7 +313,7 @@ class FalkorEngine:
         return f"{self._entry_key(workspace_id)}:deleted"
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()))
+        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
 
 
 def _wait_for_indexes(graph: GraphHandle) -> None:
@@ -328,6 +333,11 @@ def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:
 
 def _workspace(name: str, entry: dict[str, str], receipt_id: str | None = None) -> Workspace:
     return Workspace(name, entry["description"], from_micros(int(entry["created_at"])), receipt_id)
+
+
+def _deleted_workspace(name: str, about: dict[str, Any]) -> Workspace:
+    created_at, deleted_at = from_micros(about["created_at"]), from_micros(about["deleted_at"])
+    return Workspace(name, about["description"], created_at, about["receipt"] or None, deleted_at)
 
 
 def _hidden(entry: dict[str, str], now: datetime, receipt_id: str) -> str:

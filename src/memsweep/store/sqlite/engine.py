@@ -103,6 +103,18 @@ class SqliteEngine:
                 self._intents.settle(file)
         return Workspace(name, description, from_micros(created_at))
 
+    def deleted_workspaces(self) -> list[Workspace]:
+        if not self._has_registry():
+            return []
+        with self._registry.reading() as db:
+            rows: list[Any] = db.execute(sql.LIST_DELETED).fetchall()
+            for name, text, *_ in rows:
+                expect(str, name, text)
+            return [
+                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at))
+                for name, text, created_at, receipt, deleted_at in rows
+            ]
+
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""
         if not self._has_registry():
@@ -190,7 +202,7 @@ class SqliteEngine:
             return None
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()))
+        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
 
     def _has_registry(self) -> bool:
         """Whether there is one, or there are files to make it from; if not, reading leaves the disk alone."""
