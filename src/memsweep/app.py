@@ -102,13 +102,13 @@ class App:
                 f"deleting workspace {workspace_id!r} requires explicit confirmation.",
                 hint="Set confirm=true to proceed.",
             )
-        return self.engine.delete(workspace_id, self.clock(), new_id(WORKSPACE_RECEIPT))
+        return self.engine.delete(workspace_id, self.clock(), new_id(WORKSPACE_RECEIPT), actor=self.actor)
 
     def undo(self, receipt_id: str, workspace_id: str = "") -> Undone:
         """Bring back what a receipt removed: things of a workspace, or a whole one."""
         if not receipt_id.startswith(f"{WORKSPACE_RECEIPT}_"):
             return self.memory(workspace_id).sweep.undo(receipt_id)
-        back = self.engine.undelete(receipt_id)
+        back = self.engine.undelete(receipt_id, self.clock(), actor=self.actor)
         try:
             stats = self.memory(back.id).stats()
         except StoreError as error:

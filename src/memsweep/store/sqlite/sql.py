@@ -307,6 +307,15 @@ DROP_INTENT = "delete from intent where file = ? and action = ?"
 SETTLE_INTENT = """
     delete from intent where file = :file and action = 'mark'
       and (select deleted_at from workspace where file = :file) is :marked_at"""
+NOTE_EVENT = "insert into pending_event (file, event) values (?, ?)"
+PENDING_EVENTS = """
+    select id, event from pending_event
+    where file = ? and typeof(event) = 'text' and event not glob '*[^ -~]*' and json_valid(event) order by id"""
+DROP_EVENTS = "delete from pending_event where file = ? and id <= ?"
+ADD_AUDIT_ONCE = """
+    insert into audit (at, actor, action, subject, reason) select :at, :actor, :action, :subject, :reason
+    where not exists (
+        select 1 from audit where subject = :subject and at = :at and action = :action and reason = :reason)"""
 COUNT_MEMORIES = "select count(*) from memory"
 
 
