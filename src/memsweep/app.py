@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id, now
-from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed
+from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memsweep.code.sandbox import Sandbox
     from memsweep.embed.local import LocalEmbedder
     from memsweep.embed.protocol import Embedder
+    from memsweep.model.audit import TrashPage
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
     from memsweep.remember.sightings import Sightings
@@ -64,8 +65,26 @@ class App:
     def _name(self, workspace_id: str) -> str:
         return check_name(workspace_id or self.settings.workspace)
 
-    def workspaces(self) -> list[Workspace]:
-        return self.engine.workspaces()
+    def workspaces(self, *, deleted: bool = False) -> list[Workspace]:
+        """All of them by name; or those that were deleted and can be brought back, the last deleted first."""
+        return self.engine.deleted_workspaces() if deleted else self.engine.workspaces()
+
+    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20) -> TrashPage:
+        """What is in the trash of a workspace, and the deleted workspaces.
+
+        Where the workspace itself was deleted, or the configured one is not made yet, there are only those.
+        """
+        from memsweep.model.audit import TrashPage
+
+        deleted = self.workspaces(deleted=True)
+        in_use = frozenset(each.id for each in self.workspaces()) if deleted else frozenset()
+        try:
+            items, total = self.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
+        except UnknownWorkspace:
+            if not deleted or (workspace_id and workspace_id not in {each.id for each in deleted}):
+                raise
+            items, total = [], 0
+        return TrashPage(items, total, deleted, in_use)
 
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
         check_name(workspace_id)
@@ -83,13 +102,13 @@ class App:
                 f"deleting workspace {workspace_id!r} requires explicit confirmation.",
                 hint="Set confirm=true to proceed.",
             )
-        return self.engine.delete(workspace_id, self.clock(), new_id(WORKSPACE_RECEIPT))
+        return self.engine.delete(workspace_id, self.clock(), new_id(WORKSPACE_RECEIPT), actor=self.actor)
 
     def undo(self, receipt_id: str, workspace_id: str = "") -> Undone:
         """Bring back what a receipt removed: things of a workspace, or a whole one."""
         if not receipt_id.startswith(f"{WORKSPACE_RECEIPT}_"):
             return self.memory(workspace_id).sweep.undo(receipt_id)
-        back = self.engine.undelete(receipt_id)
+        back = self.engine.undelete(receipt_id, self.clock(), actor=self.actor)
         try:
             stats = self.memory(back.id).stats()
         except StoreError as error:

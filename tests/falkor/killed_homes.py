@@ -40,10 +40,17 @@ def _deleted(app: App) -> str | None:
 OPERATIONS = {
     "create": Operation(lambda app, backup, _: app.create_workspace("new", "a new one")),
     "delete": Operation(lambda app, backup, _: app.delete_workspace("other", confirm=True)),
-    "undelete": Operation(lambda app, backup, receipt: app.engine.undelete(receipt), _deleted),
+    "undelete": Operation(
+        lambda app, backup, receipt: app.engine.undelete(receipt, app.clock(), actor=app.actor), _deleted
+    ),
     "purge": Operation(lambda app, backup, _: app.purge_workspaces(0), _deleted),
     "replacing restore": Operation(lambda app, backup, _: app.restore(backup, "other", replace=True)),
 }
+
+
+def _events(app: App, name: str) -> list[str]:
+    """What the audit log says of the workspace itself."""
+    return [f"{each.action} by {each.actor}" for each in app.memory(name).sweep.audit(subject=name)]
 
 
 class Home:
@@ -74,7 +81,7 @@ class Home:
     def state(self, app: App) -> list[Any]:
         """What a person could see: names with what is in them, and what can be brought back."""
         graphs = app.engine.graphs()  # type: ignore[attr-defined]
-        live = [(name, app.memory(name).stats().total_memories) for name in graphs]
+        live = [(name, app.memory(name).stats().total_memories, *_events(app, name)) for name in graphs]
         return sorted(live) + sorted(
             (name, "deleted")
             for name, _, about in app.engine.deleted()

@@ -44,12 +44,12 @@ def test_a_purge_that_was_cut_short_is_finished_and_cannot_be_undone(tmp_path: P
     engine: Any = home.engine()
     now = datetime.now(UTC)
     engine.create("one", "", now)
-    engine.delete("one", now, "receipt")
+    engine.delete("one", now, "receipt", actor="test")
     ((name, graph, _),) = engine.deleted()
     engine._note(Workspace(name, "", now), GraphHandle(engine.link, graph), now, receipt="receipt", freeing=True)
     engine.drop_graph(graph)  # and no further
     with pytest.raises(NotFound):
-        engine.undelete("receipt")
+        engine.undelete("receipt", now, actor="test")
     assert engine.purge_deleted(now + timedelta(1)) == 0
     assert engine.deleted() == []
     assert list(engine.link.keys("*")) == []

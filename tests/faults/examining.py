@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ _REGISTRY = "select name, file, description, created_at, deleted_at, receipt fro
 _HAS_REGISTRY = "select 1 from sqlite_schema where name = 'workspace'"
 _TABLES = "select name from sqlite_schema where type = 'table' and sql not like 'create virtual%' order by name"
 _OF_THE_MARK = "deleted_at"  # is also in the registry, and follows it by a moment
+_OWN_EVENTS = {"delete_workspace", "restore_workspace"}  # wait in the registry until the file has them
+_HAS_WAITING = "select 1 from sqlite_schema where name = 'pending_event'"
 _MOMENTS = {"code_file": 6, "code_skip": 5}
 
 
@@ -30,6 +33,7 @@ def state_of(home: Path) -> State:
         path = home / "workspaces" / file
         if path.exists() and path.stat().st_size:
             state[file] = _rows(path)
+            state[file]["workspace_events"] = sorted({*state[file].pop("own_events"), *_waiting(registry, file)})
         elif deleted_at is None:
             state[file] = "missing"
     return state
@@ -119,4 +123,18 @@ def _rows(path: Path) -> dict[str, list[Any]]:
     for table, column in _MOMENTS.items():  # by the clock of the system, which nobody pins
         rows[table] = [(*row[:column], *row[column + 1 :]) for row in rows.get(table, [])]
     rows["meta"] = [(key, value) for key, value in rows.get("meta", []) if key != _OF_THE_MARK]
+    audit = [row[1:] for row in rows.get("audit", [])]
+    rows["own_events"] = [
+        (at, actor, action, about, why) for at, actor, action, about, _, why in audit if action in _OWN_EVENTS
+    ]
+    rows["audit"] = sorted((row for row in audit if row[2] not in _OWN_EVENTS), key=repr)
+    rows["sqlite_sequence"] = [row for row in rows.get("sqlite_sequence", []) if row[0] != "audit"]
     return rows
+
+
+def _waiting(registry: Path, file: str) -> list[tuple[Any, ...]]:
+    """What the audit log of a file will say as soon as the file can be written."""
+    if not _query(registry, _HAS_WAITING):
+        return []
+    waiting = _query(registry, "select file, event from pending_event")
+    return [tuple(json.loads(event).values()) for of, event in waiting if of == file]

@@ -110,7 +110,7 @@ def test_a_workspace_is_created_listed_and_deleted(engine: Engine) -> None:
     engine.create("alpha", "", NOW)
     assert made == Workspace("beta", "the second", NOW)
     assert [item.id for item in engine.workspaces()] == ["alpha", "beta"]
-    engine.delete("beta", NOW)
+    engine.delete("beta", NOW, actor="test")
     assert [item.id for item in engine.workspaces()] == ["alpha"]
     with pytest.raises(UnknownWorkspace, match="'alpha'"):
         engine.open("beta")
@@ -124,7 +124,7 @@ def test_a_workspace_cannot_be_created_twice(engine: Engine) -> None:
 
 
 def test_an_unknown_workspace_cannot_be_opened_or_deleted(engine: Engine) -> None:
-    for act in (lambda: engine.open("alpha"), lambda: engine.delete("alpha", NOW)):
+    for act in (lambda: engine.open("alpha"), lambda: engine.delete("alpha", NOW, actor="test")):
         with pytest.raises(UnknownWorkspace, match="known workspaces: none yet"):
             act()
     assert engine.workspaces() == []
@@ -141,7 +141,7 @@ def test_a_workspace_deleted_and_made_anew_is_empty(engine: Engine, make_engine:
     other = make_engine()
     engine.open_or_create("alpha", NOW).add(new("old"), MODEL)
     assert other.open("alpha").stats().total_memories == 1
-    engine.delete("alpha", NOW)
+    engine.delete("alpha", NOW, actor="test")
     engine.create("alpha", "new", NOW)
     for each in (engine, other, make_engine()):
         assert each.open("alpha").stats().total_memories == 0
@@ -153,7 +153,7 @@ def test_two_engines_on_one_home_see_each_other(engine: Engine, make_engine: Cal
     engine.open_or_create("alpha", NOW).add(new("from one"), MODEL)
     other.open("alpha").add(new("from other"), MODEL)
     assert sorted(search(engine.open("alpha"), "from")) == ["from one", "from other"]
-    other.delete("alpha", NOW)
+    other.delete("alpha", NOW, actor="test")
     assert engine.workspaces() == []
 
 

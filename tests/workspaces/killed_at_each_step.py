@@ -33,6 +33,7 @@ from tests.support.memory_disk import MEMORY_DISK
 SECRET = "quarantined-heliotrope"
 _FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.mkdir"}
 _READS = ("select", "with", "pragma", "begin", "rollback")
+_PASSING = ("intent", "pending_event")
 _SIDES = ("", "-wal", "-shm", "-mark")
 
 
@@ -86,14 +87,20 @@ def fill(home: Path) -> None:
 
 
 def state(home: Path) -> dict[str, Any]:
-    """What a person could see: live workspaces with their texts, and deleted ones with theirs."""
+    """What a person could see: live workspaces with their texts, and deleted ones with theirs; what the logs say."""
     rows = store_files.query(home / "registry.db", "select name, file, deleted_at is not null from workspace")
-    seen = [(name, bool(gone), _texts(home / "workspaces" / file)) for name, file, gone in rows]
-    return {"workspaces": sorted(seen)}
+    files = [(name, bool(gone), home / "workspaces" / file) for name, file, gone in rows]
+    return {"workspaces": sorted((name, gone, _texts(file), _events(file)) for name, gone, file in files)}
 
 
 def _texts(file: Path) -> list[str]:
     return sorted(store_files.query(file, "select text from live_memory"))
+
+
+def _events(file: Path) -> list[Any]:
+    return store_files.query(
+        file, "select action || ' by ' || actor from audit where subject not like '%/%' order by id"
+    )
 
 
 def leftovers(home: Path) -> list[str]:
@@ -103,7 +110,8 @@ def leftovers(home: Path) -> list[str]:
     there = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
     strange = [name for name in sorted(there - known) if not name.endswith(".vec")]
     strange += [f"open to others: {path}" for path in home.rglob("*") if path.is_file() and path.stat().st_mode & 0o77]
-    return strange + [f"intent {row}" for row in store_files.query(home / "registry.db", "select * from intent")]
+    left = {table: store_files.query(home / "registry.db", f"select * from {table}") for table in _PASSING}
+    return strange + [f"{table} {row}" for table, rows in left.items() for row in rows]
 
 
 def in_child(work: Callable[[], Any]) -> Any:

@@ -20,6 +20,7 @@ def old_home(home: Path) -> Path:
     fill(home)
     with store_files.open_file(home / "registry.db") as db:
         db.execute("drop table intent")
+        db.execute("drop table pending_event")
         db.pragma("user_version", 1)
     return home
 

@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
+from memsweep.cli.deleted import show_deleted
 from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_way_back, with_app
 from memsweep.errors import Unconfirmed
 from memsweep.gc.planner import capped_by_plan, over_cap
@@ -131,11 +132,11 @@ def delete(
 def trash(
     limit: Annotated[int, Option("--limit", "-n")] = 20, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
-    """List what was removed, when and why."""
+    """List what was removed, when and why, and the deleted workspaces."""
 
     def run(app: App) -> report.TrashAnswer:
-        items, total = app.memory(workspace).sweep.trash(limit=limit)
-        return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(limit, total, "trash"))
+        page = app.trash(workspace, limit=limit)
+        return report.trashed(page, app.settings.gc.purge_days, cursor_at(limit, page.total, "trash"))
 
     answer = with_app(run)
     show(answer, as_json, lambda console: _trash_table(console, answer))
@@ -328,6 +329,9 @@ def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
         parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
         console.print("  ".join(parts), markup=False)
     console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")
+    if answer["deleted_workspaces"]:
+        print("Deleted workspaces:")
+        show_deleted(answer["deleted_workspaces"])
 
 
 def _nothing(console: Any) -> None: ...

@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
+from memsweep.cli.deleted import show_deleted
 from memsweep.cli.door import Json, harmless, progress_bar, say, show, with_app
 from memsweep.cli.reembed import reembed
 from memsweep.model.text import counted
@@ -19,9 +20,12 @@ Id = Annotated[str, Argument(metavar="ID")]
 
 
 @cli.command("list")
-def list_all(as_json: Json = False) -> None:
+def list_all(
+    deleted: Annotated[bool, Option("--deleted", help="Those in the trash, and how to bring them back.")] = False,
+    as_json: Json = False,
+) -> None:
     """List all workspaces; the current one is marked."""
-    answer = with_app(lambda app: report.workspaces(app.workspaces(), app.settings.workspace))
+    answer = with_app(lambda app: _listed(app, deleted=deleted))
 
     def words(console: object) -> None:
         for item in answer["workspaces"]:
@@ -31,7 +35,21 @@ def list_all(as_json: Json = False) -> None:
         if not answer["workspaces"]:
             print("None yet; the first memory creates one.")
 
-    show(answer, as_json, words)
+    def deleted_words(console: object) -> None:
+        show_deleted(answer["workspaces"])
+        if not answer["workspaces"]:
+            print("No workspace is in the trash.")
+
+    show(answer, as_json, deleted_words if deleted else words)
+
+
+def _listed(app: App, *, deleted: bool) -> report.WorkspacesAnswer:
+    current = app.settings.workspace
+    if not deleted:
+        return report.workspaces(app.workspaces(), current)
+    return report.workspaces_deleted(
+        app.workspaces(deleted=True), app.workspaces(), current, app.settings.gc.purge_days
+    )
 
 
 @cli.command()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from memsweep.model.memory import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,17 @@ class Trashed:
     strategy: str
     reason: str
     trashed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TrashPage:
+    """A part of the trash of a workspace, and the deleted workspaces beside it."""
+
+    items: Sequence[Trashed]
+    total: int
+    deleted: Sequence[Workspace] = ()
+    in_use: frozenset[str] = frozenset()
+    """Names of live workspaces: a deleted one cannot come back under them."""
 
 
 @dataclass(frozen=True, slots=True)

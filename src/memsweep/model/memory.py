@@ -185,6 +185,7 @@ class Workspace:
     created_at: datetime
     receipt_id: str | None = None
     """Of its deletion."""
+    deleted_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,10 @@ from typing_extensions import TypedDict
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
 from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, way_back
+from memsweep.report.memory import ListedWorkspace, deleted_workspaces
 
 if TYPE_CHECKING:
-    from memsweep.model.audit import AuditEvent, Purged, Trashed
+    from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage
     from memsweep.model.plan import Beside, Deleted, Plan, PlanView, Receipt, Totals, Undone, Verdict
 
 _HOW_TO_APPLY = (
@@ -93,6 +94,7 @@ class TrashAnswer(TypedDict):
     items: list[dict[str, Any]]
     total: int
     next_cursor: str | None
+    deleted_workspaces: list[ListedWorkspace]
 
 
 class PurgeAnswer(TypedDict):
@@ -257,7 +259,7 @@ def _summaries_out(result: Undone) -> str:
     return f" Moved the {what} of them to the trash; undo_prune with {result.receipt_id} brings {them} back."
 
 
-def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor: str | None) -> TrashAnswer:
+def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> TrashAnswer:
     def shown(item: Trashed) -> dict[str, Any]:
         return {
             "id": item.id,
@@ -269,7 +271,12 @@ def trashed(items: Iterable[Trashed], total: int, purge_days: float, next_cursor
             "kept_until": iso(_later(item.trashed_at, purge_days)),
         }
 
-    return {"items": [shown(item) for item in items], "total": total, "next_cursor": next_cursor}
+    return {
+        "items": [shown(item) for item in page.items],
+        "total": page.total,
+        "next_cursor": next_cursor,
+        "deleted_workspaces": deleted_workspaces(page.deleted, page.in_use, purge_days),
+    }
 
 
 def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:

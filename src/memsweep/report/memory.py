@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
@@ -96,8 +97,13 @@ class WorkspaceAnswer(TypedDict):
     message: NotRequired[str]
 
 
+class ListedWorkspace(WorkspaceAnswer):
+    deleted_at: NotRequired[str]
+    kept_until: NotRequired[str]
+
+
 class WorkspacesAnswer(TypedDict):
-    workspaces: list[WorkspaceAnswer]
+    workspaces: list[ListedWorkspace]
     current: str
 
 
@@ -214,7 +220,34 @@ def workspace(result: Workspace, message: str = "") -> WorkspaceAnswer:
 
 
 def workspaces(results: Iterable[Workspace], current: str) -> WorkspacesAnswer:
-    return {"workspaces": [workspace(item) for item in results], "current": current}
+    return {"workspaces": [cast(ListedWorkspace, workspace(item)) for item in results], "current": current}
+
+
+def workspaces_deleted(
+    results: Iterable[Workspace], live: Iterable[Workspace], current: str, purge_days: float
+) -> WorkspacesAnswer:
+    return {"workspaces": deleted_workspaces(results, {each.id for each in live}, purge_days), "current": current}
+
+
+def deleted_workspaces(
+    results: Iterable[Workspace], in_use: Collection[str], purge_days: float
+) -> list[ListedWorkspace]:
+    """How to bring each of them back, and until when that is possible at least; `in_use`: names of live ones."""
+
+    def shown(item: Workspace) -> ListedWorkspace:
+        deleted_at = item.deleted_at or item.created_at
+        times = {"deleted_at": iso(deleted_at), "kept_until": iso(deleted_at + timedelta(days=purge_days))}
+        answer = {**workspace(item), **times, "receipt_id": item.receipt_id or "", "message": _way_back(item, in_use)}
+        return cast(ListedWorkspace, answer)
+
+    return [shown(item) for item in results]
+
+
+def _way_back(deleted: Workspace, in_use: Collection[str]) -> str:
+    if not deleted.receipt_id:
+        return "It has no receipt, so it cannot be brought back."
+    how = f"undo_prune with {deleted.receipt_id} brings it back."
+    return f"Another workspace has its name; once that is deleted, {how}" if deleted.id in in_use else how
 
 
 def workspace_deleted(result: Workspace) -> WorkspaceAnswer:

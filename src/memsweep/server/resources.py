@@ -45,8 +45,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
         """What is in the trash, with the receipts that bring it back."""
 
         def shown() -> report.TrashAnswer:
-            items, total = app.memory(workspace_id).sweep.trash(limit=_SHOWN)
-            return report.trashed(items, total, app.settings.gc.purge_days, None)
+            return report.trashed(app.trash(workspace_id, limit=_SHOWN), app.settings.gc.purge_days, None)
 
         return _as_json(shown)
 

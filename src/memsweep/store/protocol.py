@@ -50,11 +50,14 @@ class Engine(Protocol):
     def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
         """A new workspace, or `AlreadyExists`."""
 
-    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
-        """Take a workspace out of sight; its data is kept aside."""
+    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
+        """Take a workspace out of sight; its data is kept aside. Its audit log says so when it is back."""
 
-    def undelete(self, receipt_id: str) -> Workspace:
-        """Bring back a workspace whose deletion has this receipt."""
+    def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
+        """Bring back a workspace whose deletion has this receipt. Its audit log says so."""
+
+    def deleted_workspaces(self) -> list[Workspace]:
+        """Those that were deleted and are not freed yet, the last deleted first."""
 
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, UnknownWorkspace
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.memory import EmbeddingModel, Workspace
 from memsweep.store.stored import expect
 
 
-def unknown_workspace(workspace_id: str, known: Iterable[str]) -> UnknownWorkspace:
-    listed = _listed(known)
+def unknown_workspace(workspace_id: str, known: Iterable[str], deleted: Iterable[Workspace]) -> UnknownWorkspace:
+    """`deleted`: the last deleted first."""
+    receipt = next((each.receipt_id for each in deleted if each.id == workspace_id and each.receipt_id), None)
+    way_back = f"It was deleted; undo_prune with {receipt} brings it back." if receipt else ""
     return UnknownWorkspace(
-        f"workspace {workspace_id!r} does not exist; known workspaces: {listed}.",
-        hint="Adding a memory to it creates it.",
+        f"workspace {workspace_id!r} does not exist; known workspaces: {_listed(known)}.",
+        hint=way_back or "Adding a memory to it creates it.",
     )
 
 

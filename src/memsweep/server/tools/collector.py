@@ -84,10 +84,10 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
     def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
-        """List what was removed, when and why, and the earliest date it may be purged."""
+        """List what was removed, deleted workspaces too: when, why, and the earliest date it may be purged."""
         offset = offset_of(cursor, "trash")
-        items, total = app.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
-        return report.trashed(items, total, app.settings.gc.purge_days, cursor_at(offset + limit, total, "trash"))
+        page = app.trash(workspace_id, offset=offset, limit=limit)
+        return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, "trash"))
 
     def purge_asks(
         older_than_days: float | None, confirm: bool, workspace_id: str, deleted_workspaces: bool

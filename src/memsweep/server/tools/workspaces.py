@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
+
 from memsweep.app import App
 from memsweep.errors import StoreError
 from memsweep.report import memory as report
@@ -9,15 +13,22 @@ from memsweep.report import questions
 from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
 
+Deleted = Annotated[bool, Field(description="those in the trash, with their receipts")]
+
 
 def workspace_tools(app: App) -> list[ToolRow]:
     def create_workspace(workspace_id: str, description: str = "") -> report.WorkspaceAnswer:
         """Create an isolated memory. Adding to an unknown workspace creates it, too."""
         return report.workspace(app.create_workspace(workspace_id, description))
 
-    def list_workspaces() -> report.WorkspacesAnswer:
+    def list_workspaces(deleted: Deleted = False) -> report.WorkspacesAnswer:
         """List all workspaces, and the one that an empty workspace_id stands for."""
-        return report.workspaces(app.workspaces(), app.settings.workspace)
+        current = app.settings.workspace
+        if not deleted:
+            return report.workspaces(app.workspaces(), current)
+        return report.workspaces_deleted(
+            app.workspaces(deleted=True), app.workspaces(), current, app.settings.gc.purge_days
+        )
 
     def delete_asks(workspace_id: str, confirm: bool) -> Removal | None:
         def question() -> Question:

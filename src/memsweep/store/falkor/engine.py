@@ -25,9 +25,10 @@ from memsweep.errors import (
     StoreTooNew,
     UnknownWorkspace,
 )
+from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import cypher
+from memsweep.store.falkor import cypher, workspace_events
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
@@ -36,6 +37,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
 from memsweep.store.stored import to_json
+from memsweep.store.workspace_events import deleted, restored, to_fields
 
 _INDEX_SECONDS = 30.0
 _MAKING_MILLISECONDS = 120_000
@@ -49,9 +51,12 @@ _SHOW = """
     if redis.call('exists', KEYS[1]) == 1 then return 0 end
     redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
     redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-_UNHIDE = f"""
+_UNHIDE = """
     if redis.call('hget', KEYS[2], ARGV[1]) ~= ARGV[4] then return -1 end
-    {_SHOW}"""
+    if redis.call('exists', KEYS[1]) == 1 then return 0 end
+    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'events', ARGV[5])
+    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+_PASSED_ON = "if redis.call('hget', KEYS[1], 'events') == ARGV[1] then redis.call('hdel', KEYS[1], 'events') end"
 _REPLACE = """
     if (redis.call('hget', KEYS[1], 'graph') or '') ~= ARGV[4] then return 0 end
     if ARGV[4] ~= '' then redis.call('hset', KEYS[2], ARGV[4], ARGV[5]) end
@@ -76,7 +81,10 @@ class FalkorEngine:
     def workspaces(self) -> list[Workspace]:
         with contextlib.suppress(StoreError):  # a listing may go to a server that takes no writes
             self.finish_abandoned()
-        return [_workspace(name, entry) for name, entry in self._entries()]
+        entries = self._entries()
+        for name, entry in entries:
+            self._pass_on_events(name, entry)
+        return [_workspace(name, entry) for name, entry in entries]
 
     def graphs(self) -> dict[str, str]:
         """The graph of each workspace."""
@@ -105,26 +113,43 @@ class FalkorEngine:
             raise workspace_exists(workspace_id)
         return workspace
 
-    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
+    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
         entry = self._entry(workspace_id)
         if not entry:
             raise self._unknown(workspace_id)
         keys = (self._entry_key(workspace_id), self._deleted_key(workspace_id))
-        if not self.link.write("EVAL", _HIDE, 2, *keys, entry["graph"], _hidden(entry, now, receipt_id)):
+        hidden = _hidden(entry, deleted(workspace_id, receipt_id, actor, now))
+        if not self.link.write("EVAL", _HIDE, 2, *keys, entry["graph"], hidden):
             raise self._unknown(workspace_id)
         return _workspace(workspace_id, entry, receipt_id or None)
 
-    def undelete(self, receipt_id: str) -> Workspace:
+    def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
         for name, graph, about in self.deleted():
             if receipt_id and about["receipt"] == receipt_id and "freeing" not in about:
-                values = (graph, about["description"], about["created_at"], to_json(about))
+                back = to_fields(restored(name, receipt_id, actor, now))
+                events = to_json([*about.get("events", ()), back])
+                values = (graph, about["description"], about["created_at"], to_json(about), events)
                 keys = (self._entry_key(name), self._deleted_key(name))
                 shown = self.link.write("EVAL", _UNHIDE, 2, *keys, *values)
                 if shown == 0:
                     raise workspace_made_again(name)
                 if shown == 1:
+                    self._pass_on_events(name, {"graph": graph, "events": events})
                     return Workspace(name, about["description"], from_micros(about["created_at"]))
         raise unknown_receipt(receipt_id)
+
+    def _pass_on_events(self, workspace_id: str, entry: dict[str, str]) -> None:
+        """Write what the entry has to tell into the audit log of the workspace; if not now, the next one does."""
+        if "events" not in entry:
+            return
+        with contextlib.suppress(StoreError):
+            workspace_events.write(GraphHandle(self.link, entry["graph"]), workspace_events.waiting_in(entry))
+            self.link.write("EVAL", _PASSED_ON, 1, self._entry_key(workspace_id), entry["events"])
+
+    def deleted_workspaces(self) -> list[Workspace]:
+        unfinished = {"making", "freeing", "copy_of"}
+        found = [_deleted_workspace(name, about) for name, _, about in self.deleted() if not unfinished & about.keys()]
+        return sorted(found, key=lambda each: (each.deleted_at, each.id), reverse=True)
 
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""
@@ -174,6 +199,7 @@ class FalkorEngine:
             found = self._stores.get(entry["graph"])
             if found is None:
                 graph = self._checked(workspace_id, entry)
+                self._pass_on_events(workspace_id, entry)
                 found = self._stores[entry["graph"]] = graph, FalkorStore(workspace_id, graph)
             self._opened[workspace_id] = found
             return found[1]
@@ -232,13 +258,13 @@ class FalkorEngine:
             self.link.write("UNLINK", f"{graph.name}:making")
         return entered
 
-    def replace(self, workspace: Workspace, graph: GraphHandle, now: datetime, receipt_id: str) -> bool | None:
+    def replace(self, workspace: Workspace, graph: GraphHandle, event: AuditEvent) -> bool | None:
         """Enter a graph in the place of another, at once; whether there was one, None if that has changed meanwhile."""
         self.link.change(graph.name, cypher.SETTLE)
         entry = self._entry(workspace.id)
         keys = (self._entry_key(workspace.id), self._deleted_key(workspace.id))
         values = (graph.name, workspace.description, to_micros(workspace.created_at))
-        old = (entry["graph"], _hidden(entry, now, receipt_id)) if entry else ("", "")
+        old = (entry["graph"], _hidden(entry, event)) if entry else ("", "")
         return bool(entry) if self.link.write("EVAL", _REPLACE, 2, *keys, *values, *old) else None
 
     def drop_graph(self, graph: str) -> None:
@@ -308,7 +334,7 @@ class FalkorEngine:
         return f"{self._entry_key(workspace_id)}:deleted"
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()))
+        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
 
 
 def _wait_for_indexes(graph: GraphHandle) -> None:
@@ -330,13 +356,19 @@ def _workspace(name: str, entry: dict[str, str], receipt_id: str | None = None) 
     return Workspace(name, entry["description"], from_micros(int(entry["created_at"])), receipt_id)
 
 
-def _hidden(entry: dict[str, str], now: datetime, receipt_id: str) -> str:
-    """What is kept of the entry of a deleted workspace."""
+def _deleted_workspace(name: str, about: dict[str, Any]) -> Workspace:
+    created_at, deleted_at = from_micros(about["created_at"]), from_micros(about["deleted_at"])
+    return Workspace(name, about["description"], created_at, about["receipt"] or None, deleted_at)
+
+
+def _hidden(entry: dict[str, str], event: AuditEvent) -> str:
+    """What is kept of the entry of a workspace that is deleted by this event; its audit log gets it on its return."""
     return to_json(
         {
             "description": entry["description"],
             "created_at": int(entry["created_at"]),
-            "deleted_at": to_micros(now),
-            "receipt": receipt_id,
+            "deleted_at": to_micros(event.at),
+            "receipt": event.reason,
+            "events": [*workspace_events.waiting_in(entry), to_fields(event)],
         }
     )

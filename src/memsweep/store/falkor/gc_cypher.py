@@ -137,6 +137,9 @@ AUDIT_OF = """
     WHERE a.counts CONTAINS $needle OR (a.subject = $subject AND NOT a.counts STARTS WITH $rest)
     RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
+COUNT_EVENTS = """
+    MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
+    RETURN count(a)"""
 PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
 BURIED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
 HASHES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.id, m.content_hash"

@@ -24,6 +24,7 @@ from memsweep.store.file.connect import connect, make_file, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
+from memsweep.store.workspace_events import deleted
 
 _MORE_LOOKS = 2
 
@@ -101,7 +102,7 @@ class FalkorHomeKeeper:
                         audit(tx, now, actor, "restore", str(source), counts, taken.seal.digest)
         try:
             self._refuse_occupied(workspace_id, replace=replace)
-            old = self._engine.replace(workspace, graph, now, receipt_id)
+            old = self._engine.replace(workspace, graph, deleted(workspace_id, receipt_id, actor, now))
             if old is None:
                 raise workspace_changed(workspace_id)
         except Conflict:

@@ -284,6 +284,7 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
         "receipt": _MAYBE_TEXT,
     },
     "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
+    "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},
 }
 
 META: dict[str, Column] = {

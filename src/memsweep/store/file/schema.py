@@ -288,4 +288,8 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
     """
     create table intent (file text primary key, action text not null, owner text not null) without rowid;
     """,
+    # What the audit log of a file has yet to say; see `workspace_events`.
+    """
+    create table pending_event (id integer primary key, file text not null, event text not null);
+    """,
 )

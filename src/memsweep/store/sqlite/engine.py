@@ -21,6 +21,7 @@ import apsw
 from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store import workspace_events
 from memsweep.store.file import meta_sql, values
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
@@ -74,7 +75,7 @@ class SqliteEngine:
                 raise
         return workspace
 
-    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "") -> Workspace:
+    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
         if self._find(workspace_id) is None:
             raise self._unknown(workspace_id)
         with self._intents.owner() as owner:
@@ -84,11 +85,12 @@ class SqliteEngine:
                     raise self._unknown(workspace_id)
                 file, description, created_at = hidden
                 self._intents.note(db, file, intents.MARK, owner)
+                self._intents.note_event(db, file, workspace_events.deleted(workspace_id, receipt_id, actor, now))
             with contextlib.suppress(StoreError):  # it is done already; the next start tries again
                 self._intents.settle(file)
         return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None)
 
-    def undelete(self, receipt_id: str) -> Workspace:
+    def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
         with self._intents.owner() as owner:
             with self._registry.writing() as db:
                 hidden = row(db, sql.HIDDEN_WORKSPACE, (receipt_id,))
@@ -99,9 +101,22 @@ class SqliteEngine:
                     raise workspace_made_again(name)
                 db.execute(sql.SHOW_WORKSPACE, (receipt_id,))
                 self._intents.note(db, file, intents.MARK, owner)
+                self._intents.note_event(db, file, workspace_events.restored(name, receipt_id, actor, now))
             with contextlib.suppress(StoreError):
                 self._intents.settle(file)
         return Workspace(name, description, from_micros(created_at))
+
+    def deleted_workspaces(self) -> list[Workspace]:
+        if not self._has_registry():
+            return []
+        with self._registry.reading() as db:
+            rows: list[Any] = db.execute(sql.LIST_DELETED).fetchall()
+            for name, text, *_ in rows:
+                expect(str, name, text)
+            return [
+                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at))
+                for name, text, created_at, receipt, deleted_at in rows
+            ]
 
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""
@@ -190,7 +205,7 @@ class SqliteEngine:
             return None
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()))
+        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
 
     def _has_registry(self) -> bool:
         """Whether there is one, or there are files to make it from; if not, reading leaves the disk alone."""

@@ -18,6 +18,7 @@ import apsw
 from memsweep.errors import StoreError
 from memsweep.model.care import Restored, Seal
 from memsweep.model.times import to_micros
+from memsweep.store import workspace_events
 from memsweep.store.drafts import draft_of, sweep
 from memsweep.store.file import copy_sql, foreign, meta_sql, sealing
 from memsweep.store.file.connect import Pool, connect, immediate, one, plain_errors
@@ -55,6 +56,8 @@ def install(
             def note(db: apsw.Connection, old: str | None) -> None:
                 for each in filter(None, (old, target.name)):
                     intents.note(db, each, MARK, owner)
+                if old is not None:
+                    intents.note_event(db, old, workspace_events.deleted(workspace_id, receipt_id, actor, now))
 
             old = _swap(registry, target, workspace_id, note, replace=replace, receipt_id=receipt_id, now=now)
         except BaseException:

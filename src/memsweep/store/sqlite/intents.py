@@ -9,6 +9,7 @@ The next process that opens the registry finishes what dead owners have left.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -18,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
+from memsweep.model.audit import AuditEvent
 from memsweep.store.drafts import sync
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, immediate, make_folder, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import sql
+from memsweep.store.workspace_events import from_fields, to_fields, to_text
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 REMOVE = "remove"
 MARK = "mark"
 _LOCK_SECONDS = 5.0
+_ALL = (1 << 63) - 1
 _OWNER = _STEM = re.compile(r"[0-9a-f]{16}")
 
 
@@ -58,6 +62,10 @@ class Intents:
         """Write an intent down, inside the caller's transaction."""
         db.execute(sql.NOTE_INTENT, (file, action, owner))
 
+    def note_event(self, db: apsw.Connection, file: str, event: AuditEvent) -> None:
+        """Have the audit log of a file say something when the file is settled, inside the caller's transaction."""
+        db.execute(sql.NOTE_EVENT, (file, to_text(event)))
+
     def pending(self, db: apsw.Connection) -> set[str]:
         """Files that somebody is at work on."""
         rows: Any = db.execute(sql.INTENTS)
@@ -73,18 +81,23 @@ class Intents:
                     self._finish(owner)
 
     def settle(self, file: str) -> None:
-        """Let a file say of itself what the registry says of it, and let go of the intent."""
+        """Let a file and its audit log say what the registry says of it, and let go of the intent."""
         try:
             with plain_errors(self._folder / file), _writing(self._folder / file) as db:
-                marked_at = self._deleted_at(file)  # read under the lock of the file: the last to mark knows best
+                marked_at, events = self._said_of(file)  # under the lock of the file: the last to mark knows best
                 if marked_at is None:
                     db.execute(meta_sql.UNMARK)
                 else:
                     db.execute(meta_sql.SET_META, ("deleted_at", marked_at))
+                # Once: who wrote it last may have died before the registry was told.
+                db.executemany(sql.ADD_AUDIT_ONCE, [to_fields(event) for event in events.values() if event])
         except StoreCorrupt:  # which is the doctor's
-            self._done(sql.DROP_INTENT, (file, MARK))
+            self._done((sql.DROP_EVENTS, (file, _ALL)), (sql.DROP_INTENT, (file, MARK)))
             return
-        self._done(sql.SETTLE_INTENT, {"file": file, "marked_at": marked_at})
+        self._done(
+            (sql.DROP_EVENTS, (file, max(events, default=0))),
+            (sql.SETTLE_INTENT, {"file": file, "marked_at": marked_at}),
+        )
 
     def remove(self, file: str) -> None:
         """Remove a file with everything beside it, for good, and let go of the intent."""
@@ -100,7 +113,7 @@ class Intents:
                 hint="Check the permissions; the next command tries again.",
             ) from None
         with contextlib.suppress(StoreError):  # the file is gone; the next start finds nothing to do but this
-            self._done(sql.DROP_INTENT, (file, REMOVE))
+            self._done((sql.DROP_INTENT, (file, REMOVE)))
 
     def take_back(self, file: str, owner: str) -> None:
         """Remove a file after an error, unless the registry leads to it. What cannot be done now, the next start does.
@@ -123,7 +136,7 @@ class Intents:
             if action == REMOVE and not is_known:  # the registry knows no file that may be removed
                 self.take_back(file, owner)
             else:
-                self._done(sql.MARK_INSTEAD, (file,))
+                self._done((sql.MARK_INSTEAD, (file,)))
                 self.settle(file)
 
     @contextlib.contextmanager
@@ -158,14 +171,17 @@ class Intents:
             Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
-    def _deleted_at(self, file: str) -> int | None:
-        with self._registry().connection() as db:
-            found: int | None = one(db, sql.DELETED_AT, (file,))
-            return found
+    def _said_of(self, file: str) -> tuple[int | None, dict[int, AuditEvent | None]]:
+        """When it was deleted, and what its audit log has yet to say; at one moment."""
+        with self._registry().reading() as db:
+            deleted_at: int | None = one(db, sql.DELETED_AT, (file,))
+            rows: list[Any] = db.execute(sql.PENDING_EVENTS, (file,)).fetchall()
+            return deleted_at, {key: from_fields(json.loads(event)) for key, event in rows}
 
-    def _done(self, statement: str, values: Any) -> None:
+    def _done(self, *statements: tuple[str, Any]) -> None:
         with self._registry().writing() as db:
-            db.execute(statement, values)
+            for statement, values in statements:
+                db.execute(statement, values)
 
 
 @contextlib.contextmanager

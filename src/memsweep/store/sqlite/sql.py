@@ -281,6 +281,9 @@ HIDE_WORKSPACE = """
 HIDDEN_WORKSPACE = """
     select name, file, description, created_at from workspace where receipt = ? and deleted_at is not null"""
 SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
+LIST_DELETED = """
+    select name, description, created_at, receipt, deleted_at from workspace where deleted_at is not null
+    order by deleted_at desc, id desc"""
 DELETED_AT = "select deleted_at from workspace where file = ?"
 COUNT_DELETED = "select count(*) from workspace where deleted_at <= ?"
 # What somebody is at work on is purged the next time.
@@ -304,6 +307,15 @@ DROP_INTENT = "delete from intent where file = ? and action = ?"
 SETTLE_INTENT = """
     delete from intent where file = :file and action = 'mark'
       and (select deleted_at from workspace where file = :file) is :marked_at"""
+NOTE_EVENT = "insert into pending_event (file, event) values (?, ?)"
+PENDING_EVENTS = """
+    select id, event from pending_event
+    where file = ? and typeof(event) = 'text' and event not glob '*[^ -~]*' and json_valid(event) order by id"""
+DROP_EVENTS = "delete from pending_event where file = ? and id <= ?"
+ADD_AUDIT_ONCE = """
+    insert into audit (at, actor, action, subject, reason) select :at, :actor, :action, :subject, :reason
+    where not exists (
+        select 1 from audit where subject = :subject and at = :at and action = :action and reason = :reason)"""
 COUNT_MEMORIES = "select count(*) from memory"
 
 
