@@ -49,7 +49,7 @@ ACTS: dict[str, Callable[[App, Given], object]] = {
     "add long": lambda app, g: app.memory().remember("The observatory of Maria Mitchell found a comet. " * 150),
     "relate": lambda app, g: app.memory().graph.relate("Ada", "knows", "Charles", replaces=True),
     "reinforce": lambda app, g: app.memory().graph.reinforce("Ada", "knows", "Hub"),
-    "build": lambda app, g: app.memory().graph.build("Ada (Person) -[WORKS_ON]-> Engine (Project)"),
+    "build": lambda app, g: app.memory().graph.build("Lin (Person) -[WORKS_ON]-> Engine (Project)"),
     "import": lambda app, g: app.memory().graph.load(g["graph"]),
     "context add": lambda app, g: app.memory().context("talk").add([{"text": "a word", "type": "code"}]),
     "context stash": lambda app, g: app.memory().context("talk").prune(["s0", "s1"], strategy="stash"),

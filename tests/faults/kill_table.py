@@ -91,7 +91,7 @@ OPERATIONS: dict[str, Operation] = {
     "reinforce": Operation(
         lambda g, p: [tool("graph_reinforce", from_entity="Ada", relation="knows", to_entity="Hub")]
     ),
-    "build": Operation(lambda g, p: [tool("build_graph", text="Ada (Person) -[WORKS_ON]-> Engine (Project)")]),
+    "build": Operation(lambda g, p: [tool("build_graph", text="Lin (Person) -[WORKS_ON]-> Engine (Project)")]),
     "decay": Operation(lambda g, p: [tool("graph_decay", dry_run=False)]),
     "merge": Operation(
         lambda g, p: [
