@@ -192,7 +192,7 @@ def test_delete_trash_recover_and_audit(run: Run, store: Path) -> None:
     assert f"recover  {NOTE}" in said
     assert "cli:" in said
     events = run("audit", NOTE, "--json").json["events"]
-    assert [event["action"] for event in events] == ["recover"]
+    assert [event["action"] for event in events] == ["recover", "delete"]
     assert len(run("audit", "-n", "1", "--json").json["events"]) == 1
 
 

@@ -516,7 +516,8 @@ def test_clear_all_and_purge(server: Server) -> None:
     assert server.call("list_trash")["total"] == 2
     assert server.call("purge_trash", confirm=True)["purged_memories"] == 0, "it is not 30 days old"
     assert server.call("purge_trash", confirm=True, older_than_days=0)["purged_memories"] == 2
-    assert server.call("list_trash") == {"items": [], "total": 0, "next_cursor": None}
+    emptied = {"items": [], "total": 0, "next_cursor": None, "deleted_workspaces": []}
+    assert server.call("list_trash") == emptied
 
 
 def test_the_trash_pages(server: Server) -> None:
