@@ -23,6 +23,11 @@ def search(
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    tier: Annotated[
+        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
+    ] = None,
+    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
+    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     full: Annotated[bool, Option("--full", help="Whole texts, with lines and threads.")] = False,
@@ -36,6 +41,9 @@ def search(
         "date_from": since,
         "date_to": until,
         "include_stale": include_stale,
+        "tier": tier,
+        "client": client,
+        "session": session,
     }
     page = with_app(lambda app: app.memory(workspace).search(query, limit=limit, filters=filters, cursor=cursor))
     answer = report.found(page, "full" if full else "concise")

@@ -23,6 +23,7 @@ def remember(
     thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
+    tier: Annotated[str, Option(help="agent, tool or import, if not a person said it.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -39,6 +40,7 @@ def remember(
             entities=entity or None,
             expires_at=expires or None,
             pinned=pin,
+            tier=tier,
         )
     )
     answer = report.remembered(result)

@@ -9,6 +9,7 @@ from typing import Any
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros
 
 CODE_SOURCE = "code_indexer"
@@ -103,6 +104,7 @@ class NewMemory:
     now: datetime
     edge_rate: float = DEFAULT_EDGE_RATE
     actor: str = ""
+    origin: Origin = UNKNOWN
 
     def event(self, done: Remembered, entities: Sequence[str]) -> AuditEvent | None:
         """What the log says of it; `entities` are new. Marking a known text as seen is no event."""
@@ -165,6 +167,7 @@ class Memory:
     chunk_count: int
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
+    origin: Origin = UNKNOWN
 
 
 def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:

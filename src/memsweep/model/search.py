@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.model.code import CodePlace
+from memsweep.model.origin import UNKNOWN, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,14 @@ class Filters:
     path: str | None = None
     language: str | None = None
     symbol_kind: str | None = None
+    tier: str | None = None
+    client: str | None = None
+    session: str | None = None
+
+    def accept(self, origin: Origin) -> bool:
+        """Whether something from there may be a hit."""
+        asked = ((self.tier, origin.tier), (self.client, origin.client), (self.session, origin.session))
+        return all(wanted is None or wanted == there for wanted, there in asked)
 
 
 # Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search
@@ -56,11 +65,12 @@ class Ranked(NamedTuple):
     neighbours: float
 
 
-class Origin(NamedTuple):
-    """The memory that a chunk is part of, by key, and the path of its file if it is code."""
+class Owner(NamedTuple):
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
 
     memory: int
     path: str | None
+    tier: str = UNKNOWN.tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +92,7 @@ class Passage:
     last_seen_at: datetime
     """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
+    origin: Origin = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place,
 from memsweep.remember.files import by_file
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.remember import check_model
+from memsweep.remember.tiers import by_tier
 from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
@@ -59,7 +60,8 @@ def _rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> lis
     weights = weights_for(embedder.model.name)
     ranked = fuse(candidates, weights)
     ranked = spread(ranked, _neighbourhood(store, candidates, ranked, filters, weights), weights)
-    return by_file(ranked, store.origins([key for _, key, *_ in ranked]), query)
+    owners = store.owners([key for _, key, *_ in ranked])
+    return by_file(by_tier(ranked, owners), owners, query)
 
 
 def _embedded(embedder: Embedder, query: str) -> bytes:

@@ -20,6 +20,7 @@ from memsweep.model.memory import (
     NewPiece,
     Remembered,
 )
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
@@ -47,6 +48,7 @@ def remember(
     chunk_size: ChunkSize = ChunkSize(),
     edge_rate: float = DEFAULT_EDGE_RATE,
     actor: str = "",
+    origin: Origin = UNKNOWN,
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
     identity, draft = content_hash(draft.text), _with_types(draft)
@@ -65,6 +67,7 @@ def remember(
         now=now,
         edge_rate=edge_rate,
         actor=actor,
+        origin=origin,
     )
     return store.add(new, embedder.model)
 

@@ -58,8 +58,12 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        tier: str = "",
     ) -> Remembered:
-        """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
+        """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
+
+        `tier` lowers how far it is trusted: person, agent, tool or import.
+        """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
 
@@ -74,6 +78,7 @@ class BaseMemory(Generic[Mode]):
             expires_at=expires_at,
             pinned=pinned,
         )
+        origin = self._access.origin(tier)
         gate = self._access.gate(draft.source)
         draft = through_gate(draft, gate)
         app, chunking = self._access.app, self._access.settings.chunking
@@ -87,6 +92,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            origin=origin,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
@@ -147,7 +153,7 @@ class BaseMemory(Generic[Mode]):
 
         access = self._access
         tools = window_dependencies(
-            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id
+            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id, access.origin
         )
         return ContextWindow(tools, project_id, access.calls)
 

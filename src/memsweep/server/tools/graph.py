@@ -9,6 +9,7 @@ from pydantic import Field
 from memsweep.app import App
 from memsweep.report import graph as report
 from memsweep.server.tools import ToolRow
+from memsweep.server.tools.memory import Tier
 
 Batch = Annotated[
     dict[str, Any] | None,
@@ -31,11 +32,12 @@ def graph_tools(app: App) -> list[ToolRow]:
         source: Source = "",
         batch: Batch = None,
         workspace_id: str = "",
+        tier: Tier = "",
     ) -> report.RelateAnswer:
         """State a fact between two entities, or a batch of them, all or nothing. Known facts grow stronger."""
         memory = app.memory(workspace_id)
         if batch is not None:
-            return report.related_facts(memory.graph.relate_many(batch))
+            return report.related_facts(memory.graph.relate_many(batch, tier=tier))
         result = memory.graph.relate(
             from_entity or "",
             relation or "",
@@ -46,6 +48,7 @@ def graph_tools(app: App) -> list[ToolRow]:
             valid_at=valid_at,
             replaces=replaces,
             source=source,
+            tier=tier,
         )
         return report.related_facts(result)
 

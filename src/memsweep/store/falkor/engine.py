@@ -28,7 +28,7 @@ from memsweep.errors import (
 from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import cypher, workspace_events
+from memsweep.store.falkor import cypher, structure, workspace_events
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
@@ -321,6 +321,8 @@ class FalkorEngine:
             )
         if graph.meta()["schema"] > SCHEMA:
             raise StoreTooNew(f"workspace {workspace_id!r} was written by a newer memsweep.", hint="Upgrade memsweep.")
+        if graph.seen["schema"] < SCHEMA:
+            structure.upgrade(graph)
         return graph
 
     def _entry(self, workspace_id: str) -> dict[str, str]:

@@ -21,14 +21,15 @@ _FILE_PLACE = ("root", "path", "scope", "verified_at")
 FLAGS = {"stale", "pinned", "handed_in"}
 # The properties of a node that are columns under the same name.
 PLAIN: dict[str, tuple[str, ...]] = {
+    "origin": ("door", "client", "client_version", "session", "tool", "tier"),
     "memory": ("text", "source", "metadata", "thread", "created_at", "updated_at", "last_seen_at", "expires_at",
-               "stale", "pinned", "version", "trash"),
+               "stale", "pinned", "version", "trash", "origin"),
     "chunk": ("memory", "position", "text", "start", "first_line", "last_line", "stream", "stream_position", "symbol",
               "symbol_kind", "words", "trash"),
     "entity": ("name", "name_key", "type", "type_key", "confidence", "current", "handed_in", "pinned", "created_at",
-               "last_seen", "version", "trash"),
+               "last_seen", "version", "trash", "origin"),
     "relation": ("relation", "relation_key", "weight", "current", "evidence", "handed_in", "created_at", "last_seen",
-                 "valid_at", "invalid_at", "version", "trash"),
+                 "valid_at", "invalid_at", "version", "trash", "origin"),
     "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
     "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
     "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
@@ -39,12 +40,13 @@ PLAIN: dict[str, tuple[str, ...]] = {
                 "config", "focus"),
     "segment": ("project", "place", "turn", "type", "created_at", "last_touched_at", "pinned", "generation",
                 "gc_survival_count", "refcount", "file_path", "first_line", "last_line", "topic_id", "tokens", "role",
-                "task_id", "version", "stash", "trash", "text"),
+                "task_id", "version", "stash", "trash", "text", "origin"),
 }  # fmt: skip
 META = {"workspace": "name", "model": "model", "created_at": "created_at", "description": "description"}
 
 
 _WITHOUT_ID = {"plan_item", "alias", "merge_move"}
+_WITHOUT_UID = {"audit", "origin"}
 _LISTS = {"tags", "refs", "chunks"}
 
 
@@ -59,7 +61,7 @@ def to_row(table: str, node: Mapping[str, Any]) -> Row:
     row = {name: _column(name, node.get(name)) for name in PLAIN[table]}
     if table not in _WITHOUT_ID:
         row["id"] = node["key"]
-        if table != "audit":
+        if table not in _WITHOUT_UID:
             row["uid"] = node.get("id")
     return row
 
@@ -68,7 +70,7 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
     node = {name: _property(name, row[name]) for name in PLAIN[table]}
     if table not in _WITHOUT_ID:
         node["key"] = row["id"]
-        if table != "audit":
+        if table not in _WITHOUT_UID:
             node["id"] = row["uid"]
     return {name: value for name, value in node.items() if value is not None}
 

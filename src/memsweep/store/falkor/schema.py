@@ -8,13 +8,14 @@
 (:Memory)-[:STATES {relation}]->(:Entity)      the relation of that key, which begins there, comes from this memory
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
+(:Origin {door, client, session …})            where things came from that have its key as `origin`
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
 """
 
 from __future__ import annotations
 
-SCHEMA = 1
+SCHEMA = 2
 
 # Each takes a graph from its index to the next version. Never change one that was released.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -49,4 +50,5 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:SegmentLink) ON (n.target, n.source)",
         "CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, {field: 'terms', nostem: true})",
     ),
+    ("CREATE INDEX FOR (n:Origin) ON (n.ref)",),
 )

@@ -19,7 +19,8 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.search import Candidate, Filters, Owner, Passage, Place
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
 from memsweep.store.falkor.collector import FalkorCollector
@@ -33,6 +34,8 @@ from memsweep.store.falkor.whole_graph import FalkorWholeGraph
 from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
 from memsweep.store.stored import expect, mapping
+
+_ORIGIN = 6  # fields
 
 
 class FalkorStore:
@@ -71,7 +74,7 @@ class FalkorStore:
         )
         if not found:
             return None
-        *of_memory, path, root, language, lines, verified = found[0]
+        *of_memory, path, root, language, lines, verified = found[0][:-_ORIGIN]
         _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
         expect(str, uid, text, source, *tags)
@@ -92,6 +95,7 @@ class FalkorStore:
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
             code=code_file(path, root, language, lines, verified),
+            origin=stored_origin(*found[0][-_ORIGIN:]),
         )
 
     def stats(self) -> Stats:
@@ -130,8 +134,8 @@ class FalkorStore:
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         return searching.at_places(self._graph, places, filters)
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
-        return searching.origins(self._graph, keys)
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
+        return searching.owners(self._graph, keys)
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         return searching.passages(self._graph, keys)
@@ -166,11 +170,12 @@ class FalkorStore:
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
+        origin: Origin = UNKNOWN,
     ) -> None:
         dropped: list[int] = []
         with self._writing_vectors() as tx:
             writing.claim_model(tx, model)
-            dropped += code.write_files(tx, root, files, to_micros(now), new_id)
+            dropped += code.write_files(tx, root, files, to_micros(now), new_id, origin)
             self._vectors.announce(tx.meta["generation"], dropped)
         if dropped:
             self._vectors.dismiss(tx.meta["generation"])

@@ -6,11 +6,12 @@ import re
 
 from memsweep.errors import StoreError
 from memsweep.store.falkor import care_cypher
-from memsweep.store.falkor.schema import MIGRATIONS
+from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
 
 _INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\([^:]*+:(?P<label>\w++).*\)) ON \((?P<names>.*)\)")
 _PROPERTY = re.compile(r"\w\.(\w+)")
+_TRIES = 3
 _FULL_TEXT = re.compile(r"createNodeIndex\({label: '(?P<label>\w+)'.*{field: '(?P<name>\w+)'")
 
 
@@ -30,6 +31,17 @@ def make(graph: GraphHandle) -> None:
                 raise
             # The label has other indexes, and with them still knows how its full text is made.
             graph.link.change(graph.name, care_cypher.FULL_TEXT_AGAIN, label=label, field=name)
+
+
+def upgrade(graph: GraphHandle) -> None:
+    """Give a graph of an earlier version the indexes of this one; another process may be doing the same."""
+    for _ in range(_TRIES):
+        try:
+            make(graph)
+        except StoreError:  # the other was quicker
+            continue
+        break
+    graph.link.change(graph.name, care_cypher.PUT_META, meta={"schema": SCHEMA})
 
 
 def _there(graph: GraphHandle) -> set[tuple[str, str]]:

@@ -1,0 +1,32 @@
+"""Where things came from. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.store.falkor import origin_cypher
+from memsweep.store.falkor.transaction import Transaction
+
+
+def origin_key(tx: Transaction, origin: Origin) -> int | None:
+    """What nodes refer to it by: it is stored once, and stays. Nothing for one that is not known.
+
+    It is asked for until it is there, and then not again by this process.
+    """
+    if origin == UNKNOWN:
+        return None
+    known = tx.origins
+    if origin not in known:
+        values = asdict(origin)
+        if not (found := tx.ask(origin_cypher.FIND, **values)):
+            return _made(tx, origin)
+        known[origin] = found[0][0]
+    return known[origin]
+
+
+def _made(tx: Transaction, origin: Origin) -> int:
+    values = asdict(origin)
+    key = tx.new_key()
+    tx.do(origin_cypher.ADD, [{"key": key, "client_version": values.pop("version"), **values}])
+    return key
