@@ -6,7 +6,13 @@ from dataclasses import asdict
 
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.store.falkor import origin_cypher
-from memsweep.store.falkor.transaction import Transaction
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.wire import Query
+
+
+def about(graph: GraphHandle, origin: Origin) -> list[Query]:
+    """What `origin_key` will have to know."""
+    return [] if origin == UNKNOWN or origin in graph.origins else [(origin_cypher.FIND, asdict(origin))]
 
 
 def origin_key(tx: Transaction, origin: Origin) -> int | None:

@@ -22,7 +22,7 @@ from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.holding import Holding
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.matching import best_matches
-from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
@@ -50,7 +50,8 @@ class FalkorSegments:
     def writing(
         self, project_id: str, *, create_at: datetime | None = None, origin: Origin = UNKNOWN
     ) -> Iterator[FalkorWindow]:
-        with self._graph.writing(ahead=[(context_cypher.FIND_PROJECT, {"id": project_id})]) as tx:
+        ahead = [(context_cypher.FIND_PROJECT, {"id": project_id}), *about(self._graph, origin)]
+        with self._graph.writing(ahead=ahead) as tx:
             window = FalkorWindow(tx, project_id, create_at, origin)
             yield window
             window.save()

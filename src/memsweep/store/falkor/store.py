@@ -22,7 +22,7 @@ from memsweep.model.memory import (
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.search import Candidate, Filters, Owner, Passage, Place
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
+from memsweep.store.falkor import code, cypher, gc_cypher, origins, reembedding, searching, words, writing
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
@@ -64,7 +64,8 @@ class FalkorStore:
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         look = self._vectors.look()
-        with self._graph.writing(ahead=[*writing.about(new), look.lacking], reads=look.commands) as tx:
+        ahead = [*writing.about(new), *origins.about(self._graph, new.origin), look.lacking]
+        with self._graph.writing(ahead=ahead, reads=look.commands) as tx:
             self._vectors.follow(tx)
             return writing.add(tx, new, model)
 
