@@ -15,8 +15,6 @@
 
 from __future__ import annotations
 
-SCHEMA = 2
-
 # Each takes a graph from its index to the next version. Never change one that was released.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -50,5 +48,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:SegmentLink) ON (n.target, n.source)",
         "CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, {field: 'terms', nostem: true})",
     ),
+    ("CREATE INDEX FOR (n:Segment) ON (n.file_path)",),
     ("CREATE INDEX FOR (n:Origin) ON (n.ref)",),
 )
+SCHEMA = len(MIGRATIONS)
