@@ -269,6 +269,15 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         text, content='segment_text', content_rowid='id', tokenize="porter unicode61 remove_diacritics 2"
     );
     """,
+    # What something was before it changed in place, held by the receipt of the change.
+    """
+    create table revision (
+        id integer primary key autoincrement, receipt integer not null, kind text not null, item integer not null,
+        at integer not null, before text not null
+    );
+    create index revision_by_receipt on revision (receipt);
+    create index revision_by_item on revision (kind, item);
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (
