@@ -127,7 +127,7 @@ def before_of(
 
 def is_as_left(now: MemoryText, before: Mapping[str, Any]) -> bool:
     """Whether what a change made of a memory is what it is now."""
-    return _digest(now, before["changed"]) == before["after"]
+    return bool(_digest(now, before["changed"]) == before["after"])
 
 
 def text_before(now: MemoryText, before: Mapping[str, Any]) -> MemoryText:
