@@ -165,3 +165,17 @@ def test_what_nobody_knows_the_origin_of_is_unknown(memory: Memory) -> None:
     assert memory.get(made).origin == UNKNOWN
     (hit,) = memory.search("origins", filters={"tier": "unknown"}).hits
     assert hit.passage.origin.brief == "unknown"
+
+
+@on_every_engine
+def test_an_update_makes_the_text_that_of_who_wrote_it_until_it_is_undone(memory: Memory) -> None:
+    with called_by(AGENT):
+        made = memory.remember("Ada approves the releases.").memory_id
+    with called_by(HOOK):
+        memory.update(made, tags=["kept"])
+        assert memory.get(made).origin == AGENT
+        receipt = memory.update(made, text="Mallory approves the releases.").receipt_id
+    assert memory.get(made).origin == HOOK
+    assert receipt is not None
+    memory.sweep.undo(receipt)
+    assert memory.get(made).origin == AGENT

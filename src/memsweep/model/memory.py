@@ -168,6 +168,9 @@ class Memory:
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
     origin: Origin = UNKNOWN
+    revisions: int = 0
+    """How many earlier forms of it are kept."""
+    revised_at: datetime | None = None
 
 
 def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:

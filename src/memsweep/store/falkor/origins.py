@@ -23,9 +23,10 @@ def origin_key(tx: Transaction, origin: Origin) -> int | None:
     if origin == UNKNOWN:
         return None
     known = tx.origins
+    if origin in tx.new_origins:
+        return tx.new_origins[origin]
     if origin not in known:
-        values = asdict(origin)
-        if not (found := tx.ask(origin_cypher.FIND, **values)):
+        if not (found := tx.ask(origin_cypher.FIND, **asdict(origin))):
             return _made(tx, origin)
         known[origin] = found[0][0]
     return known[origin]
@@ -33,6 +34,6 @@ def origin_key(tx: Transaction, origin: Origin) -> int | None:
 
 def _made(tx: Transaction, origin: Origin) -> int:
     values = asdict(origin)
-    key = tx.new_key()
+    key = tx.new_origins[origin] = tx.new_key()
     tx.do(origin_cypher.ADD, [{"key": key, "client_version": values.pop("version"), **values}])
     return key

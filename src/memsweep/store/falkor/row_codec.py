@@ -33,6 +33,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
     "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
     "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
+    "revision": ("receipt", "kind", "item", "at", "before"),
     "audit": ("at", "actor", "action", "subject", "counts", "reason"),
     "alias": ("name_key", "type_key", "name", "entity", "receipt"),
     "merge_move": ("receipt", "kind", "a", "b", "c", "said"),
@@ -46,7 +47,7 @@ META = {"workspace": "name", "model": "model", "created_at": "created_at", "desc
 
 
 _WITHOUT_ID = {"plan_item", "alias", "merge_move"}
-_WITHOUT_UID = {"audit", "origin"}
+_WITHOUT_UID = {"audit", "origin", "revision"}
 _LISTS = {"tags", "refs", "chunks"}
 
 

@@ -11,6 +11,7 @@
 (:Origin {door, client, session …})            where things came from that have its key as `origin`
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
+(:Revision {receipt, kind, item, before})      what something was before it changed in place; so few need no index
 """
 
 from __future__ import annotations

@@ -170,6 +170,7 @@ class Transaction:
     ) -> None:
         self.meta = dict(meta)
         self.origins = graph.origins
+        self.new_origins: dict[Origin, int] = {}  # which this transaction makes
         self._graph, self._token = graph, token
         self._told, self._replies = told, replies
         self._steps: list[tuple[str, list[Any]]] = []

@@ -115,7 +115,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     origin = origin_key(tx, new.origin)
     memory, chunks = _add_memory(tx, new, origin)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    created = _add_names(tx, new, new.mentions, _Told(memory, chunks, texts, origin))
+    created = add_names(tx, new, new.mentions, Told(memory, chunks, texts, origin))
     return _logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
@@ -127,8 +127,8 @@ def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    by = _Told(memory, chunks, {}, origin, None if origin == first else origin)
-    created = _add_names(tx, new, told, by)
+    by = Told(memory, chunks, {}, origin, None if origin == first else origin)
+    created = add_names(tx, new, told, by)
     return _logged(tx, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
 
@@ -212,7 +212,7 @@ def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | 
     return key, 0
 
 
-class _Told(NamedTuple):
+class Told(NamedTuple):
     """What names and facts came with: a memory, its chunks, who told them; `other` if that is not who told the text.
 
     What `texts` state of known facts is a mention of those.
@@ -225,7 +225,7 @@ class _Told(NamedTuple):
     other: int | None = None
 
 
-def _add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: _Told) -> list[str]:
+def add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: Told) -> list[str]:
     """Mentions and facts, whose source the memory is; the ids of new entities."""
     if not mentions and not new.facts:
         return []
@@ -263,7 +263,7 @@ def _add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], 
 
 
 def _mentioned(
-    names: Names, seen: _Seen, mention: NewMention, by: _Told, now: int
+    names: Names, seen: _Seen, mention: NewMention, by: Told, now: int
 ) -> tuple[Known | None, Iterable[int]]:
     """The entity, and the chunks that spoke of it before it was one."""
     if mention.handed_in:

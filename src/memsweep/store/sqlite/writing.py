@@ -21,6 +21,7 @@ from memsweep.model.memory import (
     Remembered,
 )
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
+from memsweep.model.revision import Piece
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
@@ -103,7 +104,7 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     thread, origin = _thread(db, new.draft.thread_id), origin_key(db, new.origin)
     memory = _add_row(db, new, thread, origin)
     chunks = _add_chunks(db, memory, new, thread)
-    created, told = _add_names(db, new, new.mentions, _Told(memory, chunks, origin))
+    created, told = add_names(db, new, new.mentions, Told(memory, chunks, origin))
     mention_again(db, chunks, told, new.edge_rate, new.now)
     return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -116,7 +117,7 @@ def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    created, _ = _add_names(db, new, told, _Told(memory, chunks, origin, None if origin == first else origin))
+    created, _ = add_names(db, new, told, Told(memory, chunks, origin, None if origin == first else origin))
     return _logged(db, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
 
@@ -126,7 +127,7 @@ def _logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequ
     return done
 
 
-class _Told(NamedTuple):
+class Told(NamedTuple):
     """What names and facts came with: a memory, its chunks, who told them; `other` if that is not who told the text."""
 
     memory: int
@@ -135,8 +136,8 @@ class _Told(NamedTuple):
     other: int | None = None
 
 
-def _add_names(
-    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: _Told
+def add_names(
+    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: Told
 ) -> tuple[list[str], set[int]]:
     """Mentions and facts, whose source the memory is; the ids of new entities, and the relations that were told."""
     created, keys = list[str](), dict[NamedThing, int]()
@@ -207,7 +208,17 @@ def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -
     return (-memory, 0) if chunks > 1 else (None, 0)
 
 
-def _add_mention(db: apsw.Connection, mention: NewMention, by: _Told, now: int) -> tuple[int | None, bool]:
+def placed(
+    db: apsw.Connection, memory: int, thread: int | None, pieces: Sequence[Piece]
+) -> list[tuple[int | None, int | None]]:
+    """Where new chunks of a memory stand: where they say, if all do, or at the next places there are."""
+    if all(piece.stream_position is not None for piece in pieces):
+        return [(piece.stream, piece.stream_position) for piece in pieces]
+    stream, position = _stream(db, memory, thread, len(pieces))
+    return [(stream, None if stream is None else position + index) for index in range(len(pieces))]
+
+
+def _add_mention(db: apsw.Connection, mention: NewMention, by: Told, now: int) -> tuple[int | None, bool]:
     """Link an entity to the chunks that speak of it; its key, and whether it is new."""
     mentioned = [by.chunks[index] for index in mention.chunks]
     entity: int | None
