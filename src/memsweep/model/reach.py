@@ -42,7 +42,7 @@ def without_root(nodes: Sequence[int], edges: Iterable[Pair], roots: set[int]) -
     parent = _places(nodes, max(nodes, default=0) + 1)
     used = _unite_all(parent, edges)
     _flatten(parent)
-    alive = {parent[root] for root in roots if root < len(parent)}
+    alive = {-1, *(parent[root] for root in roots if root < len(parent))}  # -1: a place without a node
     left = [node for node in nodes if parent[node] not in alive]
     return left, [edge for edge in used if parent[edge[0]] not in alive]
 
