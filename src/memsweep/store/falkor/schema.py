@@ -10,11 +10,10 @@
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
+(:Revision {receipt, kind, item, before})      what something was before it changed in place; so few need no index
 """
 
 from __future__ import annotations
-
-SCHEMA = 1
 
 # Each takes a graph from its index to the next version. Never change one that was released.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -49,4 +48,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:SegmentLink) ON (n.target, n.source)",
         "CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, {field: 'terms', nostem: true})",
     ),
+    ("CREATE INDEX FOR (n:Segment) ON (n.file_path)",),
 )
+SCHEMA = len(MIGRATIONS)

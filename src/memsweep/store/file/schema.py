@@ -269,6 +269,20 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         text, content='segment_text', content_rowid='id', tokenize="porter unicode61 remove_diacritics 2"
     );
     """,
+    # A newer read of a file does not leave a window before the older ones.
+    """
+    create index active_segment_by_file on segment (project, file_path)
+        where file_path is not null and stash is null and trash is null;
+    """,
+    # What something was before it changed in place, held by the receipt of the change.
+    """
+    create table revision (
+        id integer primary key autoincrement, receipt integer not null, kind text not null, item integer not null,
+        at integer not null, before text not null
+    );
+    create index revision_by_receipt on revision (receipt);
+    create index revision_by_item on revision (kind, item);
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (
