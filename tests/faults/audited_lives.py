@@ -31,8 +31,9 @@ ITEMS = """
     union all select uid, trash is null, pinned, name, type from entity"""
 """What a person would call another state of it; when it was last seen is none."""
 ONLY_LOOKED_AT = {"plan", "skip"}
-MAY_KEEP = {"merge", "undo", "recover", "unmerge", "pin", "unpin"}
-"""What may name something that is as it was: the entity that others became, what took its facts back, a second pin."""
+MAY_KEEP = {"merge", "undo", "recover", "unmerge", "pin", "unpin", "import_graph"}
+"""What may name something that is as it was: the entity that others became, what took its facts back, a second pin,
+and an import that has seen it earlier or later."""
 BY_INDEX = "index"
 """Names files. The names in them are too many, and are found by their files."""
 
