@@ -16,7 +16,8 @@ from mcp_types import ElicitResult, ErrorData
 
 from memsweep.app import App, make_app
 from memsweep.server.app import make_server, tool_rows
-from memsweep.server.tools import PROFILES, ToolRow
+from memsweep.server.profiles import PROFILES
+from memsweep.server.tools import ToolRow
 from memsweep.settings import load_settings
 from tests.support.client import ServerClient, ToolFailed, connected, raw_server
 from tests.support.commands import Ran
@@ -105,9 +106,10 @@ def fill(app: App, workspace: str) -> dict[str, str]:
 
 
 def state(app: App) -> Any:
-    """All that a removal would change: counts, trash, windows, receipts, tombstones of every workspace."""
-    found = {}
-    for workspace in app.workspaces():
+    """All that a removal would change: counts, trash, windows, receipts, tombstones of the newest and a bystander."""
+    known = app.workspaces()
+    found: dict[str, Any] = {"every workspace": [workspace.id for workspace in known]}
+    for workspace in sorted(known, key=lambda each: each.created_at)[-2:]:
         memory = app.memory(workspace.id)
         stats = memory.stats()
         done = [event.action for event in memory.sweep.audit(limit=1000) if event.action != "plan"]
