@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import Remembered, Stats
     from memsweep.model.plan import Deleted
-    from memsweep.model.search import Filters, Page
+    from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
     from memsweep.store.ports.windows import Segments
     from memsweep.store.protocol import Store
@@ -98,14 +98,15 @@ class BaseMemory(Generic[Mode]):
         limit: int = 10,
         filters: Filters | Mapping[str, Any] | None = None,
         cursor: str | None = None,
+        mode: SearchMode = "precise",
     ) -> Page:
-        """Find passages by words and by meaning."""
+        """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
 
         checked = make_filters(filters)
         app, store = self._access.app, self._access.store
-        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
+        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
         app.sightings.note(store, page.hits, self._access.clock())
         return page
 

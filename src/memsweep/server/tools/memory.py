@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.search import SearchMode
 from memsweep.report import memory as report
 from memsweep.schedule.background import Background
 from memsweep.server.tools import ToolRow
@@ -57,9 +58,10 @@ def memory_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         cursor: str | None = None,
         detail: report.Detail = "concise",
+        mode: SearchMode = "precise",
     ) -> report.FoundAnswer:
-        """Find what was remembered, by words and by meaning. Up to 50 results a page."""
-        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
+        """Find what answers a query, by words and by meaning; mode="deep" finds all that resembles it."""
+        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor, mode=mode)
         return report.found(page, detail)
 
     def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:
