@@ -52,7 +52,7 @@ def test_search_shows_a_table_or_json(run: Run) -> None:
 
 def test_search_finds_nothing_rather_than_anything_and_names_the_nearest_miss(run: Run) -> None:
     added = run("remember", "the garden needs water", "--json").json
-    query = "which garden furniture does Ruth want from Sweden"
+    query = "which garden chairs does Ruth want to order from Sweden"
     ran = run("search", query)
     assert ran.status == 0
     assert ran.out.startswith(f"Nothing relevant. The nearest is {added['memory_id']} (relevance 0.")
