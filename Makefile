@@ -29,13 +29,13 @@ check: install-dev ## lint, types, layers, house rules
 	.venv/bin/lint-imports
 	$(PY) -m pytest tests/house
 
-soak: install-dev ## the crash and concurrency tests with raised counts, and every campaign of docs/reliability.md
-	MEMSWEEP_SOAK=10 $(PY) -m pytest -m soak --timeout 3600 --ignore tests/faults/test_campaigns.py
+soak: install-dev ## the crash and concurrency tests and the laws with raised counts, and every campaign of docs/reliability.md
+	MEMSWEEP_SOAK=10 $(PY) -m pytest -m "soak or hypothesis" --timeout 3600 --ignore tests/faults/test_campaigns.py
 	$(PY) -m tests.faults.soak --jobs 2 --record soak.jsonl
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/
 	@mkdir -p benchmarks/results
-	@for b in recall secret_rules precision names stdio store index collector graph context retention engines graph_engines vector_engines; do \
+	@for b in recall secret_rules precision names startup stdio store index collector graph context retention engines graph_engines vector_engines; do \
 	    echo "== $$b"; $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
 	$(PY) benchmarks/localise.py . --json benchmarks/results/localise.json
 

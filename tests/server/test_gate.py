@@ -19,7 +19,7 @@ from memsweep.server.app import make_server, tool_rows
 from memsweep.server.tools import PROFILES, ToolRow
 from memsweep.settings import load_settings
 from tests.support.client import ServerClient, ToolFailed, connected, raw_server
-from tests.support.commands import memsweep
+from tests.support.commands import Ran
 from tests.support.engines import ENGINES, Home
 from tests.support.waiting import wait_for
 
@@ -206,7 +206,7 @@ def test_nobody_is_asked_about_nothing(world: World) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_where_nobody_can_be_asked_what_cannot_be_undone_is_refused_with_the_command_to_run(
-    tmp_path: Path, server: ServerClient, served_home: Path, name: str
+    run: Callable[..., Ran], server: ServerClient, served_home: Path, name: str
 ) -> None:
     app = make_app(load_settings({"MEMSWEEP_HOME": str(served_home)}))
     world = World.__new__(World)
@@ -225,7 +225,7 @@ def test_where_nobody_can_be_asked_what_cannot_be_undone_is_refused_with_the_com
         (command,) = re.findall(r"`(memsweep [^`]+)`", str(no.value))
         assert shlex.split(command)[-2:] == ["--workspace", workspace]
         assert "--yes" not in command, "a person decides"
-        assert memsweep(*shlex.split(command)[1:], "--yes", home=served_home).status == 0
+        assert run(*shlex.split(command)[1:], "--yes", MEMSWEEP_HOME=str(served_home)).status == 0
         assert state(app) != before
     app.close()
 
