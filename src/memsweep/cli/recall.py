@@ -23,6 +23,9 @@ def search(
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    as_of: Annotated[
+        str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
+    ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     full: Annotated[bool, Option("--full", help="Whole texts, with lines and threads.")] = False,
@@ -35,6 +38,7 @@ def search(
         "source": source,
         "date_from": since,
         "date_to": until,
+        "as_of": as_of,
         "include_stale": include_stale,
     }
     page = with_app(lambda app: app.memory(workspace).search(query, limit=limit, filters=filters, cursor=cursor))

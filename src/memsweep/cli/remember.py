@@ -24,6 +24,9 @@ def remember(
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
+    supersedes: Annotated[
+        list[str] | None, Option(metavar="ID", help="A memory whose place it takes; can be repeated.")
+    ] = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -39,6 +42,7 @@ def remember(
             entities=entity or None,
             expires_at=expires or None,
             pinned=pin,
+            supersedes=supersedes or None,
         )
     )
     answer = report.remembered(result)
@@ -46,6 +50,8 @@ def remember(
         words = f"Known already as {result.memory_id}; marked as seen."
     else:
         words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
+    if result.supersedes:
+        words += f" It supersedes {', '.join(result.supersedes)}."
     sentences = " ".join((words, *in_sentences(answer)))
     show(answer, as_json, lambda console: console.print(sentences, markup=False))
 

@@ -47,6 +47,8 @@ class MemoryDraft:
     facts: tuple[Fact, ...] = ()
     expires_at: datetime | None = None
     pinned: bool = False
+    supersedes: tuple[str, ...] = ()
+    """The ids of memories whose place it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,12 @@ class NewMemory:
         counts = {"memories": int(not known), "chunks": done.chunks_created, "entities": len(entities)}
         return AuditEvent(self.now, self.actor, "add", done.memory_id, counts, ids=(done.memory_id, *entities))
 
+    def superseding(self, done: Remembered) -> AuditEvent:
+        """What the log says of the memories whose place it took."""
+        older = self.draft.supersedes
+        counts = {"memories": len(older)}
+        return AuditEvent(self.now, self.actor, "supersede", done.memory_id, counts, ids=(done.memory_id, *older))
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
@@ -121,6 +129,7 @@ class Remembered:
     chunks_created: int
     entities_created: int
     duplicate_of: str | None = None
+    supersedes: tuple[str, ...] = ()
     redacted: tuple[str, ...] = ()
     """The kinds of secrets that were not stored."""
     warnings: tuple[str, ...] = ()
@@ -146,6 +155,14 @@ def code_file(path: str | None, root: str, language: str, lines: int, verified_a
 
 
 @dataclass(frozen=True, slots=True)
+class Superseding:
+    """The memory at the other end of a link, and since when one of the two has superseded the other."""
+
+    memory_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A whole memory, as it is given back."""
 
@@ -165,6 +182,9 @@ class Memory:
     chunk_count: int
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
+    supersedes: tuple[Superseding, ...] = ()
+    superseded_by: tuple[Superseding, ...] = ()
+    """Both: the live ones of its whole chain, the nearest first."""
 
 
 def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:

@@ -50,8 +50,8 @@ def remember(
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
     identity, draft = content_hash(draft.text), _with_types(draft)
-    names = draft.entities or draft.facts
-    if not names and (twin := store.touch_twin(draft, identity, now)):
+    beside = draft.entities or draft.facts or draft.supersedes
+    if not beside and (twin := store.touch_twin(draft, identity, now)):
         return Remembered(twin, 0, 0, duplicate_of=twin)
     check_model(store.model(), embedder.model)
     chunks = _chunks(embedder, tokeniser, draft.text, new_id, chunk_size)

@@ -18,7 +18,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
+    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -37,6 +37,7 @@ class RememberedAnswer(SecretsMet):
     chunks_created: int
     entities_created: int
     duplicate_of: str | None
+    supersedes: NotRequired[list[str]]
 
 
 class FoundAnswer(TypedDict):
@@ -67,6 +68,8 @@ class MemoryAnswer(TypedDict):
     language: NotRequired[str]
     lines: NotRequired[int]
     verified_at: NotRequired[str | None]
+    supersedes: NotRequired[list[dict[str, str]]]
+    superseded_by: NotRequired[list[dict[str, str]]]
     next_offset: NotRequired[int]
     note: NotRequired[str]
 
@@ -128,6 +131,8 @@ def remembered(result: Remembered) -> RememberedAnswer:
         "entities_created": result.entities_created,
         "duplicate_of": result.duplicate_of,
     }
+    if result.supersedes:
+        answer["supersedes"] = list(result.supersedes)
     return {**answer, **secrets_met(result)}
 
 
@@ -185,7 +190,15 @@ def memory(result: Memory) -> MemoryAnswer:
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
+    if result.supersedes:
+        answer["supersedes"] = _chain(result.supersedes)
+    if result.superseded_by:
+        answer["superseded_by"] = _chain(result.superseded_by)
     return answer
+
+
+def _chain(links: Iterable[Superseding]) -> list[dict[str, str]]:
+    return [{"memory_id": link.memory_id, "at": iso(link.at)} for link in links]
 
 
 def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnswer:

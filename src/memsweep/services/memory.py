@@ -58,8 +58,12 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        supersedes: Iterable[str] | None = None,
     ) -> Remembered:
-        """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
+        """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
+
+        `supersedes`: the ids of memories whose place it takes; search leaves them out from then on.
+        """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
 
@@ -73,6 +77,7 @@ class BaseMemory(Generic[Mode]):
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
         )
         gate = self._access.gate(draft.source)
         draft = through_gate(draft, gate)

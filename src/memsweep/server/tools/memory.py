@@ -17,9 +17,10 @@ Relations = Annotated[
 ]
 Filters = Annotated[
     dict[str, Any] | None,
-    Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind}"),
+    Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind, as_of}"),
 ]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
+Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
@@ -35,6 +36,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         relations: Relations = None,
         expires_at: str | None = None,
         pinned: bool = False,
+        supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
         """Remember a text. Adding the same text again only marks it as seen."""
         result = app.memory(workspace_id).remember(
@@ -47,6 +49,7 @@ def memory_tools(app: App) -> list[ToolRow]:
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
         )
         return report.remembered(result)
 

@@ -9,7 +9,7 @@ from memsweep.model.memory import last_seen
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
 from memsweep.model.sources import stands_alone
-from memsweep.store.falkor import gc_cypher
+from memsweep.store.falkor import gc_cypher, superseding_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 
@@ -56,6 +56,9 @@ def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_fil
         relations=_relations(asked) if "relations" in needs else (),
         texts=dict(map(tuple, asked.ask(gc_cypher.TEXTS))) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
+        supersessions=[(old, new, at) for old, new, at in asked.ask(superseding_cypher.LINKS)]
+        if "supersessions" in needs
+        else (),
     )
 
 

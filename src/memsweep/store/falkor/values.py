@@ -29,6 +29,7 @@ _LABELS = {
 }
 _DERIVED = {"memory_tag", "segment_link"}
 """Rows that a graph keeps as a property of another one."""
+_BETWEEN = {"relation", "supersession"}
 _EDGES = ("RELATED_TO", "WAS_RELATED_TO")
 _KEYS = {"code_file": "memory", "vector": "chunk"}
 _LISTS = {"tags", "refs"}
@@ -89,13 +90,16 @@ def mend(tx: Transaction, now: int) -> list[str]:
     said = []
     for damaged in find(tx):
         table, row, wrong, name = damaged
-        key = row.get(_KEYS.get(table, "id"))
+        key = row.get(_KEYS.get(table, "id")) if table != "supersession" else row["new"]
         values = mended(table, row, wrong, key if isinstance(key, int) else 0, now)
-        if not isinstance(key, int) or (table not in _LABELS and table != "relation"):
+        if not isinstance(key, int) or (table not in _LABELS and table not in _BETWEEN):
             raise StoreCorrupt(f"{damaged.place} cannot be mended in a graph.", hint="Restore a backup with --replace.")
         was = ", ".join(f"{column} was {shown(row[column])}" for column in wrong)
         said.append(f"{name}: {was} ({table}); " + ("it was dropped." if values is None else "it was replaced."))
-        _write(tx, table, key, values)
+        if table == "supersession":
+            tx.do(care_cypher.SET_LINK, [{**row, **(values or {})}])
+        else:
+            _write(tx, table, key, values)
     return said
 
 

@@ -269,6 +269,13 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         text, content='segment_text', content_rowid='id', tokenize="porter unicode61 remove_diacritics 2"
     );
     """,
+    # Which memory has taken the place of which; see `memsweep.model.superseding`.
+    """
+    create table supersession (
+        old integer not null, new integer not null, at integer not null, primary key (old, new)
+    ) without rowid;
+    create index supersession_by_new on supersession (new);
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

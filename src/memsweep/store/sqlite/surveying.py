@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
 from memsweep.model.reach import spanning
-from memsweep.store.sqlite import gc_sql
+from memsweep.store.sqlite import gc_sql, superseding_sql
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
 _entity_row = partial(tuple.__new__, EntityRow)
@@ -32,6 +32,7 @@ def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collectio
         relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS))) if "relations" in needs else (),
         texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
+        supersessions=list(db.execute(superseding_sql.LINKS)) if "supersessions" in needs else (),
     )
 
 
