@@ -201,7 +201,8 @@ DAMAGES = {
         f"insert into supersession (old, new, at) values ({_A_FILE}, {_A_FILE}, 1)", {"supersession_in_a_circle"}
     ),
     "two memories that supersede each other": Damage(
-        "insert into supersession (old, new, at) select a.id, b.id, 1 from memory as a join memory as b on b.id <> a.id",
+        "insert into supersession (old, new, at)"
+        " select a.id, b.id, 1 from memory as a join memory as b on b.id <> a.id",
         {"supersession_in_a_circle"},
     ),
     "a relation that only trash states": Damage(

@@ -34,7 +34,7 @@ def clock(app: App, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int],
         return moment
 
     at(1)
-    yield at
+    return at
 
 
 def found(memory: Memory, query: str = "where is the office", **filters: object) -> list[str]:
@@ -128,7 +128,8 @@ def test_what_was_superseded_can_be_said_again(memory: Memory) -> None:
     old = memory.remember(BERLIN).memory_id
     away = memory.remember(PARIS, supersedes=[old]).memory_id
     back = memory.remember(BERLIN, supersedes=[away])
-    assert back.duplicate_of is None and back.memory_id != old
+    assert back.duplicate_of is None
+    assert back.memory_id != old
     assert found(memory) == [BERLIN]
     assert [link.memory_id for link in memory.get(old).superseded_by] == [away, back.memory_id]
     assert memory.remember(BERLIN).duplicate_of == back.memory_id
@@ -191,7 +192,8 @@ def test_what_cannot_be_superseded_stores_nothing(memory: Memory, wanted: object
     with pytest.raises(MemsweepError, match=r".*") as refused:
         memory.remember(PARIS, entities=["Paris"], supersedes=wanted)  # type: ignore[arg-type]
     assert sentence in str(refused.value)
-    assert "\n" not in str(refused.value) and len(str(refused.value)) < 300
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 300
     assert contents(memory) == before
     assert found(memory) == [BERLIN]
 
@@ -249,7 +251,8 @@ def test_the_log_and_the_explanation_name_both(memory: Memory, clock: Callable[[
     verdict, _, history = memory.sweep.explain(old)
     assert f"Search leaves it out: {new} superseded it at 2026-03-05T12:00:00Z." in verdict.because
     assert [event.action for event in history] == ["add", "supersede"]
-    assert history[-1].subject == new and set(history[-1].ids) == {old, new}
+    assert history[-1].subject == new
+    assert set(history[-1].ids) == {old, new}
     verdict, _, _ = memory.sweep.explain(new)
     assert any(said.startswith("It supersedes 1 live memory: " + old) for said in verdict.because)
 
@@ -265,4 +268,5 @@ def test_the_command_line_supersedes_and_looks_back(run: Callable[..., Ran]) -> 
     assert run("search", "office", "--as-of", "yesterday").status != 0
     assert "Berlin" not in run("search", "office", "--as-of", "2020-01-01").out
     unknown = run("remember", ROME, "--supersedes", "mem_0000000000zz")
-    assert unknown.status != 0 and "does not exist" in unknown.err
+    assert unknown.status != 0
+    assert "does not exist" in unknown.err

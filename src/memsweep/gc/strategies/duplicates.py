@@ -1,9 +1,9 @@
 """Memories that say the same: equal text, equal but for case, spacing and punctuation, or nearly so.
 
-Never code files, nor what was superseded, which search does not show. One of a group is kept, and every other names it. Of equal texts that is a pinned one first, then one
-that does not expire, then the oldest, because that is the one whose id others know. Of two texts that differ, however
-little, the newer one is the revision: it is never taken in favour of the older one. Nearness is no chain: what goes is
-near to what is kept, not only to something else that goes.
+Never code files, nor what was superseded, which search does not show. One of a group is kept, and every other names it.
+Of equal texts that is a pinned one first, then one that does not expire, then the oldest, because that is the one whose
+id others know. Of two texts that differ, however little, the newer one is the revision: it is never taken in favour of
+the older one. Nearness is no chain: what goes is near to what is kept, not only to something else that goes.
 """
 
 from __future__ import annotations

@@ -52,7 +52,8 @@ DROP_EDGE = {
         MATCH ()-[s:STATES {{relation: row.relation}}]->() WITH row, s WHERE startNode(s).key = row.memory DELETE s""",
     "SUPERSEDES": "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s",
 }
-SET_LINK = "MATCH (n)-[s:SUPERSEDES]->(o) WHERE n.key = row.new AND o.key = row.old SET s.at = row.at"
+SET_LINK = """
+    MATCH (n:{begin} {{ref: toString(row.new)}})-[s:SUPERSEDES]->(o) WHERE o.key = row.old SET s.at = row.at"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
 CHUNKLESS = """

@@ -12,7 +12,7 @@ LINKS_UNDER = """
 LINKS_OVER = """
     MATCH (o:Memory {ref: toString($memory)})<-[:SUPERSEDES]-(n) RETURN o.key, n.key, n.trash IS NOT NULL"""
 ADD_LINK = """
-    MATCH (n:{new} {{ref: toString(row.new)}}) MATCH (o:{old} {{ref: toString(row.old)}})
+    MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
     MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at"""
 OLDER = """
     MATCH (m:Memory {id: $id})-[s:SUPERSEDES]->(o:Memory) RETURN o.id, s.at ORDER BY o.key DESC"""
@@ -25,4 +25,4 @@ STILL_SUPERSEDED = """
 
 def add_link(*, new_is_trashed: bool, old_is_trashed: bool) -> str:
     new, old = ("TrashedMemory" if trashed else "Memory" for trashed in (new_is_trashed, old_is_trashed))
-    return ADD_LINK.format(new=new, old=old)
+    return ADD_LINK.format(begin=new, end=old)

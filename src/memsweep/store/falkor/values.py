@@ -97,7 +97,8 @@ def mend(tx: Transaction, now: int) -> list[str]:
         was = ", ".join(f"{column} was {shown(row[column])}" for column in wrong)
         said.append(f"{name}: {was} ({table}); " + ("it was dropped." if values is None else "it was replaced."))
         if table == "supersession":
-            tx.do(care_cypher.SET_LINK, [{**row, **(values or {})}])
+            for label in _LABELS["memory"]:
+                tx.do(care_cypher.of(care_cypher.SET_LINK, begin=label), [{**row, **(values or {})}])
         else:
             _write(tx, table, key, values)
     return said
