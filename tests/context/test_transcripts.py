@@ -197,3 +197,158 @@ def test_only_what_reads_a_file_is_a_read_of_it(name: str, inputs: dict[str, Any
     _, found = read(json.dumps(messages))
     assert (found.file_path, found.line_range) == place
     assert found.type == ("code" if place[0] else "log")
+
+
+def boundary(own: str, *preserved: str) -> dict[str, Any]:
+    kept = {"preservedMessages": {"uuids": list(preserved)}} if preserved else {}
+    return {"type": "system", "subtype": "compact_boundary", "uuid": own, "compactMetadata": kept}
+
+
+def as_lines(*lines: dict[str, Any]) -> str:
+    return "".join(json.dumps(each) + "\n" for each in lines)
+
+
+COMPACTED = [
+    line("u1", "user", "Use Postgres."),
+    line("u2", "assistant", [{"type": "text", "text": "I will."}, read_call("t1", file_path="a.py")]),
+    line("u3", "user", [result("t1", "text of a")]),
+    line("u4", "assistant", "Done."),
+    boundary("b1", "u4"),
+    line("u5", "user", "Postgres was chosen.", isCompactSummary=True),
+    line("u6", "user", "And now?"),
+]
+
+
+def test_what_the_client_compacted_is_in_the_stash(window: ContextWindow) -> None:
+    added = window.add_transcript(as_lines(*COMPACTED))
+    assert active(window) == ["u4", "u5", "u6"]
+    assert added.compacted == ("u1", "u2", "u3")
+    assert added.notes[0].startswith("The client had compacted 3 segments away: in the stash, undone by rcpt_")
+    assert window.search("postgres").hits[0][0].segment_id == "u1"
+
+
+def test_a_compaction_that_is_known_takes_nothing_out_again(window: ContextWindow) -> None:
+    window.add_transcript(as_lines(*COMPACTED[:4]))
+    window.pin(["u1"])
+    assert window.add_transcript(as_lines(*COMPACTED)).compacted == ("u2", "u3")
+    window.restore(["u3"])
+    again = window.add_transcript(as_lines(*COMPACTED, line("u7", "user", "more")))
+    assert (again.compacted, again.segment_ids) == ((), ("u7",))
+    assert active(window) == ["u1", "u3", "u4", "u5", "u6", "u7"]
+
+
+@pytest.mark.parametrize("cut", range(1, len(COMPACTED)))
+def test_a_session_read_piece_by_piece_gives_the_same_window(window: ContextWindow, cut: int) -> None:
+    first = window.add_transcript(as_lines(*COMPACTED[:cut]))
+    kept = json.loads(json.dumps(first.bookmark))
+    second = window.add_transcript(as_lines(*COMPACTED[cut:]), bookmark=kept)
+    assert active(window) == ["u4", "u5", "u6"]
+    assert {*first.segment_ids, *second.segment_ids} == {"u1", "u2", "u3", "u4", "u5", "u6"}
+    (read_of_a,) = [each for each in window.segments(stashed=True) if each.segment_id == "u3"]
+    assert (read_of_a.references, read_of_a.file_path) == (("u2",), "a.py")
+
+
+def test_new_lines_may_hold_nothing_of_use(window: ContextWindow) -> None:
+    kept = window.add_transcript(as_lines(COMPACTED[0])).bookmark
+    for news in ("", as_lines({"type": "last-prompt"}), "[1]\n"):
+        assert window.add_transcript(news, bookmark=kept).segment_ids == ()
+
+
+@pytest.mark.parametrize("bookmark", [{"calls": 7}, {"live": 1}, {"calls": {"t": "x"}}, {"replaced": None}])
+def test_a_bookmark_that_is_none_is_refused(window: ContextWindow, bookmark: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="bookmark"):
+        window.add_transcript(as_lines(COMPACTED[0]), bookmark=bookmark)
+
+
+def test_only_what_people_and_models_said_are_messages() -> None:
+    queued = {"type": "queued_command", "commandMode": "prompt", "prompt": "Use tabs."}
+    note = {"type": "queued_command", "commandMode": "task-notification", "prompt": "a task has ended"}
+    found = read(
+        as_lines(
+            line("u1", "user", "<command-name>/compact</command-name>"),
+            line("u2", "user", "<local-command-stdout>Compacted</local-command-stdout>"),
+            line("u3", "user", "a caveat", isMeta=True),
+            {"type": "attachment", "uuid": "a1", "attachment": queued, "timestamp": "2026-04-30T10:00:00Z"},
+            {"type": "attachment", "uuid": "a2", "attachment": note},
+            {"type": "attachment", "uuid": "a3", "attachment": {"type": "hook_additional_context", "content": "x"}},
+            {"type": "api-request-blob", "hash": "h", "message": {"role": "system", "content": "a prompt"}},
+            line("u4", "user", "Is <command-name> a tag?"),
+            line("u4", "user", "said twice"),
+        )
+    )
+    assert [(each.segment_id, each.role, each.text) for each in found] == [
+        ("a1", "user", "Use tabs."),
+        ("u4", "user", "Is <command-name> a tag?"),
+    ]
+
+
+def item(**payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2026-04-30T10:00:00.000Z", "type": "response_item", "payload": payload}
+
+
+def said(own: str, role: str, text: str) -> dict[str, Any]:
+    return {"type": "message", "id": own, "role": role, "content": [{"type": "input_text", "text": text}]}
+
+
+USER, HISTORY = said("m2", "user", "Use Postgres."), said("m9", "user", "Summary: Postgres.")
+ROLLOUT = [
+    {"timestamp": "2026-04-30T10:00:00Z", "type": "session_meta", "payload": {"id": "s", "cwd": "/x"}},
+    item(**said("m0", "developer", "a prompt of the vendor")),
+    item(**said("m1", "user", "<environment_context>\n<cwd>/x</cwd>")),
+    item(**USER),
+    {"timestamp": "2026-04-30T10:00:01Z", "type": "event_msg", "payload": {"type": "token_count"}},
+    item(type="reasoning", id="r1", summary=[{"type": "summary_text", "text": "Look first."}], encrypted_content="x"),
+    item(type="reasoning", id="r2", summary=[], encrypted_content="x"),
+    item(type="function_call", id="f1", name="read_file", arguments='{"path": "a.py"}', call_id="c1"),
+    item(type="function_call_output", id="f2", call_id="c1", output="text of a"),
+    item(type="custom_tool_call", id="f3", name="apply_patch", input="*** Begin", call_id="c2"),
+    item(type="custom_tool_call_output", id="f4", call_id="c2", output="ok"),
+    {
+        "timestamp": "2026-04-30T10:00:02Z",
+        "type": "compacted",
+        "payload": {"message": "Summary: Postgres.", "replacement_history": [USER, HISTORY]},
+    },
+    item(type="message", role="assistant", content=[{"type": "output_text", "text": "ok"}]),
+]
+
+
+def test_a_rollout_of_codex_is_read(window: ContextWindow) -> None:
+    found = {each.segment_id: each for each in read(as_lines(*ROLLOUT))}
+    assert list(found)[:6] == ["m2", "r1", "f1", "f2", "f3", "f4"]
+    assert (found["f2"].references, found["f2"].file_path, found["f2"].type) == (("f1",), "a.py", "code")
+    assert (found["f4"].references, found["f4"].type, found["f4"].text) == (("f3",), "log", "ok")
+    assert found["r1"].text == "Look first."
+    added = window.add_transcript(as_lines(*ROLLOUT))
+    assert added.compacted == ("r1", "f1", "f2", "f3", "f4")
+    assert [(each.type, each.text) for each in window.segments()] == [
+        ("message", "Use Postgres."),
+        ("summary", "Summary: Postgres."),
+        ("message", "ok"),
+    ]
+    assert window.add_transcript(as_lines(*ROLLOUT)).segment_ids == ()
+
+
+@pytest.mark.parametrize("cut", range(1, len(ROLLOUT)))
+def test_a_rollout_read_piece_by_piece_gives_the_same_window(window: ContextWindow, cut: int) -> None:
+    first = window.add_transcript(as_lines(item(**said("m", "user", "hi")), *ROLLOUT[:cut]))
+    window.add_transcript(as_lines(*ROLLOUT[cut:]), bookmark=first.bookmark)
+    assert [each.text for each in window.segments()] == ["Use Postgres.", "Summary: Postgres.", "ok"]
+
+
+ODD = [
+    {"type": "compacted", "payload": {"message": 7, "replacement_history": "x"}},
+    {"type": "response_item", "payload": {"type": "message", "role": "user", "content": None}},
+    {"type": "response_item", "payload": {"type": "function_call_output", "output": {"content": "x"}}},
+    {"type": "response_item", "payload": {"type": "reasoning", "summary": "x"}},
+    {"type": "response_item", "payload": {"type": "message", "role": {}, "content": [[]]}},
+    {"type": "system", "subtype": "compact_boundary", "compactMetadata": {"preservedMessages": {"uuids": [{}, 1]}}},
+    {"type": "system", "subtype": "compact_boundary", "compactMetadata": []},
+    {"type": "attachment", "uuid": "a", "attachment": {"type": "queued_command", "prompt": {"x": 1}}},
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[str(number) for number in range(len(ODD))])
+def test_an_odd_line_does_no_harm(odd: dict[str, Any]) -> None:
+    around = (ROLLOUT[3], ROLLOUT[-1]) if "payload" in odd else (COMPACTED[0], COMPACTED[-1])
+    texts = [each.text for each in read(as_lines(around[0], odd, around[1]))]
+    assert texts[-1] in ("ok", "And now?")

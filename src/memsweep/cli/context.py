@@ -57,7 +57,7 @@ def import_(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Read a session file. Claude Code's JSON lines, a list of messages, or {"segments": [...]}."""
+    """Read a session file. JSON lines of Claude Code or Codex, a list of messages, or {"segments": [...]}."""
     text = _read(file)
     answer = with_app(lambda app: report.added(_window(app, workspace, project).add_transcript(text)))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from memsweep.context.steps import Leaving, Left, gone
+from memsweep.context.transcripts import Compaction
+from memsweep.model.text import counted
+from memsweep.model.window import Held
 from memsweep.store.ports.windows import OpenWindow
 
 
@@ -46,3 +49,27 @@ def take_out(
     }
     window.audit("context", receipt_id, counts, why, acting.actor, acting.now)
     return left
+
+
+def take_out_compacted(
+    window: OpenWindow, acting: Acting, compactions: Iterable[Compaction], known: Container[str]
+) -> Left:
+    """Stash what the client dropped from its own window since the last reading; what is pinned here stays.
+
+    A summary that was known before is old news: what it stood for may have been restored since.
+    """
+    leaving: list[tuple[Held, tuple[str, ...]]] = []
+    for each in compactions:
+        if each.summary not in known:
+            held = window.find(each.replaced).values()
+            reasons = (f"the client compacted it into {each.summary}",)
+            leaving += [(one, reasons) for one in held if not one.stashed and not one.segment.pinned]
+    return take_out(window, acting, Leaving(leaving), "compacted by the client")
+
+
+def compaction_notes(left: Left) -> tuple[str, ...]:
+    """A sentence on what the client had dropped."""
+    if not left.stashed:
+        return ()
+    what = counted(len(left.stashed), "segment")
+    return (f"The client had compacted {what} away: in the stash, undone by {left.receipt_id}.",)

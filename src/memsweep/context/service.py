@@ -18,12 +18,12 @@ from memsweep.context.gate import SegmentGate, passed_focus
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
-from memsweep.context.receipts import Acting, take_out
+from memsweep.context.receipts import Acting, compaction_notes, take_out, take_out_compacted
 from memsweep.context.saved import load_plan, save_plan
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
-from memsweep.context.transcripts import read_session
+from memsweep.context.transcripts import Transcript, read_session
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.segment import ContextSegment
@@ -63,23 +63,24 @@ class ContextWindow(Generic[Mode]):
         segments: Iterable[ContextSegment | Mapping[str, Any]],
         *,
         skip_known: bool,
-        message_of: Mapping[str, str] | None = None,
-        notes: tuple[str, ...] = (),
+        read: Transcript | None = None,
         source: str = "context",
     ) -> Added:
         acting = self._acting()
         counter = self._tools.counter()
         gate = SegmentGate(self._tools.secrets(source), counter.count)
         drafts = [gate.passed(self._draft(each, acting, counter)) for each in segments]
-        if not drafts:
+        if not drafts and read is None:
             raise BadInput("segments is empty.", hint="Give at least one.")
         require_unique(drafts)
+        read = read or Transcript(drafts)
         with self._writing(acting, create=True) as window:
             state, before = window.state, window.state.tokens
-            taken = known(window, drafts, skip_known, message_of or {})
+            taken = known(window, drafts, skip_known, read.message_of)
             fresh = [draft for draft in drafts if draft.segment_id not in taken]
             state.counted_by = counter.name
             window.add(fresh)
+            compacted = take_out_compacted(window, acting, read.compactions, taken)
             policy = self._policy(state)
             full = due(policy.limits, state.tokens, state.changes, len(fresh), state.full_from) == "full"
             judge = self._judge(policy, acting)
@@ -90,16 +91,25 @@ class ContextWindow(Generic[Mode]):
                 known=tuple(draft.segment_id for draft in drafts if draft.segment_id in taken),
                 stashed=left.stashed,
                 receipt_id=left.receipt_id,
-                notes=(*notes, *gate.notes(fresh), *crowded(window, policy, fresh, collected=full)),
+                notes=(
+                    *read.notes,
+                    *compaction_notes(compacted),
+                    *gate.notes(fresh),
+                    *crowded(window, policy, fresh, collected=full),
+                ),
+                compacted=tuple(gone.segment_id for gone in compacted.stashed),
+                bookmark=read.bookmark,
             )
 
     @operation
-    def add_transcript(self, text: str) -> Added:
-        """Take in a session file (see `read_transcript`); what is known from an earlier reading is skipped."""
-        read = read_session(text, now=self._tools.clock(), count=self._tools.counter().count)
-        return self._add(
-            read.segments, skip_known=True, message_of=read.message_of, notes=read.notes, source="transcript"
-        )
+    def add_transcript(self, text: str, *, bookmark: Mapping[str, Any] | None = None) -> Added:
+        """Take in a session file; what is known from an earlier reading is skipped, what the client compacted stashed.
+
+        With the `bookmark` of the answer before, `text` is only what was written since.
+        """
+        now, count = self._tools.clock(), self._tools.counter().count
+        read = read_session(text, now=now, count=count, bookmark=bookmark)
+        return self._add(read.segments, skip_known=True, read=read, source="transcript")
 
     @operation
     def analyze(

@@ -75,6 +75,10 @@ class Added:
     """What an automatic collection took out because of this."""
     receipt_id: str | None = None
     notes: tuple[str, ...] = ()
+    compacted: tuple[str, ...] = ()
+    """What the client itself had put a summary in place of: it is in the stash."""
+    bookmark: Mapping[str, Any] = field(default_factory=dict)
+    """Of a session file: hand it in with the lines that are written from now on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""Sessions of Claude Code: one JSON line a message, an attachment or a note of the program's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from memsweep.context.forms import read_turn
+from memsweep.context.transcripts.reading import Reading
+
+_COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>")
+"""What a command of the program says to the person is no message to the model."""
+
+
+def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
+    """What belongs to this window, each line under its own id.
+
+    That a line answers the line before it is no reference here: then everything would lead to everything.
+    """
+    for line in lines:
+        if not line.get("isSidechain") and not line.get("isMeta"):
+            _read(reading, line)
+
+
+def _read(reading: Reading, line: Mapping[str, Any]) -> None:
+    message, own, at = line.get("message"), line.get("uuid"), {"created_at": line.get("timestamp")}
+    if line.get("type") == "summary" and isinstance(line.get("summary"), str):
+        reading.put(f"summary-{line.get('leafUuid', len(reading.segments))}", line["summary"], type="summary")
+    elif line.get("subtype") == "compact_boundary":
+        reading.compact(_preserved(line))
+    elif not isinstance(own, str):
+        return
+    elif (prompt := _queued_prompt(line)) is not None:
+        reading.take(own, read_turn({"role": "user", "content": prompt}), **at)
+    elif isinstance(message, dict) and message.get("role") and not _is_of_a_command(message):
+        turn = read_turn(message)
+        if line.get("isCompactSummary"):
+            reading.summarise(own, turn.text, role=turn.role, **at)
+        else:
+            reading.take(own, turn, **at)
+
+
+def _preserved(line: Mapping[str, Any]) -> set[str]:
+    """The messages that a compaction leaves as they are."""
+    found: Any = line
+    for key in ("compactMetadata", "preservedMessages", "uuids"):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return {each for each in found if isinstance(each, str)} if isinstance(found, list) else set()
+
+
+def _queued_prompt(line: Mapping[str, Any]) -> str | list[Any] | None:
+    """What the person said while the model was at work."""
+    attachment = line.get("attachment")
+    if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
+        return None
+    prompt = attachment.get("prompt") if attachment.get("commandMode", "prompt") == "prompt" else None
+    return prompt if isinstance(prompt, str | list) else None
+
+
+def _is_of_a_command(message: Mapping[str, Any]) -> bool:
+    content = message.get("content")
+    return message.get("role") == "user" and isinstance(content, str) and content.lstrip().startswith(_COMMANDS)

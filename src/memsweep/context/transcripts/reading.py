@@ -1,0 +1,117 @@
+"""Segments from the messages of a session, read in one go or piece by piece."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memsweep.context.forms import Piece, Turn
+from memsweep.context.reads import place_in_file
+from memsweep.context.segment import segment_from_dict
+from memsweep.errors import BadInput
+from memsweep.model.segment import ContextSegment
+from memsweep.model.tokens import CountTokens
+
+_NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A summary that the client put in place of segments."""
+
+    summary: str
+    replaced: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was read of a session file, and what has to be said of the reading."""
+
+    segments: list[ContextSegment]
+    message_of: dict[str, str] = field(default_factory=dict)
+    """The id of the message that a segment is a further piece of: where one is known, so are all."""
+    notes: tuple[str, ...] = ()
+    compactions: tuple[Compaction, ...] = ()
+    bookmark: Mapping[str, Any] = field(default_factory=dict)
+    """What the reading of the lines that follow has to know; JSON."""
+
+
+class Reading:
+    """Collects segments; each result is linked to its own call, and reads of files know their files."""
+
+    def __init__(self, now: datetime, count: CountTokens, bookmark: Mapping[str, Any]) -> None:
+        self.segments: list[ContextSegment] = []
+        self.message_of: dict[str, str] = {}
+        self._now, self._count = now, count
+        self._compactions: list[Compaction] = []
+        self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
+        """By the id of a call: its segment, and the lines of a file that it reads."""
+        self._answered: set[str] = set()
+        self._seen: set[str] = set()
+        self._live: dict[str, None] = {}
+        """What the client's own window holds."""
+        self._replaced: list[str] = []
+        """What the client dropped and has not summarised yet."""
+        self._open(bookmark)
+
+    def take(self, message: str, turn: Turn, **more: Any) -> None:
+        """A message; each further call or result in it is a segment of its own."""
+        for number, piece in enumerate(turn.pieces, 1):
+            own = message if number == 1 else f"{message}#{number}"
+            if number > 1:
+                self.message_of[own] = message
+            if piece.makes is not None:
+                self._calls[piece.makes] = own, place_in_file(piece.name, piece.inputs)
+            self.put(own, piece.text, piece.media_tokens, **{"role": turn.role, **self._result(turn, piece), **more})
+
+    def put(self, own: str, text: str, media_tokens: int = 0, **more: Any) -> None:
+        clean = _NOT_STORABLE.sub("\ufffd", text)
+        if clean.strip() and own not in self._seen:  # a session that was resumed may say a message twice
+            self._seen.add(own)
+            data = {"segment_id": own, "text": clean, "tokens": self._count(clean) + media_tokens, **more}
+            self.segments.append(segment_from_dict(data, now=self._now, count=self._count))
+            self._live[own] = None
+
+    def compact(self, preserved: Collection[str]) -> None:
+        """The client dropped what it had, but for these messages; a summary follows."""
+        gone = [own for own in self._live if own.partition("#")[0] not in preserved]
+        self._replaced += gone
+        for own in gone:
+            del self._live[own]
+
+    def summarise(self, own: str, text: str, **more: Any) -> None:
+        """The summary of what was dropped last."""
+        self.put(own, text, **{"type": "summary", **more})
+        if self._replaced:
+            self._compactions.append(Compaction(own, tuple(self._replaced)))
+            self._replaced = []
+
+    def ended(self, notes: tuple[str, ...] = ()) -> Transcript:
+        waiting = {made: call for made, call in self._calls.items() if made not in self._answered}
+        bookmark = {"calls": waiting, "live": list(self._live), "replaced": self._replaced}
+        return Transcript(self.segments, self.message_of, notes, tuple(self._compactions), bookmark)
+
+    def _result(self, turn: Turn, piece: Piece) -> dict[str, Any]:
+        if not turn.answers:
+            return {"type": "message"}
+        if piece.answers not in self._calls:
+            return {"type": "log"}
+        self._answered.add(piece.answers)
+        own, read = self._calls[piece.answers]
+        return {"type": "code" if read else "log", "references": [own], **read}
+
+    def _open(self, bookmark: Mapping[str, Any]) -> None:
+        """Go on where an earlier reading ended."""
+        try:
+            calls, live, replaced = (bookmark.get(key, ()) for key in ("calls", "live", "replaced"))
+            self._calls = {str(made): (str(own), dict(read)) for made, (own, read) in dict(calls).items()}
+            self._live = dict.fromkeys(map(str, live))
+            self._replaced = [*map(str, replaced)]
+        except (TypeError, ValueError):
+            raise BadInput(
+                "the bookmark is not one that an earlier reading returned.",
+                hint="Leave it out to read from the beginning.",
+            ) from None
