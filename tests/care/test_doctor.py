@@ -194,7 +194,7 @@ DAMAGES = {
         f"insert into relation_source (relation, memory) values (999, {_A_FILE}), (1, 999)", {"source_without_end"}
     ),
     "a link to no memory": Damage(
-        f"insert into supersession (old, new, at) values (999, {_A_FILE}, 1), ({_A_FILE}, 999, 1)",
+        f"insert into supersession (old, new, at) values (999, {_A_FILE}, 1), ({_A_FILE}, 998, 1)",
         {"supersession_without_end"},
     ),
     "a memory that supersedes itself": Damage(
@@ -315,6 +315,7 @@ NO_GRAPH_HAS = {
     "source_without_end",
     "file_without_memory",
     "link_without_segment",
+    "supersession_without_end",
 }
 GRAPH_DAMAGES = {
     case: it.found - NO_GRAPH_HAS
