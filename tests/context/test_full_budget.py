@@ -54,6 +54,11 @@ BROKEN = {
     "no room is filled": ("memsweep.context.plan._kept", lambda ordered, room: set()),
     "the first and the last may go": ("memsweep.context.roots._ends", lambda *given: {}),
     "nothing is said": ("memsweep.context.engine._weaknesses", lambda *given: ("no root leads to it",)),
+    "a read may go before an older one": ("memsweep.context.beside.newest_reads", lambda segments: ()),
+    "a step sees what it looks at": (
+        "memsweep.context.steps._with_their_files",
+        lambda window, examined: {each.segment.segment_id: each for each in sorted(examined, key=lambda h: h.place)},
+    ),
     "from the newest on": ("memsweep.context.roots.sorted", lambda soft, key: list(reversed(soft))),
 }
 

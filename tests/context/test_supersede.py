@@ -39,9 +39,9 @@ CASES = {
     "a narrower region": ([code("a", (1, 9)), code("b", (3, 5))], {}),
     "an overlap": ([code("a", (1, 9)), code("b", (5, 15))], {}),
     "another file": ([code("a", (1, 9)), code("b", (1, 9), "b.py")], {}),
-    "the widest of several": (
+    "the newest of several": (
         [code("a", (1, 9)), code("b", (2, 3)), code("c", (1, 20)), code("d", (2, 4))],
-        {"a": "in c", "b": "in c"},
+        {"a": "in c", "b": "in d"},
     ),
     "a failure retried": (
         [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -88,6 +88,25 @@ def the_fresh_outlives_the_stale(planned: Planned) -> Iterator[str]:
             yield f"{old} stays while {replacement.by}, which replaced it, goes"
 
 
+def the_newest_read_stays_where_an_older_one_does(planned: Planned) -> Iterator[str]:
+    yield from stale_reads(planned.segments, planned.kept - planned.roots.ids, planned.plan.segment_ids)
+
+
+def stale_reads(segments: Sequence[ContextSegment], older: Collection[str], gone: Collection[str]) -> Iterator[str]:
+    """Older reads that stay where the newest read of the same lines goes; segments in session order."""
+    reads = [each for each in segments if each.file_path is not None and each.role == "tool"]
+    for place, old in enumerate(reads):
+        newer = [each for each in reads[place + 1 :] if _holds(each, old)]
+        if old.segment_id in older and newer and newer[-1].segment_id in gone:
+            yield f"{old.segment_id} stays while {newer[-1].segment_id}, which read the same lines later, goes"
+
+
+def _holds(new: ContextSegment, old: ContextSegment) -> bool:
+    if new.file_path != old.file_path or new.line_range is None or old.line_range is None:
+        return new.file_path == old.file_path and new.line_range is None
+    return new.line_range[0] <= old.line_range[0] and old.line_range[1] <= new.line_range[1]
+
+
 def a_result_stays_with_its_call(planned: Planned) -> Iterator[str]:
     for own in planned.kept - planned.roots.ids:
         gone = [call for call in planned.beside.get(own, ()) if call not in planned.kept]
@@ -151,6 +170,7 @@ LAWS: tuple[Callable[[Planned], Iterator[str]], ...] = (
     the_budget_is_met_or_only_hard_roots_are_left,
     hard_roots_stay,
     the_fresh_outlives_the_stale,
+    the_newest_read_stays_where_an_older_one_does,
     a_result_stays_with_its_call,
     reachable_comes_first,
     the_users_first_and_last_words_stay_while_they_fit,

@@ -10,7 +10,7 @@ from typing import Any
 from memsweep.context import ContextHeap, ContextSegment, Focus, Limits, sweep_messages
 from memsweep.context.forms import read_turn
 from tests.context.build import NOW, segment
-from tests.context.window_laws import Planned, broken, keeps_fewer
+from tests.context.window_laws import Planned, broken, keeps_fewer, stale_reads
 
 NAME = "windows"
 FILES = ("cart.py", "tax.py", "app.py", "README.md")
@@ -42,7 +42,7 @@ def run(seed: int) -> dict[str, Any]:
     timeless = [each for each in window if each.type != "decision"]
     found += keeps_fewer(timeless, NO_SOFT_ROOTS, budgets)
     found += _collected_twice(window, focus, rng.choice(budgets))
-    found += _small_steps(window, focus, max(1, total // 3))
+    found += _small_steps(window, focus, max(1, total // 3), rng.choice((3, 6, 64)))
     swept = [said for budget in budgets[::3] for said in _swept(_messages(rng), budget // 4)]
     return {
         "windows": 1,
@@ -96,7 +96,9 @@ def _reads(rng: random.Random, own: str, one_message: bool) -> Iterator[ContextS
         size = rng.choice((0, 20, 300, 4500))
         yield segment(
             f"{own}r{number}",
-            f"text of {path}, revision {rng.randint(1, 3)}",
+            rng.choice(
+                (f"text of {path}, revision {rng.randint(1, 3)}", "a text that stands in every one of these files")
+            ),
             role="tool",
             type=rng.choice(("code", "log")),
             file_path=path,
@@ -120,12 +122,17 @@ def _collected_twice(window: Sequence[ContextSegment], focus: Focus, budget: int
         yield "what was stashed did not come back"
 
 
-def _small_steps(window: Sequence[ContextSegment], focus: Focus, soft: int) -> Iterator[str]:
-    """Collections on the way lose nothing and take neither a pin nor the user's first and last words."""
-    limits = Limits(soft_tokens=soft, hard_tokens=10**9, changes_per_step=2, batch_min=1)
+def _small_steps(window: Sequence[ContextSegment], focus: Focus, soft: int, looks_at: int) -> Iterator[str]:
+    """Collections on the way lose nothing and take neither a pin nor the user's first and last words.
+
+    They look at a few segments at a time, and still take no newer read of a file before an older one.
+    """
+    limits = Limits(soft_tokens=soft, hard_tokens=10**9, changes_per_step=2, batch_min=1, step_segments=looks_at)
     heap = ContextHeap(limits=limits, focus=focus)
     for each in window:
-        heap.add(each, now=NOW)
+        before = heap.segments
+        gone = heap.add(each, now=NOW)
+        yield from stale_reads([*before, each], {every.segment_id for every in heap.segments}, gone)
     if {each.segment_id for each in (*heap.segments, *heap.stashed)} != {each.segment_id for each in window}:
         yield "a step lost a segment"
     said = [each.segment_id for each in window if each.role == "user" and each.type == "message"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import nextafter
 
-from memsweep.context.supersede import Replacement
+from memsweep.context.supersede import Replacement, newest_reads
 from memsweep.model.segment import ContextSegment, PruningCandidate
 
 
@@ -20,9 +20,10 @@ def companions(
         if segment.role == "tool" and (made := tuple(own for own in segment.references if own in speakers)):
             beside[segment.segment_id] = made
             calls.update(made)
-    for own, replacement in replaced.items():
-        if own not in calls:
-            beside[own] = (replacement.by, *beside.get(own, ()))
+    newer = [*newest_reads(segments), *((own, replacement.by) for own, replacement in replaced.items())]
+    for own, by in newer:
+        if own not in calls and by not in beside.get(own, ()):
+            beside[own] = (by, *beside.get(own, ()))
     return beside, calls
 
 

@@ -15,6 +15,7 @@ from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import Policy
 from memsweep.context.references import WeakLinks
 from memsweep.context.step import choose_batch, due, judge_few, next_full, survived, to_examine
+from memsweep.context.supersede import is_output
 from memsweep.errors import BadInput, Conflict, Unconfirmed
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, Generation, PruningCandidate
@@ -35,6 +36,9 @@ class OpenSegments(choosing.KnownSegments, Protocol):
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         """Active segments of a generation in turn, so that small steps come round to everything."""
+
+    def of_files(self, paths: Iterable[str]) -> list[Held]:
+        """Active segments that hold these files or parts of them."""
 
     def last_messages(self, count: int) -> set[str]: ...
 
@@ -191,14 +195,22 @@ def gone(leaving: Sequence[tuple[Held, tuple[str, ...]]]) -> tuple[Gone, ...]:
 def _small_step(window: OpenSegments, judge: Judge, take_out: TakeOut) -> Left:
     """Some of the young and a few of the old, judged by each other; above the soft limit, a small batch goes."""
     limits = judge.policy.limits
-    found = to_examine(limits, window.next_to_examine)
-    examined = {held.segment.segment_id: held for held in sorted(found, key=lambda held: held.place)}
+    examined = to_examine(limits, window.next_to_examine)
     excess = window.state.tokens - limits.soft_tokens
-    batch = choose_batch(_judge_few(window, judge, examined), excess, limits) if excess > 0 else []
-    left = take_out(_stashing(batch, examined), "automatic: above the soft limit")
+    judged = _with_their_files(window, examined) if excess > 0 else {}
+    batch = choose_batch(_judge_few(window, judge, judged), excess, limits) if judged else []
+    left = take_out(_stashing(batch, judged), "automatic: above the soft limit")
     going = {candidate.segment_id for candidate in batch}
-    age_survivors(window, judge.policy, (held for own, held in examined.items() if own not in going))
+    age_survivors(window, judge.policy, (held for held in examined if held.segment.segment_id not in going))
     return left
+
+
+def _with_their_files(window: OpenSegments, examined: Sequence[Held]) -> dict[str, Held]:
+    """These and all other reads of their files: a newer one must not go while an older one stays unseen."""
+    reads = (held.segment for held in examined if is_output(held.segment))
+    others = window.of_files({segment.file_path for segment in reads if segment.file_path is not None})
+    everything = {held.segment.segment_id: held for held in (*others, *examined)}
+    return dict(sorted(everything.items(), key=lambda item: item[1].place))
 
 
 def _judge_few(window: OpenSegments, judge: Judge, examined: Mapping[str, Held]) -> list[PruningCandidate]:

@@ -59,51 +59,58 @@ _SHORT_CHARS = 40
 """Repeated results shorter than this (`ok`, `207.0`) say nothing about being the same result."""
 
 
-def _is_output(segment: ContextSegment) -> bool:
+def is_output(segment: ContextSegment) -> bool:
     return segment.role == "tool" or (segment.type in ("log", "code") and segment.role != "user")
 
 
 def _repeated(segments: Sequence[ContextSegment]) -> Found:
     latest: dict[str, str] = {}
     for segment in reversed(segments):
-        if _is_output(segment) and len(segment.text) >= _SHORT_CHARS:
+        if is_output(segment) and len(segment.text) >= _SHORT_CHARS:
             later = latest.setdefault(segment.text.strip(), segment.segment_id)
             if later != segment.segment_id:
                 yield segment.segment_id, Replacement(later, "repeated")
 
 
-def _reread(segments: Sequence[ContextSegment]) -> Found:
-    """A region of a file inside one that was read later; no range means the whole file."""
+def newest_reads(segments: Sequence[ContextSegment]) -> Iterator[tuple[str, str]]:
+    """Reads of a region of a file, each with the newest read that has all of it; no range means the whole file."""
     regions: dict[str, _Regions] = {}
     for segment in reversed(segments):
-        if segment.file_path is None or not _is_output(segment):
+        if segment.file_path is None or not is_output(segment):
             continue
         region = segment.line_range or (0, 1 << 62)
         later = regions.setdefault(segment.file_path, _Regions()).cover(region, segment.segment_id)
         if later is not None:
-            yield segment.segment_id, Replacement(later, "reread")
+            yield segment.segment_id, later
+
+
+def _reread(segments: Sequence[ContextSegment]) -> Found:
+    return ((old, Replacement(new, "reread")) for old, new in newest_reads(segments))
 
 
 class _Regions:
-    """Regions of one file of which none contains another: both ends ascend, so bisection finds a cover."""
+    """Regions of one file, the newest first.
+
+    Whether any of them contains another is found by bisection among the widest, of which none contains another:
+    both ends ascend.
+    """
 
     def __init__(self) -> None:
         self._starts: list[int] = []
-        self._rows: list[tuple[int, str]] = []
+        self._ends: list[int] = []
+        self._newest: list[tuple[int, int, str]] = []
 
     def cover(self, region: tuple[int, int], segment_id: str) -> str | None:
-        """The segment whose region contains this one; without any, the region is added."""
+        """The newest segment whose region contains this one; without any, the region is added."""
         start, end = region
         at = bisect_right(self._starts, start)
-        if at and self._rows[at - 1][0] >= end:
-            return self._rows[at - 1][1]
+        if at and self._ends[at - 1] >= end:
+            return next(own for first, last, own in self._newest if first <= start and end <= last)
+        self._newest.append((start, end, segment_id))
         if at and self._starts[at - 1] == start:
             at -= 1
-        upto = at
-        while upto < len(self._rows) and self._rows[upto][0] <= end:
-            upto += 1
-        self._starts[at:upto] = [start]
-        self._rows[at:upto] = [(end, segment_id)]
+        upto = bisect_right(self._ends, end, lo=at)
+        self._starts[at:upto], self._ends[at:upto] = [start], [end]
         return None
 
 

@@ -30,6 +30,7 @@ class MemoryWindow:
         self._ids: list[str] = []
         self._messages: list[str] = []
         self._sources: dict[str, set[str]] = {}
+        self._of_files: dict[str, set[str]] = {}
         self._turns: dict[Generation, OrderedDict[str, None]] = {"young": OrderedDict(), "old": OrderedDict()}
         self._words = StashIndex()
 
@@ -56,6 +57,10 @@ class MemoryWindow:
         for own in found:
             turns.move_to_end(own)
         return [self._active[own] for own in found]
+
+    def of_files(self, paths: Iterable[str]) -> list[Held]:
+        found = {own for path in paths for own in self._of_files.get(path, ())}
+        return sorted((self._active[own] for own in found), key=_place)
 
     def last_messages(self, count: int) -> set[str]:
         live = (own for own in reversed(self._messages) if own in self._active)
@@ -141,6 +146,8 @@ class MemoryWindow:
         self.weak.add(segment)
         for target in segment.references:
             self._sources.setdefault(target, set()).add(own)
+        if segment.file_path is not None:
+            self._of_files.setdefault(segment.file_path, set()).add(own)
         self.state.tokens += segment.tokens
         self.state.segments += 1
 
@@ -151,6 +158,8 @@ class MemoryWindow:
         self.weak.discard(segment)
         for target in segment.references:
             self._sources[target].discard(own)
+        if segment.file_path is not None:
+            self._of_files[segment.file_path].discard(own)
         self.state.tokens -= segment.tokens
         self.state.segments -= 1
 

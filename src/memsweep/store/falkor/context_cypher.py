@@ -20,6 +20,9 @@ AT_PLACES = f"UNWIND $names AS name MATCH (s:Segment {{place_ref: name}}) RETURN
 IN_TURN = f"""
     UNWIND $names AS name MATCH (s:Segment {{turn_ref: name}}) WHERE s.stash IS NULL AND s.generation = $generation
     RETURN {_FIELDS}, s.turn ORDER BY s.turn LIMIT $limit"""
+OF_FILES = f"""
+    UNWIND $paths AS path MATCH (s:Segment {{project: $project, file_path: path}}) WHERE s.stash IS NULL
+    RETURN {_FIELDS}, s.turn"""
 MESSAGES = """
     UNWIND $names AS name MATCH (s:Segment {message_ref: name}) WHERE s.stash IS NULL AND NOT s.key IN $known
     RETURN s.place, s.id ORDER BY s.place DESC LIMIT $limit"""

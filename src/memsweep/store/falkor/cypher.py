@@ -25,6 +25,7 @@ MAKE_WORKSPACE = "CREATE (w:Workspace) SET w = $meta"
 # something is deleted.
 SETTLE = "CREATE (s:Settled) DELETE s"
 META = "MATCH (w:Workspace) RETURN properties(w)"
+SET_SCHEMA = "MATCH (w:Workspace) SET w.schema = $schema"
 UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'OPERATIONAL' RETURN count(status)"
 COUNT_NODES = "MATCH (n) RETURN count(n)"
 

@@ -12,7 +12,6 @@ import json
 import re
 import secrets
 import threading
-import time
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +27,7 @@ from memsweep.errors import (
 from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import cypher, workspace_events
+from memsweep.store.falkor import cypher, structure, workspace_events
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
@@ -39,7 +38,6 @@ from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspac
 from memsweep.store.stored import to_json
 from memsweep.store.workspace_events import deleted, restored, to_fields
 
-_INDEX_SECONDS = 30.0
 _MAKING_MILLISECONDS = 120_000
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
 # Both keys are in one slot, and a script is done whole.
@@ -245,7 +243,7 @@ class FalkorEngine:
         }
         self.link.change(graph.name, cypher.MAKE_WORKSPACE, meta=meta)
         self.link.send_all([("GRAPH.QUERY", graph.name, index) for step in MIGRATIONS for index in step])
-        _wait_for_indexes(graph)
+        structure.wait(graph)
         return graph
 
     def enter(self, workspace: Workspace, graph: GraphHandle) -> bool:
@@ -321,6 +319,8 @@ class FalkorEngine:
             )
         if graph.meta()["schema"] > SCHEMA:
             raise StoreTooNew(f"workspace {workspace_id!r} was written by a newer memsweep.", hint="Upgrade memsweep.")
+        if graph.meta()["schema"] < SCHEMA:
+            structure.bring_up_to_date(graph)
         return graph
 
     def _entry(self, workspace_id: str) -> dict[str, str]:
@@ -335,17 +335,6 @@ class FalkorEngine:
 
     def _unknown(self, workspace_id: str) -> UnknownWorkspace:
         return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
-
-
-def _wait_for_indexes(graph: GraphHandle) -> None:
-    """An index is made in the background, and a full text that is not ready finds nothing."""
-    deadline = time.monotonic() + _INDEX_SECONDS
-    while graph.ask(cypher.UNREADY_INDEXES)[0][0]:
-        if time.monotonic() > deadline:
-            raise StoreBusy(
-                f"the indexes of {graph.name} were not ready after {_INDEX_SECONDS:g} s.", hint="Try again."
-            )
-        time.sleep(0.002)
 
 
 def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:

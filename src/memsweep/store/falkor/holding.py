@@ -18,6 +18,7 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 _LEAST_WIDTH = 64
 _WIDER = 4
+_LONGEST_INDEXED = 500
 
 
 class Holding:
@@ -79,6 +80,16 @@ class Holding:
         waiting = (key for key in self.held if self._is_waiting(key, generation))
         return [self.held[key] for key in sorted(waiting, key=self.turn_of.__getitem__)[:count]]
 
+    def of_files(self, paths: Iterable[str]) -> list[Held]:
+        """The active segments of files, in session order."""
+        wanted = set(paths)
+        if not all(map(_is_found_by_index, wanted)):
+            self.live()
+        elif not self._is_whole and wanted:
+            self._take(self._asked.ask(context_cypher.OF_FILES, project=self._project, paths=sorted(wanted)))
+        found = (held for held in self.held.values() if held.segment.file_path in wanted and not held.stashed)
+        return sorted(found, key=lambda held: held.place)
+
     def last_messages(self, count: int, numbers: int) -> set[str]:
         """The ids of the last active messages; those in the graph have numbers below this."""
         found = {
@@ -124,6 +135,11 @@ class Holding:
         for *row, turn in rows:
             if row[0] not in self.held and row[0] not in self._gone:
                 self.keep(as_held(row), turn)
+
+
+def _is_found_by_index(path: str) -> bool:
+    """Indexes do not see white space at the ends of a text, nor all of a long one."""
+    return 0 < len(path.encode()) <= _LONGEST_INDEXED and path == path.strip()
 
 
 def as_held(found: Sequence[Any]) -> Held:

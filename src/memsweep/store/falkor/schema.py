@@ -15,8 +15,6 @@
 
 from __future__ import annotations
 
-SCHEMA = 1
-
 # Each takes a graph from its index to the next version. Never change one that was released.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -50,4 +48,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:SegmentLink) ON (n.target, n.source)",
         "CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, {field: 'terms', nostem: true})",
     ),
+    ("CREATE INDEX FOR (n:Segment) ON (n.file_path)",),
 )
+SCHEMA = len(MIGRATIONS)

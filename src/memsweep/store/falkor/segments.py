@@ -140,6 +140,9 @@ class FalkorWindow:
             self._write(held.key, turn=self._turn())
         return found
 
+    def of_files(self, paths: Iterable[str]) -> list[Held]:
+        return self._segments.of_files(paths)
+
     def last_messages(self, count: int) -> set[str]:
         return self._segments.last_messages(count, self._read_messages) if count else set()
 

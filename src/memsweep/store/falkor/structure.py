@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 
-from memsweep.errors import StoreError
-from memsweep.store.falkor import care_cypher
-from memsweep.store.falkor.schema import MIGRATIONS
+from memsweep.errors import StoreAway, StoreBusy, StoreError
+from memsweep.store.falkor import care_cypher, cypher
+from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
 
+_INDEX_SECONDS = 30.0
 _INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\([^:]*+:(?P<label>\w++).*\)) ON \((?P<names>.*)\)")
 _PROPERTY = re.compile(r"\w\.(\w+)")
 _FULL_TEXT = re.compile(r"createNodeIndex\({label: '(?P<label>\w+)'.*{field: '(?P<name>\w+)'")
@@ -30,6 +32,29 @@ def make(graph: GraphHandle) -> None:
                 raise
             # The label has other indexes, and with them still knows how its full text is made.
             graph.link.change(graph.name, care_cypher.FULL_TEXT_AGAIN, label=label, field=name)
+
+
+def bring_up_to_date(graph: GraphHandle) -> None:
+    """Give an older graph the indexes it lacks, which only make it quicker: a server that refuses is left as it is."""
+    try:
+        make(graph)
+        wait(graph)
+        graph.link.change(graph.name, cypher.SET_SCHEMA, schema=SCHEMA)
+    except (StoreAway, StoreBusy):
+        raise
+    except StoreError:  # no permission, no room, or another process has just made them
+        return
+
+
+def wait(graph: GraphHandle) -> None:
+    """An index is made in the background, and a full text that is not ready finds nothing."""
+    deadline = time.monotonic() + _INDEX_SECONDS
+    while graph.ask(cypher.UNREADY_INDEXES)[0][0]:
+        if time.monotonic() > deadline:
+            raise StoreBusy(
+                f"the indexes of {graph.name} were not ready after {_INDEX_SECONDS:g} s.", hint="Try again."
+            )
+        time.sleep(0.002)
 
 
 def _there(graph: GraphHandle) -> set[tuple[str, str]]:

@@ -269,6 +269,11 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         text, content='segment_text', content_rowid='id', tokenize="porter unicode61 remove_diacritics 2"
     );
     """,
+    # A newer read of a file does not leave a window before the older ones.
+    """
+    create index active_segment_by_file on segment (project, file_path)
+        where file_path is not null and stash is null and trash is null;
+    """,
     # Which memory has taken the place of which; see `memsweep.model.superseding`.
     """
     create table supersession (

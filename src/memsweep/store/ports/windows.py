@@ -65,6 +65,9 @@ class OpenWindow(Protocol):
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         """Active segments of a generation in turn, so that small steps come round to everything."""
 
+    def of_files(self, paths: Iterable[str]) -> list[Held]:
+        """Active segments that hold these files or parts of them."""
+
     def last_messages(self, count: int) -> set[str]: ...
 
     def referenced(self, segment_ids: Iterable[str]) -> set[str]:

@@ -110,6 +110,9 @@ class SqliteWindow:
         self._db.executemany(context_sql.SET_TURN, [(self._turn(), held.key) for held in found])
         return found
 
+    def of_files(self, paths: Iterable[str]) -> list[Held]:
+        return self._held(context_sql.OF_FILES, paths=json.dumps(list(paths)))
+
     def last_messages(self, count: int) -> set[str]:
         values = {"project": self._key, "count": count}
         return {uid for (uid,) in self._db.execute(context_sql.LAST_MESSAGES, values)}
