@@ -17,6 +17,7 @@ from memsweep.model.care import Checkup
 from memsweep.model.memory import Workspace
 from memsweep.model.text import content_hash
 from memsweep.store.file import care_sql, portable
+from memsweep.store.file.columns import COLUMNS
 from tests.care import stores
 from tests.support import store_files
 from tests.support.engines import ENGINES
@@ -152,6 +153,10 @@ DAMAGES = {
     ),
     "a move without its merge": Damage(
         "insert into merge_move (receipt, kind, a, said) values (999, 'mention', 1, 'null')", {"move_without_receipt"}
+    ),
+    "a revision without its receipt": Damage(
+        "insert into revision (receipt, kind, item, at, before) values (999, 'memory', 1, 1, '{}')",
+        {"revision_without_receipt"},
     ),
     "tags of no memory": Damage("insert into memory_tag (tag, memory) values ('lost', 999)", {"tag_without_memory"}),
     # vectors
@@ -332,6 +337,18 @@ CASES = [
 on_every_case = pytest.mark.parametrize(("engine_kind", "case"), CASES)
 
 
+def _columns(table: str) -> str:
+    """Whatever is in them, texts that are none among it."""
+    return ", ".join(f"typeof({table}.{name}) || hex({table}.{name})" for name in COLUMNS[table])
+
+
+_ITEMS = (
+    f"select cast(uid as blob), {_columns('memory')} from memory",
+    f"select cast(uid as blob), {_columns('entity')} from entity",
+    f"select cast(memory.uid as blob), {_columns('chunk')} from chunk join memory on memory.id = chunk.memory",
+)
+
+
 class Patient:
     """A filled workspace of either engine, damaged as a file; a graph is made of that."""
 
@@ -345,6 +362,15 @@ class Patient:
     def texts(self) -> set[str]:
         with store_files.into(self.memory) as db:
             return {uid for (uid,) in db.execute("select uid from memory union all select uid from chunk")}
+
+    def items(self) -> dict[str, str]:
+        """Memories with their chunks, and entities: what each is, by its id."""
+        found: dict[str, list[str]] = {}
+        with store_files.into(self.memory) as db:
+            for statement in _ITEMS:
+                for uid, *rest in db.execute(statement).fetchall():
+                    found.setdefault(repr(uid), []).append(repr(rest))
+        return {uid: "\n".join(sorted(parts)) for uid, parts in found.items()}
 
     def rows(self) -> dict[str, list[str]]:
         with store_files.into(self.memory) as db:
@@ -414,6 +440,21 @@ def test_a_repair_is_in_the_audit_log(patient: Patient, engine_kind: str, case: 
             assert event.actor == "library"
             noted |= event.counts
     assert noted.keys() >= findable(engine_kind, case)
+
+
+@on_every_case
+def test_a_repair_names_everything_that_it_changed_and_nothing_else(
+    patient: Patient, engine_kind: str, case: str
+) -> None:
+    before = patient.items()
+    patient.memory.care.doctor(repair=True)
+    after = patient.items()
+    changed = {own for own in before.keys() | after.keys() if before.get(own) != after.get(own)}
+    events = patient.memory.sweep.audit()
+    named = {own for event in events if event.action == "repair" for own in event.ids}
+    assert {repr(own.encode()) for own in named} == changed
+    told = [event for own in named for event in patient.memory.sweep.explain(own)[2] if event.action == "repair"]
+    assert len(told) >= len(named)
 
 
 def test_every_check_has_a_damage_that_it_finds() -> None:

@@ -20,9 +20,7 @@ class World:
 
     def __init__(self, desk: Desk, root: Path) -> None:
         self.desk, self.root = desk, root
-        self.walked: dict[str, set[str]] = {}
         self.listed: dict[str, set[str]] = {}
-        """The same, without files that some root found empty since: who finds text in them again lists them again."""
         self.untouched: set[str] = set()
         """Files with text that are as some root has read them."""
         for folder in ROOTS:
@@ -58,17 +56,13 @@ class World:
         root = self.root / folder
         self.desk.index(root)
         seen = walk(make_scope(str(root))).present
-        self.walked[folder] = {str(Path(folder) / path) for path in seen}
-        self.listed[folder] = set(self.walked[folder])
+        self.listed[folder] = {str(Path(folder) / path) for path in seen}
         fresh = self.fresh()
         for path in sorted(self.listed[folder]):
             text = (self.root / path).read_text()
             assert fresh.get(path) == (text if text.strip() else None), f"{path} is not as it is on disk"
             if text.strip():
                 self.untouched.add(path)
-            else:
-                for others in self.listed.values():
-                    others.discard(path)
         for path in fresh:
             inside = path.startswith(f"{folder}/") or not folder
             assert not inside or (self.root / path).exists(), f"{path} is gone from disk"
@@ -76,8 +70,8 @@ class World:
 
     def check_listed(self, fresh: dict[str, str]) -> None:
         """What is fresh is on some root's list; what a list has, and nobody touched since, is fresh."""
-        walked, listed = (set().union(*each.values()) for each in (self.walked, self.listed))
-        assert fresh.keys() <= walked, f"no root lists {fresh.keys() - walked}"
+        listed = set().union(*self.listed.values())
+        assert fresh.keys() <= listed, f"no root lists {fresh.keys() - listed}"
         assert listed & self.untouched <= fresh.keys(), f"{listed & self.untouched - fresh.keys()} is listed, and stale"
 
     def fresh(self) -> dict[str, str]:

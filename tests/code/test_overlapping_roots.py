@@ -275,3 +275,26 @@ def tag(memory: Memory, memory_id: str, name: str) -> None:
     else:
         graph = store.graph._graph  # type: ignore[attr-defined]
         graph.link.change(graph.name, "MATCH (m:Memory {id: $id}) SET m.tags = [$tag]", id=memory_id, tag=name)
+
+
+@on_every_engine
+@pytest.mark.parametrize("lost", ["emptied", "deleted"])
+def test_a_file_that_was_lost_for_a_while_is_fresh_where_another_root_lists_it(
+    memory: Memory, repo: Path, lost: str
+) -> None:
+    """The outer root has its memory, the inner one finds it without text, and leaves it out later."""
+    otter = repo / "sub/deep/otter.py"
+    memory.code.index(repo)
+    if lost == "emptied":
+        otter.write_text("")
+    else:
+        otter.unlink()
+    memory.code.index(repo / "sub")
+    memory.sweep.prune("stale_code", confirm=True, allow_large=True)
+    otter.write_text("def otter():\n    return 4\n")
+    memory.code.index(repo / "sub")
+    (repo / "sub/.gitignore").write_text("deep/\n")
+    memory.code.index(repo / "sub")
+    assert "sub/deep/otter.py" in one_each(memory, repo), "the outer root lists it"
+    memory.code.index(repo)
+    assert "sub/deep/otter.py" not in one_each(memory, repo), "it is ignored there as well"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -106,6 +107,27 @@ def test_a_split_names_no_entity_but_by_its_id(memory: Memory) -> None:
     new = memory.graph.unmerge("Ada", "Countess", memories=[note]).id
     assert (actions(memory, ada)[-1], actions(memory, new)) == ("unmerge", ["unmerge"])
     assert memory.sweep.audit(limit=1)[0].reason == ada
+
+
+def test_an_import_is_in_the_history_of_what_it_made_and_changed(memory: Memory) -> None:
+    names = ["Same", "Pinned", "Renamed"]
+    memory.remember("They wrote.", entities=names)
+    ids = {name: memory.graph.entities(name)[0][0].id for name in names}
+    file = json.loads(memory.graph.dump("json"))
+    by_name = {row["name"]: row for row in file["entities"]}
+    by_name["Pinned"]["pinned"] = True
+    by_name["Renamed"]["aliases"] = '[["Once", "concept"]]'
+    file["entities"].append({**by_name["Same"], "id": "ent_0123456789ab", "name": "Dora"})
+    memory.graph.load(json.dumps(file), "json")
+    dora = memory.graph.entities("Dora")[0][0].id
+    told = {name: actions(memory, own) for name, own in ids.items()}
+    assert told == {
+        "Same": ["add"],
+        "Pinned": ["add", "import_graph"],
+        "Renamed": ["add", "import_graph"],
+    }
+    assert actions(memory, dora) == ["import_graph"]
+    assert "Dora" not in repr(memory.sweep.audit())
 
 
 def test_every_id_of_a_large_act_is_found_and_the_list_of_events_stays_short(memory: Memory) -> None:

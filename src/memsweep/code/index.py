@@ -289,26 +289,33 @@ def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str, a
     unknown = [each.known for each in delta.unknown if each.known]
     overlap = work.overlap
     again = [job.memory_id for job in work.jobs if job.stale and job.memory_id in written]
+    returned = [each.known for each in delta.returned if each.known.id]
+    gone = (
+        *(known.id for known in delta.gone if known.id),
+        *(each.known.id for each in delta.outgrown),
+        *work.emptied,
+        *overlap.doubles,
+    )
     return RunEnd(
         root=scope.root,
         scope=scope_label(scope),
         total_files=seen.total_files,
         verified=tuple(filter(None, verified)),
-        gone=(
-            *(known.id for known in delta.gone if known.id),
-            *(each.known.id for each in delta.outgrown),
-            *work.emptied,
-            *overlap.doubles,
-        ),
-        returned=(*(each.known.id for each in delta.returned if each.known.id), *again),
+        gone=gone,
+        returned=(*(known.id for known in returned), *again),
         doubtful=(
             *(known.id for known in (*doubted, *unknown) if known.id and known.id not in written),
             *(each.memory_id for each in overlap.handed_over),
         ),
         marks={each.known.id: _mark(each.fingerprint, judged) for each in same if each.known.id},
         skips=(*(_skip(each, judged) for each in same if not each.known.id), *work.skips),
-        forgotten_skips=(*(known.path for known in left if not known.id), *overlap.forgotten_marks),
+        forgotten_skips=(
+            *(known.path for known in left if not known.id),
+            *(known.path for known in returned),
+            *overlap.forgotten_marks,
+        ),
         handed_over=overlap.handed_over,
+        listed=tuple(overlap.listings[own] for own in gone if own in overlap.listings),
         written=tuple(work.written),
         actor=actor,
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from memsweep.code.languages import language_by_name
 from memsweep.code.scope import Scope
 from memsweep.code.walk import Seen
-from memsweep.model.code import LISTED, HandOver, KnownFile, is_within, path_within
+from memsweep.model.code import LISTED, HandOver, KnownFile, Listing, is_within, path_within
 from memsweep.store.protocol import Store
 
 
@@ -43,6 +43,8 @@ class Known:
     forgotten_marks: tuple[str, ...]
     doubles: tuple[str, ...]
     """Memories of other roots for files that have a fresh one here."""
+    listings: dict[str, Listing]
+    """By the id of the memory: where another root that has it lists its file."""
 
 
 def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
@@ -71,6 +73,7 @@ def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
         handed_over=tuple(left),
         forgotten_marks=tuple(path for path in listed if seen.state(path) == "absent"),
         doubles=tuple(each.file.memory_id for each in others if each.path in fresh and not each.file.stale),
+        listings={each.file.memory_id: Listing(each.root, each.file.path, each.file.language) for each in others},
     )
 
 

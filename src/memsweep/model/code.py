@@ -143,6 +143,15 @@ class HandOver:
 
 
 @dataclass(frozen=True, slots=True)
+class Listing:
+    """A file that a root lists, and whose memory is not its own, or not any more."""
+
+    root: str
+    path: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
 class FileSkip:
     """A file that has no memory in this root: it holds no text, and need not be read again; or it is `LISTED`."""
 
@@ -166,6 +175,8 @@ class RunEnd:
     skips: tuple[FileSkip, ...] = ()
     forgotten_skips: tuple[str, ...] = ()
     handed_over: tuple[HandOver, ...] = ()
+    listed: tuple[Listing, ...] = ()
+    """By other roots: their memories are stale by this run, and may be pruned before they run again."""
     written: tuple[str, ...] = ()
     """New, or with another text or place than before."""
     actor: str = ""

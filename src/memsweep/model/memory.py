@@ -182,6 +182,9 @@ class Memory:
     chunk_count: int
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
+    revisions: int = 0
+    """How many earlier forms of it are kept."""
+    revised_at: datetime | None = None
     supersedes: tuple[Superseding, ...] = ()
     superseded_by: tuple[Superseding, ...] = ()
     """Both: the live ones of its whole chain, the nearest first."""

@@ -68,6 +68,8 @@ class MemoryAnswer(TypedDict):
     language: NotRequired[str]
     lines: NotRequired[int]
     verified_at: NotRequired[str | None]
+    revisions: NotRequired[int]
+    revised_at: NotRequired[str]
     supersedes: NotRequired[list[dict[str, str]]]
     superseded_by: NotRequired[list[dict[str, str]]]
     next_offset: NotRequired[int]
@@ -190,6 +192,8 @@ def memory(result: Memory) -> MemoryAnswer:
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
+    if result.revised_at is not None:
+        answer |= {"revisions": result.revisions, "revised_at": iso(result.revised_at)}
     if result.supersedes:
         answer["supersedes"] = _chain(result.supersedes)
     if result.superseded_by:

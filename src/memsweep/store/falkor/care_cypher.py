@@ -58,7 +58,7 @@ PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
 CHUNKLESS = """
     MATCH (m:Memory) OPTIONAL MATCH (m)-[h:HAS_CHUNK]->() WITH m, h WHERE h IS NULL
-    RETURN m.key, m.text ORDER BY m.key"""
+    RETURN m.key, m.text, m.id ORDER BY m.key"""
 READ_ANEW = "MATCH (m:Memory {ref: toString(row)}) WHERE m.path IS NOT NULL SET m.digest = ''"
 UNFIT = """
     MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH c, e

@@ -15,6 +15,7 @@ from memsweep.model.code import (
     FileMark,
     FileWrite,
     KnownFile,
+    Listing,
     RunEnd,
     other_places,
 )
@@ -92,7 +93,8 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
     ensure_root(tx, root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
-    _keep_listed(tx, files)
+    taken = ((*file.taken_from, file.language) for file in files if file.taken_from is not None)
+    _keep_listed(tx, [Listing(*each) for each in taken])
     chunks = _Chunks(tx)
     mentions: dict[int, set[tuple[int, int]]] = {}
     for file in files:
@@ -117,14 +119,11 @@ def _refuse_doubles(tx: Transaction, root: str, files: Sequence[FileWrite]) -> N
         raise file_removed_meanwhile(found[0][1])
 
 
-def _keep_listed(tx: Transaction, files: Sequence[FileWrite]) -> None:
+def _keep_listed(tx: Transaction, files: Iterable[Listing]) -> None:
     """The roots that had these files list them still."""
-    marks = [(*file.taken_from, file.language) for file in files if file.taken_from is not None]
-    tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": path} for root, path, _ in marks])
-    listed = {"stamp": "0:0", "digest": LISTED, "read_at_ns": 0}
-    tx.do(
-        code_cypher.ADD_SKIP, [{"root": root, "path": path, "language": kind, **listed} for root, path, kind in marks]
-    )
+    rows = [{"root": each.root, "path": each.path, "language": each.language} for each in files]
+    tx.do(code_cypher.DROP_SKIP, rows)
+    tx.do(code_cypher.ADD_SKIP, [{**row, "stamp": "0:0", "digest": LISTED, "read_at_ns": 0} for row in rows])
 
 
 class _Before:
@@ -335,6 +334,7 @@ def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     handed = [{"memory": each.memory_id, "root": each.root, "path": each.path} for each in run.handed_over]
     tx.do(code_cypher.HAND_OVER, handed)
     tx.do(code_cypher.DROP_SKIP, [{"root": each.root, "path": each.path} for each in run.handed_over])
+    _keep_listed(tx, run.listed)
     tx.do(code_cypher.SCOPE_VERIFIED, [{"key": scope, "at": at}])
     tx.do(code_cypher.SET_ROOT_TOTAL, [{"path": run.root, "total_files": run.total_files}])
     if (event := run.event(now)) is not None:

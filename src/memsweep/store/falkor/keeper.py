@@ -21,12 +21,13 @@ from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import care_cypher, mending, saving, structure, values, writing
-from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.file import copying as sealing
 from memsweep.store.file import health
 from memsweep.store.file.connect import plain_errors, snapshot
+from memsweep.store.file.mending import repaired
 
 _LABELS = ("Chunk", "TrashedChunk")
 _OF_VECTORS = {"values", "vectors", "vector_files"}
@@ -68,29 +69,29 @@ class FalkorKeeper:
         if cure == "structure":
             structure.make(self._graph)
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
-            lost = values.mend(tx, to_micros(now)) if cure == "values" else []
+            lost, ids = values.mend(tx, to_micros(now)) if cure == "values" else ([], ())
             if cure == "words":
                 mending.mend_words(tx)
             elif cure not in {"structure", "vector_files", "values"}:
-                mending.mend(tx, cure, actor, now)
-            _note(tx, cure, found, actor, now)
+                ids = mending.mend(tx, cure, actor, now)
+            add_event(tx, repaired(cure, found, actor, now, ids))
         return lost
 
     def explain(self) -> StoreCorrupt | None:
         return values.explain(self._graph)
 
     def chunkless(self) -> list[tuple[int, str]]:
-        return [(key, text) for key, text in self._graph.ask(care_cypher.CHUNKLESS) if text.strip()]
+        return [(key, text) for key, text, _ in self._graph.ask(care_cypher.CHUNKLESS) if text.strip()]
 
     def add_chunks(
         self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
     ) -> None:
         with self._graph.writing() as tx:
-            left = [key for key, _ in tx.ask(care_cypher.CHUNKLESS) if key in chunks]
+            left = {key: uid for key, _, uid in tx.ask(care_cypher.CHUNKLESS) if key in chunks}
             for key in left:
                 writing.add_pieces(tx, key, chunks[key])
-            tx.do(care_cypher.READ_ANEW, left)
-            _note(tx, "chunks", found, actor, now)
+            tx.do(care_cypher.READ_ANEW, list(left))
+            add_event(tx, repaired("chunks", found, actor, now, tuple(left.values())))
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         model = writing.model_of(self._graph.meta())
@@ -112,7 +113,7 @@ class FalkorKeeper:
             writing.claim_model(tx, model)
             rows = [{"key": key, "data": writing.encoded(data)} for key, data in vectors]
             tx.do(care_cypher.FIT_EMBEDDING, rows)
-            _note(tx, "embed", found, actor, now)
+            add_event(tx, repaired("embed", found, actor, now))
 
     def compact(self) -> Compaction:
         """The server gives back what it can; there is no file of ours to shrink."""
@@ -146,7 +147,3 @@ def _folder(progress: CopyProgress) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="memsweep-") as name:
         yield Path(name)
-
-
-def _note(tx: Transaction, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
-    audit(tx, now, actor, "repair", cure, {finding.invariant: finding.count for finding in found}, "")

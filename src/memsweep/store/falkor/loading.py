@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.whole_graph import EntityRow, GraphDump, Imported, RelationRow, later_confirmed
 from memsweep.store.falkor import cypher, whole_graph_cypher
-from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known
 from memsweep.store.falkor.surveying import pages
 from memsweep.store.falkor.transaction import Transaction
@@ -42,9 +43,9 @@ class Loader:
         self._look_up_relations()
         for fact in self._dump.relations:
             self._relation(fact)
-        self._write()
+        touched = self._write()
         counts = {"entities": self._entities_created, "relations": self._relations_created}
-        audit(self._tx, now, actor, "import_graph", "", counts, "")
+        add_event(self._tx, AuditEvent(now, actor, "import_graph", "", counts, ids=touched))
         return Imported(
             entities_created=self._entities_created,
             entities_known=len(self._dump.entities) - self._entities_created,
@@ -53,7 +54,7 @@ class Loader:
         )
 
     def _look_up_entities(self) -> None:
-        names = ("name_key", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen")
+        names = ("name_key", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen", "id")
         wanted = {name_key(thing.name) for thing in self._dump.entities}
         for key, *rest in pages(self._tx, whole_graph_cypher.LOAD_ENTITIES, names=sorted(wanted)):
             props = dict(zip(names, rest, strict=True))
@@ -153,7 +154,8 @@ class Loader:
                 rows.append({"name_key": place[0], "type_key": place[1], "name": name, "entity": key})
         return rows
 
-    def _write(self) -> None:
+    def _write(self) -> tuple[str, ...]:
+        """The ids of entities that are new, or not as they were."""
         entities, relations = self._entities.values(), self._relations.values()
         aliases = self._aliases()
         self._tx.do(cypher.ADD_ENTITY, [entity.props for entity in entities if entity.is_new])
@@ -165,6 +167,8 @@ class Loader:
         )
         self._tx.do(cypher.CHANGE_RELATION, _changes(relations))
         self._tx.do(whole_graph_cypher.ADD_ALIAS, aliases)
+        renamed = {alias["entity"] for alias in aliases}
+        return tuple(each.props["id"] for each in entities if each.is_new or each.set or each.key in renamed)
 
     def _place(self, fact: RelationRow) -> Place:
         ends = self._of_file[fact.source].key, self._of_file[fact.target].key

@@ -38,7 +38,8 @@ Identity = tuple[Any, ...]
 Named = dict[tuple[str, Identity], tuple[str, Row]]
 
 
-def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> None:
+def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> tuple[str, ...]:
+    """The ids of the memories and entities that are not as they were."""
     roots = reading.Roots()
     before = reading.dump(tx, roots)
     paths = {number: path for path, number in roots.items()}
@@ -47,9 +48,10 @@ def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> None:
         portable.file_of(Path(folder) / "workspace.db", before) as db,
         immediate(db),
     ):
-        cures.mend(db, cure, (), actor, now)
+        ids = cures.mend(db, cure, (), actor, now).ids
         after = portable.rows_of(db)
     write_difference(tx, before, after, paths)
+    return ids
 
 
 def write_difference(

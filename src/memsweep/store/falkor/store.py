@@ -22,7 +22,17 @@ from memsweep.model.memory import (
 )
 from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, superseding_cypher, words, writing
+from memsweep.store.falkor import (
+    code,
+    cypher,
+    gc_cypher,
+    reembedding,
+    revision_cypher,
+    searching,
+    superseding_cypher,
+    words,
+    writing,
+)
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
@@ -68,13 +78,15 @@ class FalkorStore:
             return writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
-        asked = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, superseding_cypher.OLDER, superseding_cypher.NEWER)
-        found, things, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
+        of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
+        asked = (*of_itself, superseding_cypher.OLDER, superseding_cypher.NEWER)
+        found, things, changes, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
         if not found:
             return None
         *of_memory, path, root, language, lines, verified = found[0]
         _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
+        revisions, revised = changes[0] if changes else (0, None)
         expect(str, uid, text, source, *tags)
         return Memory(
             id=uid,
@@ -93,6 +105,8 @@ class FalkorStore:
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
             code=code_file(path, root, language, lines, verified),
+            revisions=revisions,
+            revised_at=None if revised is None else from_micros(revised),
             supersedes=_chain(older),
             superseded_by=_chain(newer),
         )

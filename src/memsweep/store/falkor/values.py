@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memsweep.errors import StoreCorrupt
+from memsweep.model.ids import is_own_id
 from memsweep.store.falkor import care_cypher, reading
 from memsweep.store.falkor.row_codec import FLAGS, Row
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.file.columns import mended, misfits, shown
+from memsweep.store.file.mending import Mended
 
 _NAMED = 3
 # Where the rows of a table are; the trash has labels of its own.
@@ -29,9 +31,10 @@ _LABELS = {
 }
 _DERIVED = {"memory_tag", "segment_link"}
 """Rows that a graph keeps as a property of another one."""
+_ITEMS = {"memory", "chunk", "entity"}
 _BETWEEN = {"relation", "supersession"}
 _EDGES = ("RELATED_TO", "WAS_RELATED_TO")
-_KEYS = {"code_file": "memory", "vector": "chunk"}
+_KEYS = {"code_file": "memory", "vector": "chunk", "supersession": "new"}
 _LISTS = {"tags", "refs"}
 _HASHES = {"content_hash", "hash"}
 
@@ -85,23 +88,21 @@ def explain(graph: GraphHandle) -> StoreCorrupt | None:
     )
 
 
-def mend(tx: Transaction, now: int) -> list[str]:
-    """Set what is right, or the best that can be made of it, in every damaged node or edge; what could not be saved."""
-    said = []
+def mend(tx: Transaction, now: int) -> Mended:
+    """Set what is right, or the best that can be made of it, in every damaged node or edge."""
+    said, ids = [], []
     for damaged in find(tx):
         table, row, wrong, name = damaged
-        key = row.get(_KEYS.get(table, "id")) if table != "supersession" else row["new"]
+        key = row.get(_KEYS.get(table, "id"))
         values = mended(table, row, wrong, key if isinstance(key, int) else 0, now)
         if not isinstance(key, int) or (table not in _LABELS and table not in _BETWEEN):
             raise StoreCorrupt(f"{damaged.place} cannot be mended in a graph.", hint="Restore a backup with --replace.")
         was = ", ".join(f"{column} was {shown(row[column])}" for column in wrong)
         said.append(f"{name}: {was} ({table}); " + ("it was dropped." if values is None else "it was replaced."))
-        if table == "supersession":
-            for label in _LABELS["memory"]:
-                tx.do(care_cypher.of(care_cypher.SET_LINK, begin=label), [{**row, **(values or {})}])
-        else:
-            _write(tx, table, key, values)
-    return said
+        _write(tx, table, key, values if table != "supersession" else {**row, **(values or {})})
+        if table in _ITEMS and (is_own_id(name, "mem") or is_own_id(name, "ent")):
+            ids.append(name)
+    return Mended(said, tuple(ids))
 
 
 def _write(tx: Transaction, table: str, key: int, values: Row | None) -> None:
@@ -111,6 +112,10 @@ def _write(tx: Transaction, table: str, key: int, values: Row | None) -> None:
                 tx.do(care_cypher.DROP_EDGE[kind], [{"set": {"key": key}}])
             else:
                 tx.do(care_cypher.change_edge(kind), [{"key": key, "set": _properties(values)}])
+        return
+    if table == "supersession":
+        for label in _LABELS["memory"]:
+            tx.do(care_cypher.of(care_cypher.SET_LINK, begin=label), [values])
         return
     at = {"ref": str(key)}
     for label in _LABELS[table]:

@@ -27,7 +27,7 @@ ALIASES = "MATCH (a:Alias) RETURN a.entity, a.name_key, a.type_key, a.name"
 # what an import finds there
 LOAD_ENTITIES = """
     UNWIND $names AS name MATCH (e:Entity {name_key: name})
-    RETURN e.key, e.name_key, e.type_key, e.confidence, e.handed_in, e.pinned, e.created_at, e.last_seen"""
+    RETURN e.key, e.name_key, e.type_key, e.confidence, e.handed_in, e.pinned, e.created_at, e.last_seen, e.id"""
 LOAD_RELATIONS = """
     UNWIND $keys AS key MATCH (s:Entity {ref: toString(key)})-[r:RELATED_TO]->(o:Entity)
     RETURN r.key, s.key, r.relation_key, o.key, r.invalid_at, r.weight, r.evidence, r.handed_in, r.created_at,

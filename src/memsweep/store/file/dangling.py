@@ -55,6 +55,9 @@ DANGLING = {
     "move_without_receipt": Dangling(
         "merge_move", "format('%s of receipt %d', kind, receipt)", without("receipt", "merge_move.receipt")
     ),
+    "revision_without_receipt": Dangling(
+        "revision", "format('%s %d', kind, item)", without("receipt", "revision.receipt")
+    ),
     "tag_without_memory": Dangling("memory_tag", "tag", without("memory", "memory_tag.memory")),
     "file_without_memory": Dangling("code_file", "path", without("memory", "code_file.memory")),
     "skip_without_root": Dangling("code_skip", "path", without("code_root", "code_skip.root")),

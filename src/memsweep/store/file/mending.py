@@ -4,26 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import apsw
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.care import Finding
 from memsweep.model.times import to_micros
-from memsweep.store.file import care_sql, health, meta_sql, values
+from memsweep.store.file import care_sql, health, values
+from memsweep.store.file.meta import add_event
+from memsweep.store.file.noticing import noticing
 from memsweep.store.file.texts import mend_texts
-from memsweep.store.stored import to_json
 
 
-def mend(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> list[str]:
-    """Apply one cure: its statements, and what takes more than a statement; what could not be saved."""
-    lost = values.mend(db, to_micros(now)) if cure == "values" else []
-    bound = {"actor": actor, "now": to_micros(now)}
-    for statement in care_sql.CURES[cure]:
-        db.execute(statement, bound if ":now" in statement else ())
-    if cure in _MORE:
-        _MORE[cure](db)
-    note(db, cure, found, actor, now)
-    return lost
+class Mended(NamedTuple):
+    """What could not be saved, and the ids of the memories and entities that are not as they were."""
+
+    lost: list[str]
+    ids: tuple[str, ...]
+
+
+def mend(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> Mended:
+    """Apply one cure: its statements, and what takes more than a statement."""
+    with noticing(db) as noticed:
+        lost = values.mend(db, to_micros(now)) if cure == "values" else []
+        bound = {"actor": actor, "now": to_micros(now)}
+        for statement in care_sql.CURES[cure]:
+            db.execute(statement, bound if ":now" in statement else ())
+        if cure in _MORE:
+            _MORE[cure](db)
+    note(db, cure, found, actor, now, noticed.ids)
+    return Mended(lost, noticed.ids)
 
 
 def next_generation(db: apsw.Connection) -> None:
@@ -31,9 +42,20 @@ def next_generation(db: apsw.Connection) -> None:
     db.execute(care_sql.NEXT_GENERATION)
 
 
-def note(db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime) -> None:
-    counts = to_json({finding.invariant: finding.count for finding in found})
-    db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "repair", cure, counts, ""))
+def note(
+    db: apsw.Connection,
+    cure: str,
+    found: Sequence[Finding],
+    actor: str,
+    now: datetime,
+    ids: tuple[str, ...] = (),
+) -> None:
+    add_event(db, repaired(cure, found, actor, now, ids))
+
+
+def repaired(cure: str, found: Sequence[Finding], actor: str, now: datetime, ids: tuple[str, ...] = ()) -> AuditEvent:
+    """What the log says of a cure."""
+    return AuditEvent(now, actor, "repair", cure, {each.invariant: each.count for each in found}, ids=ids)
 
 
 def _structure(db: apsw.Connection) -> None:

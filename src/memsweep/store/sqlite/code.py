@@ -19,6 +19,7 @@ from memsweep.model.code import (
     FileSkip,
     FileWrite,
     KnownFile,
+    Listing,
     RunEnd,
     other_case,
     things_of,
@@ -90,11 +91,14 @@ def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, n
     db.execute(sql.SET_CODE_FILE, values)
     db.execute(sql.DROP_CODE_SKIP, (root, file.path))
     if file.taken_from is not None:
-        other, path = file.taken_from
-        db.execute(sql.SET_CODE_SKIP, (root_key(db, other), path, file.language, "0:0", LISTED, 0))
+        _keep_listed(db, Listing(*file.taken_from, file.language))
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
     return _write_links(db, memory, file.links, names, now)
+
+
+def _keep_listed(db: apsw.Connection, file: Listing) -> None:
+    db.execute(sql.SET_CODE_SKIP, (root_key(db, file.root), file.path, file.language, "0:0", LISTED, 0))
 
 
 def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
@@ -117,6 +121,8 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
         other = root_key(db, each.root)
         db.execute(code_sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
         db.execute(sql.DROP_CODE_SKIP, (other, each.path))
+    for mark in run.listed:
+        _keep_listed(db, mark)
     db.execute(sql.SCOPE_VERIFIED, (at, scope))
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
     if (event := run.event(now)) is not None:

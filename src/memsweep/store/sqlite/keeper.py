@@ -18,6 +18,7 @@ from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, copying, health, mark, mending, values
 from memsweep.store.file.connect import Pool, connect, one, plain_errors
 from memsweep.store.file.meta import read_model
+from memsweep.store.file.noticing import noticing
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import rescue
 from memsweep.store.sqlite.readable import refusal
@@ -61,7 +62,7 @@ class SqliteKeeper:
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         kept = rescue.put_aside(self._pool, to_micros(now)) if cure == "values" else None
         with self._pool.writing() as db:
-            lost = mending.mend(db, cure, found, actor, now)
+            lost = mending.mend(db, cure, found, actor, now).lost
         if cure in _CHANGES_VECTORS:
             self._vectors.forget()
         if kept is not None:
@@ -81,11 +82,12 @@ class SqliteKeeper:
         self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
     ) -> None:
         with self._pool.writing() as db:
-            for memory, pieces in chunks.items():
-                if one(db, care_sql.IS_CHUNKLESS, (memory,)):  # somebody else may have been quicker
-                    add_pieces(db, memory, pieces)
-                    db.execute(care_sql.READ_ANEW, (memory,))
-            mending.note(db, "chunks", found, actor, now)
+            with noticing(db) as noticed:
+                for memory, pieces in chunks.items():
+                    if one(db, care_sql.IS_CHUNKLESS, (memory,)):  # somebody else may have been quicker
+                        add_pieces(db, memory, pieces)
+                        db.execute(care_sql.READ_ANEW, (memory,))
+            mending.note(db, "chunks", found, actor, now, noticed.ids)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:

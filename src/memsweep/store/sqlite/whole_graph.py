@@ -10,16 +10,16 @@ from typing import Any
 
 import apsw
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow, later_confirmed
-from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import whole_graph_sql
-from memsweep.store.stored import to_json
 
 NewId = Callable[[str], str]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
@@ -57,7 +57,7 @@ class SqliteWholeGraph:
             for fact in dump.relations:
                 loader.relation(fact)
             counts = {"entities": loader.entities_created, "relations": loader.relations_created}
-            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, "import_graph", "", to_json(counts), ""))
+            add_event(db, AuditEvent(now, actor, "import_graph", "", counts, ids=tuple(loader.touched)))
             return Imported(
                 entities_created=loader.entities_created,
                 entities_known=len(dump.entities) - loader.entities_created,
@@ -72,7 +72,10 @@ class _Loader:
     def __init__(self, db: apsw.Connection, new_id: NewId) -> None:
         self._db, self._new_id = db, new_id
         self._keys: dict[str, int] = {}
+        self._uids: dict[int, str] = {}
         self.entities_created = self.relations_created = 0
+        self.touched: dict[str, None] = {}
+        """The ids of entities that are new, or not as they were."""
 
     def entity(self, thing: EntityRow) -> None:
         keys = name_key(thing.name), name_key(thing.type)
@@ -81,10 +84,12 @@ class _Loader:
         if known is None:
             uid = self._free_id("ent", thing.id, whole_graph_sql.ENTITY_ID_TAKEN)
             values = (uid, thing.name, keys[0], thing.type, keys[1], thing.confidence, thing.handed_in, thing.pinned)
-            self._keys[thing.id] = one(self._db, whole_graph_sql.LOAD_ENTITY, (*values, created, seen))
+            key = self._keys[thing.id] = one(self._db, whole_graph_sql.LOAD_ENTITY, (*values, created, seen))
+            self._uids[key] = uid
+            self.touched[uid] = None
             self.entities_created += 1
             return
-        key, confidence, handed_in, pinned, known_from, known_seen = known
+        key, uid, confidence, handed_in, pinned, known_from, known_seen = known
         after = (
             later_confirmed(confidence, known_seen, thing.confidence, seen),
             max(handed_in, thing.handed_in),
@@ -94,13 +99,17 @@ class _Loader:
         )
         if after != (confidence, handed_in, pinned, known_from, known_seen):
             self._db.execute(whole_graph_sql.LOAD_CHANGE_ENTITY, (*after, key))
-        self._keys[thing.id] = key
+            self.touched[uid] = None
+        self._keys[thing.id], self._uids[key] = key, uid
 
     def aliases(self, thing: EntityRow) -> None:
         """After all entities: a name that one of them has is no other name of another."""
         for name, kind in json.loads(thing.aliases or "[]"):
             keys = {"key": name_key(name), "type_key": name_key(kind)}
-            self._db.execute(whole_graph_sql.LOAD_ALIAS, {**keys, "name": name, "entity": self._keys[thing.id]})
+            entity = self._keys[thing.id]
+            self._db.execute(whole_graph_sql.LOAD_ALIAS, {**keys, "name": name, "entity": entity})
+            if self._db.changes():
+                self.touched[self._uids[entity]] = None
 
     def relation(self, fact: RelationRow) -> None:
         valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))

@@ -29,7 +29,7 @@ DUMP_RELATIONS = """
              live_relation.uid"""
 
 LOAD_FIND_ENTITY = """
-    select id, confidence, handed_in, pinned, created_at, last_seen from live_entity
+    select id, uid, confidence, handed_in, pinned, created_at, last_seen from live_entity
     where name_key = ? and type_key = ?"""
 LOAD_ENTITY = """
     insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, pinned, created_at, last_seen)
