@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
@@ -122,6 +122,17 @@ class NewMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory that a new text seems to repeat or to contradict, by the beginning of its text."""
+
+    memory_id: str
+    text: str
+    kind: Literal["repeats", "contradicts"]
+    differs: tuple[tuple[str, str], ...]
+    """Each place as the new text and as this memory has it; none where only the form differs."""
+
+
+@dataclass(frozen=True, slots=True)
 class Remembered:
     """What an `add` did."""
 
@@ -130,6 +141,7 @@ class Remembered:
     entities_created: int
     duplicate_of: str | None = None
     supersedes: tuple[str, ...] = ()
+    similar: tuple[Similar, ...] = ()
     redacted: tuple[str, ...] = ()
     """The kinds of secrets that were not stored."""
     warnings: tuple[str, ...] = ()

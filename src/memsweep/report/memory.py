@@ -18,7 +18,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Superseding, Workspace
+    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -38,6 +38,7 @@ class RememberedAnswer(SecretsMet):
     entities_created: int
     duplicate_of: str | None
     supersedes: NotRequired[list[str]]
+    similar: NotRequired[list[dict[str, Any]]]
 
 
 class FoundAnswer(TypedDict):
@@ -135,7 +136,14 @@ def remembered(result: Remembered) -> RememberedAnswer:
     }
     if result.supersedes:
         answer["supersedes"] = list(result.supersedes)
+    if result.similar:
+        answer["similar"] = [_similar(each) for each in result.similar]
     return {**answer, **secrets_met(result)}
+
+
+def _similar(each: Similar) -> dict[str, Any]:
+    shown: dict[str, Any] = {"memory_id": each.memory_id, "kind": each.kind, "text": each.text}
+    return {**shown, "differs": [list(place) for place in each.differs]} if each.differs else shown
 
 
 def found(page: Page, detail: Detail = "concise") -> FoundAnswer:

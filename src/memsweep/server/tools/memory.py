@@ -39,7 +39,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         pinned: bool = False,
         supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
-        """Remember a text. Adding the same text again only marks it as seen."""
+        """Remember a text. Adding the same text again only marks it as seen; `similar` is what it may contradict."""
         result = app.memory(workspace_id).remember(
             text,
             tags=tags,
@@ -51,6 +51,7 @@ def memory_tools(app: App) -> list[ToolRow]:
             expires_at=expires_at,
             pinned=pinned,
             supersedes=supersedes,
+            find_similar=True,
         )
         return report.remembered(result)
 
