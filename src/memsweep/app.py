@@ -56,14 +56,17 @@ class App:
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means the configured one."""
-        return Memory(self, self._name(workspace_id))
+        return Memory(self, self._name(workspace_id), named=self._is_named(workspace_id))
 
     def async_memory(self, workspace_id: str = "") -> AsyncMemory:
         """The same, with operations to await."""
-        return AsyncMemory(self, self._name(workspace_id))
+        return AsyncMemory(self, self._name(workspace_id), named=self._is_named(workspace_id))
 
     def _name(self, workspace_id: str) -> str:
         return check_name(workspace_id or self.settings.workspace)
+
+    def _is_named(self, workspace_id: str) -> bool:
+        return self._name(workspace_id) != self._name("")
 
     def workspaces(self, *, deleted: bool = False) -> list[Workspace]:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""

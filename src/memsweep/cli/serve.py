@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
+from memsweep.server.profiles import ABOUT
 from memsweep.server.start import start
 
 
 def serve(
-    profile: Annotated[
-        str, typer.Option(help="Which tools to offer: default (fewer tokens) or full (all).")
-    ] = "default",
+    profile: Annotated[str, typer.Option(help=f"Which tools to offer: {ABOUT}.")] = "default",
 ) -> None:
     """Serve agents over MCP on standard input and output."""
     start(profile)

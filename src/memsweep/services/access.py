@@ -25,6 +25,8 @@ class Access(Generic[Mode]):
     app: App
     workspace_id: str
     calls: Calls[Mode]
+    named: bool = True
+    """Whether somebody named the workspace, or it is the one that an empty name stands for."""
 
     @property
     def store(self) -> Store:
@@ -40,6 +42,15 @@ class Access(Generic[Mode]):
             return bool(self.store)
         except UnknownWorkspace:
             return False
+
+    def found(self) -> Store | None:
+        """The store, for reading; None where nobody named a workspace and nothing is stored yet, which is no error."""
+        try:
+            return self.store
+        except UnknownWorkspace as error:
+            if self.named or error.was_deleted:
+                raise
+            return None
 
     def gate(self, source: str) -> Gate:
         """What a call from this source passes on its way in."""
@@ -60,14 +71,14 @@ class Access(Generic[Mode]):
         return self.app.settings
 
 
-def sync_access(app: App, workspace_id: str) -> Access[Sync]:
+def sync_access(app: App, workspace_id: str, *, named: bool = True) -> Access[Sync]:
     """For operations that return their result."""
-    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)))
+    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), named)
 
 
-def async_access(app: App, workspace_id: str) -> Access[Async]:
+def async_access(app: App, workspace_id: str, *, named: bool = True) -> Access[Async]:
     """For operations that are awaited."""
-    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)))
+    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), named)
 
 
 def _explain_damage(app: App, workspace_id: str) -> StoreCorrupt | None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
+    from memsweep.model.briefing import WorkspaceBriefing
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
@@ -111,11 +112,14 @@ class BaseMemory(Generic[Mode]):
         cursor: str | None = None,
     ) -> Page:
         """Find passages by words and by meaning."""
+        from memsweep.model.search import Page
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
 
         checked = make_filters(filters)
-        app, store = self._access.app, self._access.store
+        app, store = self._access.app, self._access.found()
+        if store is None:
+            return Page((), 0, None)
         page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
         app.sightings.note(store, page.hits, self._access.clock())
         return page
@@ -196,7 +200,7 @@ class BaseMemory(Generic[Mode]):
     @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
-        return self._access.store.stats()
+        return _stats(self._access)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
@@ -212,7 +216,22 @@ class BaseMemory(Generic[Mode]):
     @operation
     def contexts(self) -> list[WindowRow]:
         """The context windows of the workspace that hold anything, by name."""
-        return self._access.store.segments.windows()
+        store = self._access.found()
+        return [] if store is None else store.segments.windows()
+
+    @operation
+    def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
+        """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
+        from memsweep.graph.whole_graph import briefing
+        from memsweep.model.briefing import WorkspaceBriefing
+        from memsweep.model.code import CODE_RELATIONS
+        from memsweep.remember.newest import newest_memories
+        from memsweep.services.graph import surveyed_graph_of
+
+        graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
+        store = self._access.found()
+        newest = () if store is None else newest_memories(store, limit)
+        return WorkspaceBriefing(_stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
@@ -226,11 +245,19 @@ class BaseMemory(Generic[Mode]):
             return self._access.create_store()
 
 
+def _stats(access: Access[Any]) -> Stats:
+    from memsweep.model.memory import no_stats
+
+    store = access.found()
+    engine = "falkor" if access.settings.store else "sqlite"
+    return no_stats(access.workspace_id, engine) if store is None else store.stats()
+
+
 class Memory(BaseMemory[Sync]):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
-    def __init__(self, app: App, workspace_id: str) -> None:
-        super().__init__(sync_access(app, workspace_id))
+    def __init__(self, app: App, workspace_id: str, *, named: bool = True) -> None:
+        super().__init__(sync_access(app, workspace_id, named=named))
 
     def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
@@ -246,8 +273,8 @@ class Memory(BaseMemory[Sync]):
 class AsyncMemory(BaseMemory[Async]):
     """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
 
-    def __init__(self, app: App, workspace_id: str) -> None:
-        super().__init__(async_access(app, workspace_id))
+    def __init__(self, app: App, workspace_id: str, *, named: bool = True) -> None:
+        super().__init__(async_access(app, workspace_id, named=named))
 
     async def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
