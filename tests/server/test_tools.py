@@ -56,7 +56,7 @@ def test_a_memory_is_added_found_and_read_back(server: ServerClient, workspace: 
     assert found["total"] == 1
     (result,) = found["results"]
     assert (result["memory_id"], result["text"]) == (added["memory_id"], text)
-    assert result["why"].startswith("words: wrote, programs")
+    assert "; words: wrote, programs; " in result["why"]
     again = server.call("add_memory", text=text, workspace_id=workspace, thread_id="t1")
     assert again["duplicate_of"] == added["memory_id"]
     stats = server.call("get_stats", workspace_id=workspace)

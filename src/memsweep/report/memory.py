@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 from typing_extensions import TypedDict
 
 from memsweep.errors import BadInput
-from memsweep.model.text import counted
+from memsweep.model.text import counted, excerpt
 from memsweep.model.times import iso
 from memsweep.report import limits
 from memsweep.report.secrets_met import SecretsMet, secrets_met
@@ -27,6 +27,7 @@ Detail = Literal["concise", "full"]
 _ANSWER_CHARACTERS = 20_000
 _CONCISE_CHARACTERS = 600
 _SHORTEST = 80
+_MISS_CHARACTERS = 120
 _SHOWN_ENTITIES = 50
 _ROOM_FOR_NOTES = 300
 _SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and a smaller limit shows more of each."
@@ -155,7 +156,19 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     if page.damaged:
         left_out = f"Left out {counted(page.damaged, 'damaged hit')}: run `memsweep doctor`."
         answer["note"] = f"{left_out} {answer.get('note', '')}".strip()
+    if not page.hits and not page.total:
+        answer["note"] = f"{answer.get('note', '')} {_nothing(page.nearest)}".strip()
     return answer
+
+
+def _nothing(nearest: Hit | None) -> str:
+    if nearest is None:
+        return "Nothing relevant: nothing here has anything of this query. Try other words or fewer filters."
+    text = excerpt(nearest.passage.text, _MISS_CHARACTERS)
+    return (
+        f"Nothing relevant. The nearest is {nearest.passage.memory_id} ({nearest.why}): {text!r}."
+        " Try other words, or mode=deep for all that resembles the query."
+    )
 
 
 def memory_page(result: Memory, offset: int = 0) -> MemoryAnswer:
@@ -315,6 +328,7 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
         "memory_id": passage.memory_id,
         "chunk_id": passage.chunk_id,
         "text": "",
+        "relevance": hit.relevance,
         "score": hit.score,
         "why": hit.why,
         "source": passage.source,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
     from memsweep.model.revision import EarlierText, Updated
-    from memsweep.model.search import Filters, Page
+    from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
     from memsweep.store.ports.windows import Segments
     from memsweep.store.protocol import Store
@@ -110,8 +110,9 @@ class BaseMemory(Generic[Mode]):
         limit: int = 10,
         filters: Filters | Mapping[str, Any] | None = None,
         cursor: str | None = None,
+        mode: SearchMode = "precise",
     ) -> Page:
-        """Find passages by words and by meaning."""
+        """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
         from memsweep.model.search import Page
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
@@ -120,7 +121,7 @@ class BaseMemory(Generic[Mode]):
         app, store = self._access.app, self._access.found()
         if store is None:
             return Page((), 0, None)
-        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
+        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
         app.sightings.note(store, page.hits, self._access.clock())
         return page
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.search import SearchMode
 from memsweep.report import briefing as brief
 from memsweep.report import memory as report
 from memsweep.report import updates
@@ -62,10 +63,11 @@ def memory_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         cursor: str | None = None,
         detail: report.Detail = "concise",
+        mode: SearchMode = "precise",
     ) -> report.FoundAnswer:
         """Find what was remembered and indexed, by words and by meaning. Call it before you read files or ask. Shows
-        passages; get_memory has the whole text."""
-        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
+        passages that answer, or with mode="deep" all that resembles the query; get_memory has the whole text."""
+        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor, mode=mode)
         return report.found(page, detail)
 
     def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:
