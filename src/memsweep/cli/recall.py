@@ -24,6 +24,9 @@ def search(
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    as_of: Annotated[
+        str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
+    ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     mode: Annotated[
@@ -39,6 +42,7 @@ def search(
         "source": source,
         "date_from": since,
         "date_to": until,
+        "as_of": as_of,
         "include_stale": include_stale,
     }
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}

@@ -15,7 +15,10 @@ MODES: tuple[SearchMode, ...] = ("precise", "deep")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`."""
+    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
+
+    `as_of`: what was there at a moment and was not superseded yet.
+    """
 
     tags: tuple[str, ...] = ()
     source: str | None = None
@@ -25,6 +28,7 @@ class Filters:
     path: str | None = None
     language: str | None = None
     symbol_kind: str | None = None
+    as_of: datetime | None = None
 
 
 # Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search

@@ -62,8 +62,14 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        supersedes: Iterable[str] | None = None,
+        find_similar: bool = False,
     ) -> Remembered:
-        """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
+        """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
+
+        `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
+        the result also names memories that it seems to repeat or to contradict.
+        """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
 
@@ -77,6 +83,7 @@ class BaseMemory(Generic[Mode]):
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
         )
         gate = self._access.gate(draft.source)
         draft = through_gate(draft, gate)
@@ -91,6 +98,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
