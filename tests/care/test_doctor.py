@@ -198,6 +198,18 @@ DAMAGES = {
     "a statement of nothing": Damage(
         f"insert into relation_source (relation, memory) values (999, {_A_FILE}), (1, 999)", {"source_without_end"}
     ),
+    "a link to no memory": Damage(
+        f"insert into supersession (old, new, at) values (999, {_A_FILE}, 1), ({_A_FILE}, 998, 1)",
+        {"supersession_without_end"},
+    ),
+    "a memory that supersedes itself": Damage(
+        f"insert into supersession (old, new, at) values ({_A_FILE}, {_A_FILE}, 1)", {"supersession_in_a_circle"}
+    ),
+    "two memories that supersede each other": Damage(
+        "insert into supersession (old, new, at)"
+        " select a.id, b.id, 1 from memory as a join memory as b on b.id <> a.id",
+        {"supersession_in_a_circle"},
+    ),
     "a relation that only trash states": Damage(
         "insert into relation_source (relation, memory)"
         " select relation.id, memory.id from relation, memory where relation = 'knows' and memory.trash is not null;"
@@ -308,6 +320,7 @@ NO_GRAPH_HAS = {
     "source_without_end",
     "file_without_memory",
     "link_without_segment",
+    "supersession_without_end",
 }
 GRAPH_DAMAGES = {
     case: it.found - NO_GRAPH_HAS

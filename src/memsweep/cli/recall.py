@@ -29,6 +29,9 @@ def search(
     ] = None,
     client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
     session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
+    as_of: Annotated[
+        str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
+    ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     mode: Annotated[
@@ -44,6 +47,7 @@ def search(
         "source": source,
         "date_from": since,
         "date_to": until,
+        "as_of": as_of,
         "include_stale": include_stale,
         "tier": tier,
         "client": client,

@@ -16,7 +16,10 @@ MODES: tuple[SearchMode, ...] = ("precise", "deep")
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`."""
+    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
+
+    `as_of`: what was there at a moment and was not superseded yet.
+    """
 
     tags: tuple[str, ...] = ()
     source: str | None = None
@@ -26,6 +29,7 @@ class Filters:
     path: str | None = None
     language: str | None = None
     symbol_kind: str | None = None
+    as_of: datetime | None = None
     tier: str | None = None
     client: str | None = None
     session: str | None = None

@@ -35,6 +35,7 @@ def make_filters(value: object = None) -> Filters:
         path=_text(given["path"], "path") if "path" in given else None,
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
+        as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
         tier=_tier(given["tier"]) if "tier" in given else None,
         client=_text(given["client"], "client") if "client" in given else None,
         session=_text(given["session"], "session") if "session" in given else None,

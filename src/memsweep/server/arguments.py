@@ -51,6 +51,7 @@ FILTERS = fields(
     path={**TEXT, "description": "file, folder or pattern"},
     language=TEXT,
     symbol_kind=TEXT,
+    as_of=TIME,
     tier=one_of([*TIERS, UNKNOWN.tier]),
     client=TEXT,
     session=TEXT,

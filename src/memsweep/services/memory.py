@@ -63,10 +63,14 @@ class BaseMemory(Generic[Mode]):
         expires_at: str | datetime | None = None,
         pinned: bool = False,
         tier: str = "",
+        supersedes: Iterable[str] | None = None,
+        find_similar: bool = False,
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
-        `tier` lowers how far it is trusted: person, agent, tool or import.
+        `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
+        the result also names memories that it seems to repeat or to contradict. `tier`
+        lowers how far it is trusted: person, agent, tool or import.
         """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
@@ -81,6 +85,7 @@ class BaseMemory(Generic[Mode]):
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
         )
         origin = self._access.origin(tier)
         gate = self._access.gate(draft.source)
@@ -97,6 +102,7 @@ class BaseMemory(Generic[Mode]):
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
             origin=origin,
+            find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 

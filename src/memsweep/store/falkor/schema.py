@@ -6,6 +6,7 @@
 
 (:Memory)-[:HAS_CHUNK {index}]->(:Chunk)-[:MENTIONS]->(:Entity)-[:RELATED_TO {key, relation, weight …}]->(:Entity)
 (:Memory)-[:STATES {relation}]->(:Entity)      the relation of that key, which begins there, comes from this memory
+(:Memory)-[:SUPERSEDES {at}]->(:Memory)        one has taken the place of the other
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
 (:Origin {door, client, session …})            where things came from that have its key as `origin`
