@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
@@ -11,7 +12,9 @@ from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place,
 from memsweep.remember.files import by_file
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.remember import check_model
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 50
