@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import apsw
+
 from memsweep.model.memory import (
     EmbeddingModel,
     Memory,
@@ -16,6 +18,7 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    Superseding,
     code_file,
     last_seen,
     vector_bytes,
@@ -25,7 +28,7 @@ from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, trash_sql, writing
+from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, superseding_sql, trash_sql, writing
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
@@ -136,6 +139,8 @@ class SqliteStore:
                 code=code_file(path, root, language, lines, verified),
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
+                supersedes=_chain(db, superseding_sql.OLDER, key),
+                superseded_by=_chain(db, superseding_sql.NEWER, key),
             )
 
     def stats(self) -> Stats:
@@ -251,3 +256,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._pool.close()
+
+
+def _chain(db: apsw.Connection, statement: str, memory: int) -> tuple[Superseding, ...]:
+    return tuple(Superseding(uid, from_micros(at)) for uid, at in db.execute(statement, (memory,)))
