@@ -41,6 +41,12 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
 
 
+def client_folder(variable: str, name: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """The folder of a client: where its variable says, else of this name in the home of the person; links resolved."""
+    given = environ.get(variable, "").strip()
+    return Path(os.path.realpath(_expanded(given) if given else _expanded(Path("~", name))))
+
+
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read the file and the environment; refuse what is unknown or impossible."""
     environ = {**environ, **(overrides or {})}
