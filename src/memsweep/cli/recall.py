@@ -81,13 +81,16 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
         say(console, answer["note"])
     if not answer["results"]:
         console.print("Nothing found.")
+        if "damaged" not in answer.get("note", "damaged"):
+            say(console, answer["note"])
         return
     table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
     for name, options in _COLUMNS.items():
         table.add_column(name, **options)
     for hit in answer["results"]:
         text = Text(harmless(" ".join(hit["text"].split())))
-        table.add_row(f"{hit['score']:.2f}", hit["memory_id"], text, Text(hit["why"]))
+        why = f"{hit['scope']}; {hit['why']}" if "scope" in hit else hit["why"]
+        table.add_row(f"{hit['score']:.2f}", hit["memory_id"], text, Text(why))
     console.print(table)
     if answer["next_cursor"]:
         console.print(f"[dim]{answer['total']} in all; the next page: --cursor {answer['next_cursor']}[/dim]")

@@ -24,6 +24,9 @@ def remember(
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
+    scope: Annotated[
+        str, Option(metavar="project|personal", help="personal: preferences, people, habits; found in every project.")
+    ] = "project",
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -39,6 +42,7 @@ def remember(
             entities=entity or None,
             expires_at=expires or None,
             pinned=pin,
+            scope=scope,
         )
     )
     answer = report.remembered(result)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from memsweep.model.code import CodePlace
 
+MAX_LIMIT = 50  # hits on a page
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -92,6 +94,8 @@ class Hit:
     score: float
     why: str
     words: tuple[str, ...] = ()
+    scope: str = ""
+    """`personal` for what was found in the personal workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +107,5 @@ class Page:
     next_cursor: str | None
     damaged: int = 0
     """How many hits were left out, for they cannot be read."""
+    note: str = ""
+    """What to know where nothing was found."""

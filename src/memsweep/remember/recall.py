@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
-from memsweep.model.search import Candidate, Filters, Hit, Page, Passage, Place, Ranked
+from memsweep.model.search import MAX_LIMIT, Candidate, Filters, Hit, Page, Passage, Place, Ranked
 from memsweep.remember.files import by_file
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.remember import check_model
 from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
-MAX_LIMIT = 50
 DEPTH = 100  # how many candidates words and meaning hand in each
 _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
 _WINDOW = 2000  # characters of a long query that are embedded at a time

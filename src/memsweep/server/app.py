@@ -22,6 +22,7 @@ from memsweep.schedule.background import Background
 from memsweep.server.consent import gated
 from memsweep.server.pipes import PipedServer
 from memsweep.server.resources import add_resources
+from memsweep.server.roots import find_project
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import Profile, ToolRow
 from memsweep.server.tools.code import code_tools
@@ -48,6 +49,7 @@ def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
     )
     add_resources(server, app)
     server.middleware.append(_warm_up_after_listing(app))
+    server.middleware.append(find_project(app))
     return server
 
 

@@ -19,6 +19,7 @@ from memsweep.services.care import CareService
 from memsweep.services.code import CodeService
 from memsweep.services.collector import collector
 from memsweep.services.graph import GraphService
+from memsweep.services.search import own_store, search_along
 from memsweep.services.sweep import SweepService
 
 if TYPE_CHECKING:
@@ -58,8 +59,12 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        scope: str = "",
     ) -> Remembered:
-        """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
+        """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
+
+        What has the scope `personal` goes to the personal workspace, and is found in every project.
+        """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
 
@@ -74,11 +79,12 @@ class BaseMemory(Generic[Mode]):
             expires_at=expires_at,
             pinned=pinned,
         )
-        gate = self._access.gate(draft.source)
+        access = self._access.in_scope(scope)
+        gate = access.gate(draft.source)
         draft = through_gate(draft, gate)
-        app, chunking = self._access.app, self._access.settings.chunking
+        app, chunking = access.app, access.settings.chunking
         result = remember(
-            self._store_to_fill(),
+            _store_to_fill(access),
             app.embedder,
             app.local_model,
             draft,
@@ -103,17 +109,21 @@ class BaseMemory(Generic[Mode]):
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
 
-        checked = make_filters(filters)
-        app, store = self._access.app, self._access.store
-        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
-        app.sightings.note(store, page.hits, self._access.clock())
-        return page
+        checked, app = make_filters(filters), self._access.app
+
+        def ask(store: Store, limit: int, cursor: str | None) -> Page:
+            page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
+            app.sightings.note(store, page.hits, self._access.clock())
+            return page
+
+        return search_along(self._access, ask, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        store = self._access.store
-        found = store.memory(memory_id) if isinstance(memory_id, str) and memory_id.isascii() else None
+        stores = filter(None, (own_store(self._access), self._access.personal_store()))
+        known = isinstance(memory_id, str) and memory_id.isascii()
+        found = next(filter(None, (store.memory(memory_id) for store in stores)), None) if known else None
         if found is None:
             raise NotFound(
                 f"memory {memory_id!r:.80} does not exist in workspace {self.workspace_id!r}.",
@@ -159,20 +169,22 @@ class BaseMemory(Generic[Mode]):
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
 
-    def _store_to_fill(self) -> Store:
-        """The first memory makes the workspace, but not before there is a model that could embed it."""
-        try:
-            return self._access.store
-        except UnknownWorkspace:
-            _ = self._access.app.embedder.model  # a server that is down says so here
-            return self._access.create_store()
+
+def _store_to_fill(access: Access[Mode]) -> Store:
+    """The first memory makes the workspace, but not before there is a model that could embed it."""
+    try:
+        return access.store
+    except UnknownWorkspace:
+        _ = access.app.embedder.model  # a server that is down says so here
+        return access.create_store()
 
 
 class Memory(BaseMemory[Sync]):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
-    def __init__(self, app: App, workspace_id: str) -> None:
-        super().__init__(sync_access(app, workspace_id))
+    def __init__(self, app: App, workspace_id: str, personal: str | None = None) -> None:
+        """`personal`: the workspace that is searched along, where this one is the project's."""
+        super().__init__(sync_access(app, workspace_id, personal))
 
     def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
@@ -188,8 +200,9 @@ class Memory(BaseMemory[Sync]):
 class AsyncMemory(BaseMemory[Async]):
     """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
 
-    def __init__(self, app: App, workspace_id: str) -> None:
-        super().__init__(async_access(app, workspace_id))
+    def __init__(self, app: App, workspace_id: str, personal: str | None = None) -> None:
+        """`personal`: the workspace that is searched along, where this one is the project's."""
+        super().__init__(async_access(app, workspace_id, personal))
 
     async def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -20,6 +20,9 @@ Filters = Annotated[
     Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind}"),
 ]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
+Scope = Annotated[
+    Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
+]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
@@ -35,6 +38,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         relations: Relations = None,
         expires_at: str | None = None,
         pinned: bool = False,
+        scope: Scope = "project",
     ) -> report.RememberedAnswer:
         """Remember a text. Adding the same text again only marks it as seen."""
         result = app.memory(workspace_id).remember(
@@ -47,6 +51,7 @@ def memory_tools(app: App) -> list[ToolRow]:
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            scope=scope,
         )
         return report.remembered(result)
 
