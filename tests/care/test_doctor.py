@@ -154,6 +154,10 @@ DAMAGES = {
     "a move without its merge": Damage(
         "insert into merge_move (receipt, kind, a, said) values (999, 'mention', 1, 'null')", {"move_without_receipt"}
     ),
+    "a revision without its receipt": Damage(
+        "insert into revision (receipt, kind, item, at, before) values (999, 'memory', 1, 1, '{}')",
+        {"revision_without_receipt"},
+    ),
     "tags of no memory": Damage("insert into memory_tag (tag, memory) values ('lost', 999)", {"tag_without_memory"}),
     # vectors
     "a chunk without a vector": Damage(f"delete from vector where chunk = {_A_CHUNK}", {"chunk_without_vector"}),

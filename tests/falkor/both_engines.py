@@ -151,7 +151,7 @@ def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
     told: dict[str, list[str]] = {}
     for table in (*_IN_TRASH, *_RECORDS, "thread", "memory_tag", "vector", "mention", "relation_source", "code_root",
                   "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
-                  "merge_move"):  # fmt: skip
+                  "merge_move", "revision"):  # fmt: skip
         kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
         told[table] = sorted(_told(table, row_codec.comparable(row), receipt, plan) for row in kept)
     return told
@@ -166,7 +166,7 @@ def _told(table: str, row: dict[str, Any], receipt: dict[int, str], plan: dict[i
         row["trash"] = row["trash"] is not None
     if table in _RECORDS:
         row.pop("id")
-    if table in ("alias", "merge_move"):
+    if table in ("alias", "merge_move", "revision"):
         row["receipt"] = receipt.get(row["receipt"])
     if table == "plan":
         row["receipt"] = receipt.get(row["receipt"])

@@ -47,6 +47,8 @@ def fill(app: App, tmp_path: Path) -> None:
     window = memory.context("session")
     window.add([{"segment_id": f"s{n}", "text": f"message {n}", "type": "message"} for n in range(5)])
     window.prune(["s1"], strategy="stash")
+    changed = memory.remember("to be changed", entities=["Ada"])
+    memory.update(changed.memory_id, text="changed, with Thing 3", tags=["c"])
     gone = memory.remember("to the trash", entities=["Gone"])
     memory.delete(gone.memory_id, confirm=True)
 

@@ -19,6 +19,8 @@ READS = {
     "items": {"survey", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of", "stated_by",
               "sources", "around", "hashes"},
     "plans": {"get", "items"},
+    "revisions": {"of_receipts", "of_items"},
+    "texts": {"model", "at", "pieces", "twin", "is_buried"},
     "tombstones": set(),
     "segments": {"clashing", "unpinned"},
     "entities": {"find", "at", "trashed_by", "live_named", "mentioned_by"},

@@ -145,6 +145,7 @@ INVARIANTS = {
     ),
     "alias_without_entity": Invariant("other name leads to no entity", "other names lead to no entity", "edges"),
     "move_without_receipt": Invariant("move of a merge has no receipt", "moves of a merge have no receipt", "edges"),
+    "revision_without_receipt": Invariant("revision has no receipt", "revisions have no receipt", "edges"),
     "tag_without_memory": Invariant("tag belongs to no memory", "tags belong to no memory", "edges"),
     "name_of_no_chunk": Invariant(
         "name was counted in a chunk that is not there", "names were counted in a chunk that is not there", "edges"

@@ -15,6 +15,7 @@ COMMANDS = {
     "remember": "remember",
     "search": "recall",
     "get": "recall",
+    "update": "update",
     "stats": "recall",
     "where": "project",
     "trust": "project",

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_pair, with_app
 from memsweep.report import memory as report
+from memsweep.report import updates
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,10 +45,15 @@ def search(
 
 def get(
     memory_id: Annotated[str, Argument(help="The id that remember or search printed.")],
+    history: Annotated[bool, Option("--history", help="Show what it was before it was updated.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """Show one whole memory."""
+    if history:
+        found = updates.earlier(memory_id, with_app(lambda app: app.memory(workspace).history(memory_id)))
+        show(found, as_json, lambda console: _earlier(console, found))
+        return
     answer = report.memory(with_app(lambda app: app.memory(workspace).get(memory_id)))
 
     def words(console: Console) -> None:
@@ -57,6 +63,14 @@ def get(
         print(f"\n{harmless(answer['text'])}")
 
     show(answer, as_json, words)
+
+
+def _earlier(console: Console, answer: updates.HistoryAnswer) -> None:
+    if not answer["earlier"]:
+        console.print("It was never updated, or its earlier texts were purged.")
+    for each in answer["earlier"]:
+        say(console, f"Until {each['until']}; `memsweep undo {each['receipt_id']}` brings it back:")
+        print(f"{harmless(each['text'])}\n")
 
 
 def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:

@@ -31,13 +31,13 @@ def remember(
     as_json: Json = False,
 ) -> None:
     """Remember a text."""
-    body = _standard_input() if text == "-" else text
+    body = standard_input() if text == "-" else text
     result = with_app(
         lambda app: app.memory(workspace).remember(
             body,
             tags=tag,
             source=source,
-            metadata=_object(metadata),
+            metadata=json_object(metadata),
             thread_id=thread or None,
             entities=entity or None,
             expires_at=expires or None,
@@ -54,7 +54,7 @@ def remember(
     show(answer, as_json, lambda console: console.print(sentences, markup=False))
 
 
-def _standard_input() -> str:
+def standard_input() -> str:
     raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
     if len(raw) > MAX_TEXT_BYTES:
         raise BadInput(f"standard input has more than {MAX_TEXT_BYTES:,} bytes, which is the most.", hint="Split it.")
@@ -64,7 +64,7 @@ def _standard_input() -> str:
         raise BadInput(f"standard input is not UTF-8 ({error.reason} at byte {error.start}).") from None
 
 
-def _object(text: str) -> Any:
+def json_object(text: str) -> Any:
     if not text:
         return None
     try:

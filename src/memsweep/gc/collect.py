@@ -15,13 +15,16 @@ from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.history import history_of, verdict_on_lost
+from memsweep.gc.missing import no_memory
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
+from memsweep.gc.revert import Embed
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.memory import EmbeddingModel
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
     Deleted,
@@ -55,6 +58,10 @@ _LOOKED_THROUGH = 10_000
 _SHOWN_BACKUPS = 5
 
 
+def _no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
+
+
 @dataclass(frozen=True, slots=True)
 class CollectorDependencies:
     """What the collector needs of the world, and its settings."""
@@ -68,6 +75,7 @@ class CollectorDependencies:
     grace_days: float = 0.0
     apply_seconds: float = 60.0
     fading: Fading = field(default_factory=Fading)
+    embed: Embed = _no_model
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.fading.rates)
@@ -199,7 +207,7 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
-    return undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation())
+    return undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
 
 
 def recover(tools: CollectorDependencies, memory_id: str) -> Undone:
@@ -291,10 +299,7 @@ def _check_days(days: float, what: str) -> None:
 def _key(tools: CollectorDependencies, memory_id: str) -> int:
     found = tools.store.memory_keys([memory_id])
     if memory_id not in found:
-        raise NotFound(
-            f"memory {memory_id!r:.80} does not exist in workspace {tools.workspace_id!r}.",
-            hint="Take an id from search_memory, and check the workspace.",
-        )
+        raise no_memory(memory_id, tools.workspace_id)
     return found[memory_id]
 
 

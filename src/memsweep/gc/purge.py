@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from memsweep.gc.final_merges import FinalMerges
 from memsweep.model.audit import Purged
 from memsweep.model.graph_rows import RelationRecord
 from memsweep.model.plan import Totals
+from memsweep.model.revision import MEMORY
 from memsweep.model.selection import Selection
 from memsweep.store.changes import ReceiptRow
 from memsweep.store.paused import gc_paused
@@ -33,9 +35,9 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
         close(tx, receipts, doing, freeing.ids)
     # Even if there was nothing to free: an earlier purge may have been cut short here.
     freed = freeing.totals
-    notes = store.wipe("the trash is freed", freed=bool(segments) or freed != Totals())
+    notes = store.wipe("the trash is freed", freed=bool(segments or freeing.revisions) or freed != Totals())
     counts = (freed.memories, freed.chunks, freed.entities, freed.relations, segments)
-    return Purged(tuple(receipt.id for receipt in receipts), *counts, tuple(notes))
+    return Purged(tuple(receipt.id for receipt in receipts), *counts, tuple(notes), revisions=len(freeing.revisions))
 
 
 def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation, ids: Mapping[int, Sequence[str]]) -> None:
@@ -55,7 +57,9 @@ class Freeing:
     """
 
     def __init__(self, tx: Changes, held: Selection, receipts: Collection[int] = ()) -> None:
-        self._receipts, self._held = set(receipts), held
+        self._receipts = set(receipts)
+        self._earlier = tx.revisions.of_items(MEMORY, held.memories) if held.memories else []
+        self._held = held = replace(held, relations=held.relations | self._withdrawn(tx))
         self._merges = FinalMerges(tx, self._receipts)
         loops = self._merges.loops()
         self._needed = tx.relations.needed_by(held.relations - self._merges.put_away - loops, self._receipts)
@@ -69,6 +73,7 @@ class Freeing:
         self._merges.finish(entities)
         self.gone = Selection(held.memories, held.chunks, entities, relations)
         self.ids = _by_receipt(tx.trash.holders(self.gone)) if self._receipts else {}
+        self.revisions = self._held_revisions(tx)
 
     @property
     def totals(self) -> Totals:
@@ -79,7 +84,19 @@ class Freeing:
         tx.entities.hand_on(self._holders)
         self._merges.write(tx)
         tx.trash.free(self.gone)
+        tx.revisions.free(self.revisions)
         tx.moves.drop(self._receipts)
+
+    def _held_revisions(self, tx: Changes) -> set[int]:
+        """What the receipts hold, and all that memories were that leave for good."""
+        found = tx.revisions.of_receipts(self._receipts) if self._receipts else []
+        return {each.key for each in (*found, *self._earlier)}
+
+    def _withdrawn(self, tx: Changes) -> set[int]:
+        """What only earlier texts of the memories stated, which have left with an update."""
+        holders = {key: each.receipt for each in self._earlier for key in each.before["states"]}
+        rows = tx.relations.at(holders) if holders else []
+        return {row.key for row in rows if row.trash == holders[row.key]}
 
     def _held_by_others(self, around: Iterable[RelationRecord], mentioned: dict[int, int]) -> dict[int, int]:
         """Entities that something in another receipt's trash mentions or leads to, and that receipt.

@@ -68,6 +68,11 @@ class Returning:
             entities, relations = entities | self._apart.entities, relations | self._apart.moved_back
         return Totals(len(self._memories), len(self._chunks), len(entities), len(relations))
 
+    @property
+    def relations(self) -> Set[int]:
+        """Those that come back."""
+        return self._relations
+
     def write(self, tx: Changes) -> None:
         tx.trash.restore(Selection(self._memories, self._chunks, self._entities))
         if self._twin_of:

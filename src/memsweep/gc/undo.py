@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.gc.returning import Returning
+from memsweep.gc.revert import Embed, Reverting
 from memsweep.gc.unmerge import take_apart
 from memsweep.model.plan import Totals, Undone
 from memsweep.store.changes import NewReceipt, ReceiptRow
@@ -24,30 +25,35 @@ _NO_RECEIPT = 0
 """Holds nothing: keys begin at 1."""
 
 
-def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation) -> Undone:
+def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, embed: Embed) -> Undone:
     """Everything of a receipt back, but for what has been made again meanwhile, and what a merge keeps.
 
-    The summary of segments that come back goes to the trash, under a new receipt.
+    The summary of segments that come back goes to the trash, under a new receipt, which also holds what a memory was
+    that is changed back.
     """
     with store.changing() as tx:
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
             back = Returning(tx, receipt, doing, apart)
+            changed = Reverting(tx, receipt, doing, embed, back.relations)
         taken = tx.segments.clashing(receipt)
         summaries = _summaries(tx, receipt)
         going = [each for each in summaries if not each.pinned]
+        _refuse_if_nothing_comes_back(changed, receipt_id)
         if apart is not None:
             apart.write(tx)
         back.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
-        _take_out(tx, going, new_receipt, doing)
+        totals = totals.plus(Totals(memories=changed.count))
+        _take_out(tx, going, changed, new_receipt, doing)
         tx.receipts.set_undone(receipt, doing.now)
-        tx.audit(doing.counted("undo", receipt_id, totals, ids=back.ids))
+        tx.audit(doing.counted("undo", receipt_id, totals, ids=(*back.ids, *changed.ids)))
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
-    return Undone(totals, (*back.conflicts, *clashes), ids, new_receipt if going else None)
+    conflicts = (*back.conflicts, *changed.conflicts, *clashes)
+    return Undone(totals, conflicts, ids, new_receipt if going or changed.count else None, changed.count)
 
 
 def _summaries(tx: Changes, receipt: int) -> list[Summary]:
@@ -56,13 +62,23 @@ def _summaries(tx: Changes, receipt: int) -> list[Summary]:
     return [each for each in tx.segments.summaries(receipt) if back <= {*each.references}] if back else []
 
 
-def _take_out(tx: Changes, summaries: Sequence[Summary], receipt_id: str, doing: Operation) -> None:
-    if not summaries:
+def _refuse_if_nothing_comes_back(changed: Reverting, receipt_id: str) -> None:
+    """So that the receipt can be used later, when what stands in its way is gone."""
+    if changed.conflicts and not changed.count:
+        item, why = changed.conflicts[0]
+        raise Conflict(f"receipt {receipt_id} cannot be undone: of memory {item}, {why}. Nothing was changed.")
+
+
+def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> None:
+    """What gives way to what comes back, under a receipt of its own."""
+    if not summaries and not changed.count:
         return
-    totals = Totals(segments=len(summaries))
-    receipt = NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals)
-    tx.segments.trash([(each.key, each.window) for each in summaries], tx.receipts.add(receipt))
-    tx.audit(doing.counted("trash", receipt_id, totals, "summary of segments that came back"))
+    totals = Totals(memories=changed.count, segments=len(summaries))
+    receipt = tx.receipts.add(NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals))
+    changed.write(tx, receipt)
+    if summaries:
+        tx.segments.trash([(each.key, each.window) for each in summaries], receipt)
+        tx.audit(doing.counted("trash", receipt_id, totals, "summary of segments that came back"))
 
 
 def recover(store: Collector, memory_id: str, receipt_id: str, doing: Operation) -> Undone:

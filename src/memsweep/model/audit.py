@@ -57,6 +57,8 @@ class Purged:
     segments: int = 0
     notes: tuple[str, ...] = ()
     """Where something of it may still be."""
+    revisions: int = 0
+    """What memories were before they were changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,6 +165,9 @@ class Memory:
     chunk_count: int
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
+    revisions: int = 0
+    """How many earlier forms of it are kept."""
+    revised_at: datetime | None = None
 
 
 def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:

@@ -219,7 +219,9 @@ class Undone:
     summaries: tuple[str, ...] = ()
     """Summaries of what came back, which were moved to the trash for it."""
     receipt_id: str | None = None
-    """Of the summaries."""
+    """Of the summaries, and of what memories were that were changed back."""
+    changed_back: int = 0
+    """Memories that are what they were before a change."""
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

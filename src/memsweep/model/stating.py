@@ -36,6 +36,20 @@ def stated(text: str, facts: Sequence[tuple[str, str, str]]) -> Iterator[int]:
             yield number
 
 
+def withdrawn(before: str, after: str, facts: Sequence[tuple[str, str, str]]) -> set[int]:
+    """Facts that one form of a text states, or names the ends of, and a later form of it does not; by their number.
+
+    What was told beside a text, and was never in it, does not depend on its words.
+    """
+    was, now = name_key(before), name_key(after)
+    unnamed = {
+        number
+        for number, (subject, _, target) in enumerate(facts)
+        if any(end in was and end not in now for end in (name_key(subject), name_key(target)))
+    }
+    return unnamed | set(stated(before, facts)) - set(stated(after, facts))
+
+
 def _says(sentence: str, ends: tuple[str, str], stems: Sequence[str]) -> bool:
     if not all(end in sentence for end in ends):
         return False

@@ -37,10 +37,10 @@ def make_draft(
     pinned: object = False,
 ) -> MemoryDraft:
     return MemoryDraft(
-        text=check_text(text, "text"),
-        tags=_tags(tags),
+        text=checked_text(text),
+        tags=checked_tags(tags),
         source=_source(source),
-        metadata=_metadata(metadata),
+        metadata=checked_metadata(metadata),
         thread_id=None if thread_id in (None, "") else _label(thread_id, "thread_id"),
         entities=None if entities is None else tuple(_thing(e) for e in _items(entities, "entities")),
         facts=tuple(_fact(r) for r in _items(relations, "relations")),
@@ -75,6 +75,10 @@ def _passed(thing: NamedThing, gate: Gate) -> NamedThing:
     return NamedThing(gate.text(thing.name, "an entity's name"), gate.text(thing.type, "an entity's type"))
 
 
+def checked_text(value: object) -> str:
+    return check_text(value, "text")
+
+
 def _label(value: object, what: str) -> str:
     text = check_text(value, what, max_bytes=4 * MAX_LABEL).strip()
     if len(text) > MAX_LABEL:
@@ -93,7 +97,7 @@ def _items(value: object, what: str) -> list[Any]:
     return items
 
 
-def _tags(value: object) -> tuple[str, ...]:
+def checked_tags(value: object) -> tuple[str, ...]:
     tags = dict.fromkeys(_label(tag, "a tag") for tag in _items(value, "tags"))
     if len(tags) > MAX_TAGS:
         raise BadInput(f"tags has {len(tags)} items; at most {MAX_TAGS} are accepted.")
@@ -107,7 +111,7 @@ def _source(value: object) -> str:
     return source
 
 
-def _metadata(value: object) -> Mapping[str, Any]:
+def checked_metadata(value: object) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):

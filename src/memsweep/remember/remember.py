@@ -54,7 +54,7 @@ def remember(
     if not names and (twin := store.touch_twin(draft, identity, now)):
         return Remembered(twin, 0, 0, duplicate_of=twin)
     check_model(store.model(), embedder.model)
-    chunks = _chunks(embedder, tokeniser, draft.text, new_id, chunk_size)
+    chunks = chunks_of(embedder, tokeniser, draft.text, new_id, chunk_size)
     new = NewMemory(
         id=new_id("mem"),
         draft=draft,
@@ -88,9 +88,10 @@ def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize
     ]
 
 
-def _chunks(
+def chunks_of(
     embedder: Embedder, tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize
 ) -> tuple[NewChunk, ...]:
+    """The same pieces with their vectors."""
     made = pieces(tokeniser, text, new_id, chunk_size)
     vectors = quantise(embedder.embed([piece.text for piece in made]))
     return tuple(

@@ -58,7 +58,7 @@ class PruneAnswer(TypedDict):
 
 
 class UndoAnswer(TypedDict):
-    """`removed_summaries` are what stood for segments that are back; `receipt_id` is theirs."""
+    """`removed_summaries` are what stood for segments that are back; `receipt_id` holds what gave way."""
 
     restored_memories: int
     restored_chunks: int
@@ -104,6 +104,7 @@ class PurgeAnswer(TypedDict):
     purged_entities: int
     purged_relations: int
     purged_segments: NotRequired[int]
+    purged_revisions: NotRequired[int]
     purged_workspaces: int
     kept_workspaces: int
     message: str
@@ -242,13 +243,24 @@ def undone(result: Undone) -> UndoAnswer:
         "restored_entities": totals.entities,
         "restored_relations": totals.relations,
         "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
-        "message": (f"Restored {back}." if back else "Nothing was restored.") + _summaries_out(result) + left,
+        "message": (f"Restored {back}." if back else "Nothing was restored.")
+        + _summaries_out(result)
+        + _changed_back(result)
+        + left,
     }
     if totals.segments:
         answer["restored_segments"] = totals.segments
     if result.receipt_id:
-        answer |= {"removed_summaries": list(result.summaries), "receipt_id": result.receipt_id}
+        answer["receipt_id"] = result.receipt_id
+    if result.summaries:
+        answer["removed_summaries"] = list(result.summaries)
     return answer
+
+
+def _changed_back(result: Undone) -> str:
+    if not result.changed_back:
+        return ""
+    return f" undo_prune with {result.receipt_id} brings back what was there until now."
 
 
 def _summaries_out(result: Undone) -> str:
@@ -281,7 +293,7 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Tras
 
 def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
     """`kept`: deleted workspaces of that age that were not freed."""
-    gone = amount(result, workspaces)
+    gone = amount(result, workspaces, result.revisions)
     answer: PurgeAnswer = {
         "receipts": list(result.receipts),
         "purged_memories": result.memories,
@@ -295,6 +307,8 @@ def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
     }
     if result.segments:
         answer["purged_segments"] = result.segments
+    if result.revisions:
+        answer["purged_revisions"] = result.revisions
     if result.notes:
         answer["notes"] = list(result.notes)
         answer["message"] = " ".join((answer["message"], *result.notes))

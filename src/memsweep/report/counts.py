@@ -25,7 +25,7 @@ class Counts(Protocol):
     def segments(self) -> int: ...
 
 
-def amount(counts: Counts, workspaces: int = 0) -> str:
+def amount(counts: Counts, workspaces: int = 0, revisions: int = 0) -> str:
     """What there is any of: `1 memory, 2 entities and 1 relation`; empty where there is nothing.
 
     The chunks of a memory go with it, so they are named only where they go alone.
@@ -36,6 +36,7 @@ def amount(counts: Counts, workspaces: int = 0) -> str:
         "entities": counts.entities,
         "relations": counts.relations,
         "segments": counts.segments,
+        "revisions": revisions,
         "workspaces": workspaces,
     }
     parts = nonzero(numbers)

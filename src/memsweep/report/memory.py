@@ -67,6 +67,8 @@ class MemoryAnswer(TypedDict):
     language: NotRequired[str]
     lines: NotRequired[int]
     verified_at: NotRequired[str | None]
+    revisions: NotRequired[int]
+    revised_at: NotRequired[str]
     next_offset: NotRequired[int]
     note: NotRequired[str]
 
@@ -187,6 +189,8 @@ def memory(result: Memory) -> MemoryAnswer:
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
+    if result.revised_at is not None:
+        answer |= {"revisions": result.revisions, "revised_at": iso(result.revised_at)}
     return answer
 
 

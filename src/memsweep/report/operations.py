@@ -17,6 +17,7 @@ OPERATIONS = (
     Operation("add_memory", "remember", "memory.remember"),
     Operation("search_memory", "search", "memory.search"),
     Operation("get_memory", "get", "memory.get"),
+    Operation("update_memory", "update", "memory.update"),
     Operation("get_stats", "stats", "memory.stats"),
     Operation("index_codebase", "index", "memory.code.index"),
     Operation("prune_memory", "prune", "memory.sweep.prune"),

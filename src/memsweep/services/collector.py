@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import new_id
@@ -9,6 +11,7 @@ from memsweep.clock import new_id
 if TYPE_CHECKING:
     from memsweep.gc.collect import CollectorDependencies
     from memsweep.gc.strategies.rule import Fading
+    from memsweep.model.memory import EmbeddingModel
     from memsweep.services.access import Access
 
 
@@ -28,7 +31,15 @@ def collector(access: Access[Any], actor: str | None = None) -> CollectorDepende
         grace_days=settings.grace_days,
         apply_seconds=settings.apply_seconds,
         fading=fading(access),
+        embed=partial(_embed, access),
     )
+
+
+def _embed(access: Access[Any], texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    from memsweep.embed.protocol import quantise
+
+    embedder = access.app.embedder
+    return embedder.model, quantise(embedder.embed(texts))
 
 
 def fading(access: Access[Any]) -> Fading:

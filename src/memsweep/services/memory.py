@@ -5,13 +5,14 @@ Each operation imports its feature when it is called, so that a process pays onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.clock import new_id
-from memsweep.errors import NotFound, UnknownWorkspace
+from memsweep.errors import UnknownWorkspace
 from memsweep.model.window import DEFAULT_PROJECT
 from memsweep.operation import Async, Mode, Sync, operation
 from memsweep.services.access import Access, async_access, sync_access
@@ -25,9 +26,11 @@ from memsweep.services.sweep import SweepService
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
+    from memsweep.gc.update import NewText
     from memsweep.model.memory import Memory as StoredMemory
-    from memsweep.model.memory import Remembered, Stats
+    from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
+    from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Filters, Page
     from memsweep.model.window import WindowRow
     from memsweep.store.ports.windows import Segments
@@ -121,15 +124,63 @@ class BaseMemory(Generic[Mode]):
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        stores = filter(None, (own_store(self._access), self._access.personal_store()))
+        return self._found(memory_id, own_store(self._access), self._access.personal_store())
+
+    def _found(self, memory_id: str, *stores: Store | None) -> StoredMemory:
+        """In the first of some stores that has it, by default in the workspace's own."""
         known = isinstance(memory_id, str) and memory_id.isascii()
-        found = next(filter(None, (store.memory(memory_id) for store in stores)), None) if known else None
+        looked_in = [store for store in stores or (self._access.store,) if store is not None]
+        found = next(filter(None, (store.memory(memory_id) for store in looked_in)), None) if known else None
         if found is None:
-            raise NotFound(
-                f"memory {memory_id!r:.80} does not exist in workspace {self.workspace_id!r}.",
-                hint="Take an id from search_memory, and check the workspace.",
-            )
+            from memsweep.gc.missing import no_memory
+
+            raise no_memory(memory_id, self.workspace_id)
         return found
+
+    @operation
+    def update(
+        self,
+        memory_id: str,
+        *,
+        text: str | None = None,
+        tags: Iterable[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Updated:
+        """Change a memory in place: what is given replaces what is there. Undo with the receipt brings that back."""
+        from memsweep.gc import update
+        from memsweep.remember.update import checked
+
+        known = self._found(memory_id)
+        gate = self._access.gate(known.source)
+        handed = checked(text, tags, metadata, gate)
+        tools, prepare = collector(self._access), partial(self._new_text, known.entities)
+        result = update.update(tools, known.id, update.Change(*handed), prepare)
+        return replace(result, redacted=gate.redacted, warnings=gate.warnings)
+
+    @operation
+    def history(self, memory_id: str) -> list[EarlierText]:
+        """What a memory was before it was updated, newest first, until the trash is purged."""
+        from memsweep.gc import update
+
+        return update.history(collector(self._access), self._found(memory_id).id)
+
+    def _new_text(self, known: Sequence[NamedThing], text: str) -> NewText:
+        from memsweep.gc.update import NewText
+        from memsweep.remember.remember import ChunkSize, check_model
+        from memsweep.remember.update import pieces_and_names
+
+        app, chunking = self._access.app, self._access.settings.chunking
+        check_model(self._access.store.model(), app.embedder.model)
+        pieces, named = pieces_and_names(
+            app.embedder,
+            app.local_model,
+            text,
+            known,
+            now=self._access.clock(),
+            new_id=new_id,
+            chunk_size=ChunkSize(chunking.size, chunking.overlap),
+        )
+        return NewText(pieces, app.embedder.model, named)
 
     @operation
     def delete(self, memory_id: str, *, confirm: bool = False, forever: bool = False) -> Deleted:

@@ -19,6 +19,7 @@ from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.merges import AliasRows, MoveRows
 from memsweep.store.ports.plans import PlanReads, PlanRows
+from memsweep.store.ports.revisions import RevisionReads, RevisionRows, TextRows
 from memsweep.store.ports.tombstones import TombstoneRows
 from memsweep.store.ports.trash import TrashRows
 from memsweep.store.ports.windows import SegmentRows
@@ -48,11 +49,13 @@ class ReceiptRow:
     purged_at: datetime | None
 
 
-class ReceiptRows(Protocol):
+class ReceiptReads(Protocol):
     def get(self, receipt_id: str) -> ReceiptRow | None: ...
 
     def at(self, keys: Collection[int]) -> dict[int, ReceiptRow]: ...
 
+
+class ReceiptRows(ReceiptReads, Protocol):
     def not_purged(self, before: datetime) -> list[ReceiptRow]:
         """Those made up to a moment whose trash was not freed yet, the oldest first."""
 
@@ -72,6 +75,16 @@ class Reads(Protocol):
 
     @property
     def plans(self) -> PlanReads: ...
+
+
+class WorkspaceReads(Reads, Protocol):
+    """The same, and what was before."""
+
+    @property
+    def receipts(self) -> ReceiptReads: ...
+
+    @property
+    def revisions(self) -> RevisionReads: ...
 
 
 class Changes(Protocol):
@@ -106,6 +119,12 @@ class Changes(Protocol):
 
     @property
     def aliases(self) -> AliasRows: ...
+
+    @property
+    def revisions(self) -> RevisionRows: ...
+
+    @property
+    def texts(self) -> TextRows: ...
 
     @property
     def tombstones(self) -> TombstoneRows: ...

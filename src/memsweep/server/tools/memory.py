@@ -8,6 +8,7 @@ from pydantic import Field
 
 from memsweep.app import App
 from memsweep.report import memory as report
+from memsweep.report import updates
 from memsweep.schedule.background import Background
 from memsweep.server.tools import ToolRow
 
@@ -71,6 +72,17 @@ def memory_tools(app: App) -> list[ToolRow]:
         """Get one whole memory; a long text comes in pieces."""
         return report.memory_page(app.memory(workspace_id).get(memory_id), offset)
 
+    def update_memory(
+        memory_id: str,
+        text: str | None = None,
+        tags: list[str] | None = None,
+        metadata: dict[str, Any] | None = None,
+        workspace_id: str = "",
+    ) -> updates.UpdatedAnswer:
+        """Replace the text, tags or metadata of a memory; undo_prune brings the old ones back."""
+        change = app.memory(workspace_id).update(memory_id, text=text, tags=tags, metadata=metadata)
+        return updates.updated(change)
+
     def get_stats(workspace_id: str = "") -> report.StatsAnswer:
         """Counts and sizes of a workspace."""
         found = app.memory(workspace_id).stats()
@@ -80,5 +92,6 @@ def memory_tools(app: App) -> list[ToolRow]:
         ToolRow(add_memory, repeats=True),
         ToolRow(search_memory, reads=True),
         ToolRow(get_memory, reads=True),
+        ToolRow(update_memory, repeats=True),
         ToolRow(get_stats, reads=True),
     ]

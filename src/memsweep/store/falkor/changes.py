@@ -9,6 +9,7 @@ from memsweep.store.falkor.items import FalkorItems, FalkorTombstones
 from memsweep.store.falkor.merge_rows import FalkorAliases, FalkorMoves
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.receipts import FalkorReceipts
+from memsweep.store.falkor.revisions import FalkorRevisions, FalkorTexts
 from memsweep.store.falkor.segments import FalkorSegmentRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.trash_rows import FalkorTrash
@@ -20,6 +21,8 @@ class FalkorReads:
     def __init__(self, asked: GraphHandle | Transaction) -> None:
         self.items = FalkorItems(asked)
         self.plans = FalkorPlans(asked)
+        self.revisions = FalkorRevisions(asked)
+        self.receipts = FalkorReceipts(asked)
 
 
 class FalkorChanges(FalkorReads):
@@ -28,8 +31,8 @@ class FalkorChanges(FalkorReads):
     def __init__(self, tx: Transaction) -> None:
         super().__init__(tx)
         self._tx = tx
-        self.receipts = FalkorReceipts(tx)
         self.trash = FalkorTrash(tx)
+        self.texts = FalkorTexts(tx)
         self.segments = FalkorSegmentRows(tx)
         self.entities = FalkorEntities(tx)
         self.relations = FalkorRelations(tx)

@@ -34,7 +34,10 @@ class FalkorCollector:
         with self._graph.writing() as tx, nullcontext() if seconds is None else _within(seconds):
             changes = FalkorChanges(tx)
             yield changes
-            self._vectors.announce(tx.meta["generation"], changes.trash.freed_chunks)
+            dropped = changes.texts.dropped_chunks
+            self._vectors.announce(tx.meta["generation"], changes.trash.freed_chunks | dropped)
+        if dropped:
+            self._vectors.dismiss(tx.meta["generation"])
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         return [(key, root, path) for key, root, path in self._graph.ask(gc_cypher.CODE_PATHS)]

@@ -15,8 +15,8 @@ from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.words import terms_of
 
 Table = Mapping[str, Sequence[Row]]
-SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "AuditEvent": "audit", "Project": "project",
-          "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
+SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "Revision": "revision", "AuditEvent": "audit",
+          "Project": "project", "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
 
 
 class NewEdge(NamedTuple):

@@ -11,15 +11,15 @@ from memsweep.model.plan import counts_of
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.falkor import receipt_cypher
-from memsweep.store.falkor.transaction import Transaction
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.stored import to_json
 
 
 class FalkorReceipts:
     """Implements `memsweep.store.changes.ReceiptRows`."""
 
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        self._asked = asked
 
     def get(self, receipt_id: str) -> ReceiptRow | None:
         found = self._rows(receipt_cypher.GET, id=findable(receipt_id))
@@ -32,7 +32,8 @@ class FalkorReceipts:
         return self._rows(receipt_cypher.NOT_PURGED, before=to_micros(before))
 
     def add(self, receipt: NewReceipt) -> int:
-        key = self._tx.new_key()
+        tx = writable(self._asked)
+        key = tx.new_key()
         row = {
             "key": key,
             "id": receipt.id,
@@ -45,17 +46,17 @@ class FalkorReceipts:
             "skipped": to_json(list(receipt.skipped)),
             "undone_at": None if receipt.undone_at is None else to_micros(receipt.undone_at),
         }
-        self._tx.do(receipt_cypher.ADD, [row])
+        tx.do(receipt_cypher.ADD, [row])
         return key
 
     def set_undone(self, key: int, at: datetime) -> None:
-        self._tx.do(receipt_cypher.SET_UNDONE, [{"key": key, "at": to_micros(at)}])
+        writable(self._asked).do(receipt_cypher.SET_UNDONE, [{"key": key, "at": to_micros(at)}])
 
     def set_purged(self, keys: Collection[int], at: datetime) -> None:
-        self._tx.do(receipt_cypher.SET_PURGED, [{"key": key, "at": to_micros(at)} for key in sorted(keys)])
+        writable(self._asked).do(receipt_cypher.SET_PURGED, [{"key": key, "at": to_micros(at)} for key in sorted(keys)])
 
     def _rows(self, query: str, **values: Any) -> list[ReceiptRow]:
-        rows = self._tx.ask(query, **values)
+        rows = self._asked.ask(query, **values)
         return [ReceiptRow(key, uid, plan, _moment(undone), _moment(purged)) for key, uid, plan, undone, purged in rows]
 
 

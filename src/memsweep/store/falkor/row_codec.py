@@ -32,6 +32,7 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
     "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
     "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
+    "revision": ("receipt", "kind", "item", "at", "before"),
     "audit": ("at", "actor", "action", "subject", "counts", "reason"),
     "alias": ("name_key", "type_key", "name", "entity", "receipt"),
     "merge_move": ("receipt", "kind", "a", "b", "c", "said"),
@@ -45,6 +46,7 @@ META = {"workspace": "name", "model": "model", "created_at": "created_at", "desc
 
 
 _WITHOUT_ID = {"plan_item", "alias", "merge_move"}
+_WITHOUT_UID = {"audit", "revision"}
 _LISTS = {"tags", "refs", "chunks"}
 
 
@@ -59,7 +61,7 @@ def to_row(table: str, node: Mapping[str, Any]) -> Row:
     row = {name: _column(name, node.get(name)) for name in PLAIN[table]}
     if table not in _WITHOUT_ID:
         row["id"] = node["key"]
-        if table != "audit":
+        if table not in _WITHOUT_UID:
             row["uid"] = node.get("id")
     return row
 
@@ -68,7 +70,7 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
     node = {name: _property(name, row[name]) for name in PLAIN[table]}
     if table not in _WITHOUT_ID:
         node["key"] = row["id"]
-        if table != "audit":
+        if table not in _WITHOUT_UID:
             node["id"] = row["uid"]
     return {name: value for name, value in node.items() if value is not None}
 

@@ -10,6 +10,7 @@
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
+(:Revision {receipt, kind, item, before})      what something was before it changed in place; so few need no index
 """
 
 from __future__ import annotations

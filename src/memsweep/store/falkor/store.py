@@ -21,7 +21,7 @@ from memsweep.model.memory import (
 )
 from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, searching, words, writing
+from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, revision_cypher, searching, words, writing
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
@@ -66,14 +66,14 @@ class FalkorStore:
             return writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
-        found, things = self._graph.ask_all(
-            (cypher.GET_MEMORY, {"id": memory_id}), (cypher.ENTITIES_OF_MEMORY, {"id": memory_id})
-        )
+        asked = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
+        found, things, changes = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
         if not found:
             return None
         *of_memory, path, root, language, lines, verified = found[0]
         _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
+        revisions, revised = changes[0] if changes else (0, None)
         expect(str, uid, text, source, *tags)
         return Memory(
             id=uid,
@@ -92,6 +92,8 @@ class FalkorStore:
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
             code=code_file(path, root, language, lines, verified),
+            revisions=revisions,
+            revised_at=None if revised is None else from_micros(revised),
         )
 
     def stats(self) -> Stats:

@@ -138,7 +138,9 @@ class VectorSet:
 
     def count(self, generation: int) -> int:
         """How many are in the set that have not left the graph."""
-        return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0) - len(self._gone(generation))
+        come = self.indexed(generation)  # what left before the set had come to it was never in it
+        gone = sum(key <= come for key in self._gone(generation))
+        return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0) - gone
 
     def indexed(self, generation: int) -> int:
         """The key up to which everything is in the set."""

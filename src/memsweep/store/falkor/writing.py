@@ -113,7 +113,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     claim_model(tx, model)
     memory, chunks = _add_memory(tx, new)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    created = _add_names(tx, new, new.mentions, memory, chunks, texts)
+    created = add_names(tx, new, new.mentions, memory, chunks, texts)
     return _logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
@@ -124,7 +124,7 @@ def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    created = _add_names(tx, new, told, memory, chunks, {})
+    created = add_names(tx, new, told, memory, chunks, {})
     return _logged(tx, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
 
@@ -207,7 +207,7 @@ def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | 
     return key, 0
 
 
-def _add_names(
+def add_names(
     tx: Transaction,
     new: NewMemory,
     mentions: Sequence[NewMention],

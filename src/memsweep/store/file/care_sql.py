@@ -47,6 +47,7 @@ DANGLING = {
     "move_without_receipt": Dangling(
         "merge_move", "format('%s of receipt %d', kind, receipt)", _no("receipt", "merge_move.receipt")
     ),
+    "revision_without_receipt": Dangling("revision", "format('%s %d', kind, item)", _no("receipt", "revision.receipt")),
     "tag_without_memory": Dangling("memory_tag", "tag", _no("memory", "memory_tag.memory")),
     "file_without_memory": Dangling("code_file", "path", _no("memory", "code_file.memory")),
     "skip_without_root": Dangling("code_skip", "path", _no("code_root", "code_skip.root")),

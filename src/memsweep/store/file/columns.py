@@ -147,6 +147,14 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "c": Column(or_null(whole()), drop),
         "said": Column(anything, drop),
     },
+    "revision": {
+        "id": _KEY,
+        "receipt": _LINK,
+        "kind": _WORD,
+        "item": _LINK,
+        "at": _NOW,
+        "before": Column(mapping, drop),
+    },
     "code_root": {"id": _KEY, "path": Column(word, lost("/lost folder {}")), "total_files": _COUNT},
     "code_scope": {
         "id": _KEY,

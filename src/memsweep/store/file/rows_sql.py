@@ -28,6 +28,7 @@ TABLES = (
     "plan",
     "plan_item",
     "receipt",
+    "revision",
     "audit",
     "tombstone",
     "name_seen",
@@ -42,8 +43,8 @@ REBUILD_WORDS = (
 )
 
 _NUMBERED = (
-    "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt", "audit", "project",
-    "segment",
+    "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt", "revision",
+    "audit", "project", "segment",
 )  # fmt: skip
 # also of rows that are gone: a key never comes back
 HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))

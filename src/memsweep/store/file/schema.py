@@ -274,6 +274,15 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create index active_segment_by_file on segment (project, file_path)
         where file_path is not null and stash is null and trash is null;
     """,
+    # What something was before it changed in place, held by the receipt of the change.
+    """
+    create table revision (
+        id integer primary key autoincrement, receipt integer not null, kind text not null, item integer not null,
+        at integer not null, before text not null
+    );
+    create index revision_by_receipt on revision (receipt);
+    create index revision_by_item on revision (kind, item);
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent, Tombstone, Trashed
-from memsweep.store.changes import Changes, Reads
+from memsweep.store.changes import Changes, WorkspaceReads
 
 
 class Collector(Protocol):
     """Transactions, and a few questions outside of one."""
 
-    def reading(self) -> AbstractContextManager[Reads]: ...
+    def reading(self) -> AbstractContextManager[WorkspaceReads]: ...
 
     def changing(self, seconds: float | None = None) -> AbstractContextManager[Changes]:
         """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile.

@@ -26,7 +26,7 @@ from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, searching, sql, trash_sql, writing
+from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, trash_sql, writing
 from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
 from memsweep.store.sqlite.graph import SqliteGraph
 from memsweep.store.sqlite.keeper import SqliteKeeper
@@ -85,6 +85,7 @@ class SqliteStore:
             expect_or_null(str, thread)
             expect(int, stale, pinned, version)
             things = [NamedThing(name, kind) for name, kind in db.execute(sql.ENTITIES_OF_MEMORY, (key,))]
+            revisions, revised = row(db, revision_sql.COUNT_OF_MEMORY, (key,))
             return Memory(
                 id=uid,
                 text=text,
@@ -102,6 +103,8 @@ class SqliteStore:
                 chunk_count=chunk_count,
                 entities=tuple(things),
                 code=code_file(path, root, language, lines, verified),
+                revisions=revisions,
+                revised_at=None if revised is None else from_micros(revised),
             )
 
     def stats(self) -> Stats:

@@ -88,13 +88,14 @@ class SqliteTrash:
             for statement in trash_sql.FREE_LEFTOVERS:
                 self._db.execute(statement)
         if gone.chunks:
-            self._forget_chunks()
-
-    def _forget_chunks(self) -> None:
-        """The word index and the vector files still know what was in them."""
-        self._db.execute(trash_sql.MERGE_WORDS)
-        generation = one(self._db, meta_sql.GET_META, ("vector_generation",)) or 0
-        self._db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))
+            forget_chunks(self._db)
 
     def forget_plans(self, plan_ids: Collection[str]) -> None:
         self._db.executemany(trash_sql.DROP_PLAN_ITEMS, [(plan,) for plan in plan_ids])
+
+
+def forget_chunks(db: apsw.Connection) -> None:
+    """The word index and the vector files still know what was in chunks that are no more."""
+    db.execute(trash_sql.MERGE_WORDS)
+    generation = one(db, meta_sql.GET_META, ("vector_generation",)) or 0
+    db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))

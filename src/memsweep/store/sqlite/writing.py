@@ -21,6 +21,7 @@ from memsweep.model.memory import (
     Remembered,
 )
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
+from memsweep.model.revision import Piece
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
@@ -102,7 +103,7 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     thread = _thread(db, new.draft.thread_id)
     memory = _add_row(db, new, thread)
     chunks = _add_chunks(db, memory, new, thread)
-    created, told = _add_names(db, new, new.mentions, memory, chunks)
+    created, told = add_names(db, new, new.mentions, memory, chunks)
     mention_again(db, chunks, told, new.edge_rate, new.now)
     return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -114,7 +115,7 @@ def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    created, _ = _add_names(db, new, told, memory, chunks)
+    created, _ = add_names(db, new, told, memory, chunks)
     return _logged(db, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
 
@@ -124,7 +125,7 @@ def _logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequ
     return done
 
 
-def _add_names(
+def add_names(
     db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], memory: int, chunks: list[int]
 ) -> tuple[list[str], set[int]]:
     """Mentions and facts, whose source the memory is; the ids of new entities, and the relations that were told."""
@@ -193,6 +194,16 @@ def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -
         last = one(db, sql.LAST_POSITION, (thread,))
         return thread, 0 if last is None else last + 1
     return (-memory, 0) if chunks > 1 else (None, 0)
+
+
+def placed(
+    db: apsw.Connection, memory: int, thread: int | None, pieces: Sequence[Piece]
+) -> list[tuple[int | None, int | None]]:
+    """Where new chunks of a memory stand: where they say, if all do, or at the next places there are."""
+    if all(piece.stream_position is not None for piece in pieces):
+        return [(piece.stream, piece.stream_position) for piece in pieces]
+    stream, position = _stream(db, memory, thread, len(pieces))
+    return [(stream, None if stream is None else position + index) for index in range(len(pieces))]
 
 
 def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> tuple[int | None, bool]:

@@ -1,0 +1,173 @@
+"""Revert: what a receipt changed in place is as it was before. Reads and decides first, writes last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memsweep.model.graph_rows import EntityRecord, RelationChange, Source
+from memsweep.model.memory import EmbeddingModel
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryText,
+    NewRevision,
+    Piece,
+    Revision,
+    before_of,
+    is_as_left,
+    model_before,
+    pieces_before,
+    text_before,
+)
+from memsweep.model.selection import Selection
+from memsweep.model.times import to_micros
+from memsweep.store.refusals import other_model
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+
+Embed = Callable[[Sequence[str]], tuple[EmbeddingModel, list[bytes]]]
+"""Vectors of texts, and the model that they are of."""
+
+
+class _Back(NamedTuple):
+    """A memory that comes back to what it was: the revision, and how it is now."""
+
+    revision: Revision
+    now: MemoryText
+    pieces: list[Piece] | None
+    """As they were; None if they did not change."""
+
+    @property
+    def after(self) -> MemoryText:
+        return text_before(self.now, self.revision.before)
+
+
+class Reverting:
+    """What comes back of a receipt's revisions, decided when it is made; the rest is left alone and said.
+
+    `returning` are relations that come back with the receipt.
+    """
+
+    def __init__(
+        self, tx: Changes, receipt: int, doing: Operation, embed: Embed, returning: Collection[int] = ()
+    ) -> None:
+        self._tx, self._doing = tx, doing
+        self.conflicts: list[tuple[str, str]] = []
+        self._back = self._pick(tx.revisions.of_receipts([receipt]))
+        self._model = tx.texts.model()
+        self._entities = _Entities(tx, {key for each in self._back for piece in each.pieces or () for key in piece[-1]})
+        self._vectors = self._renewed(embed)
+        self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
+        self._restated = self._states(returning)
+
+    @property
+    def count(self) -> int:
+        return len(self._back)
+
+    @property
+    def ids(self) -> list[str]:
+        return [each.now.id for each in self._back]
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        """What was there until now is held by a receipt of its own."""
+        at = to_micros(self._doing.now)
+        tx.revisions.drop([each.revision.key for each in self._back])
+        tx.revisions.add(NewRevision(receipt, MEMORY, each.now.key, at, self._given_up(each)) for each in self._back)
+        tx.trash.restore(Selection(entities=self._entities.returning))
+        for each in self._back:
+            pieces = None if each.pieces is None else [self._as_written(piece) for piece in each.pieces]
+            tx.texts.write(each.after, pieces)
+        tx.relations.write(self._restated)
+
+    def _given_up(self, each: _Back) -> dict[str, Any]:
+        """What a memory is until now."""
+        return before_of(each.now, each.after, self._now.get(each.now.key), self._model)
+
+    def _pick(self, revisions: Sequence[Revision]) -> list[_Back]:
+        items = {each.item for each in revisions}
+        rows = self._tx.texts.at(items) if items else {}
+        others = self._tx.revisions.of_items(MEMORY, items) if items else []
+        holders = {row.trash for row in rows.values() if row.trash is not None}
+        names = self._tx.receipts.at({each.receipt for each in others} | holders)
+        ids = {key: row.id for key, row in names.items()}
+        picked = []
+        for each in revisions:
+            row = rows.get(each.item)
+            if why := self._objection(each, row, others, ids):
+                self.conflicts.append((each.before["id"], why))
+            elif row is not None:
+                picked.append(_Back(each, row, pieces_before(each.before)))
+        return picked
+
+    def _objection(
+        self, revision: Revision, row: MemoryText | None, others: Sequence[Revision], receipts: Mapping[int, str]
+    ) -> str:
+        """Why a memory cannot be what it was; empty if it can."""
+        if row is None:
+            return "it was deleted for good"
+        if row.trash is not None:
+            return f"it is in the trash; undo {receipts.get(row.trash, 'its deletion')} first"
+        if not is_as_left(row, revision.before):
+            later = [each for each in others if each.item == row.key and is_as_left(row, each.before)]
+            said = f"; undo {receipts[later[-1].receipt]} first" if later and later[-1].receipt in receipts else ""
+            return f"it was changed again{said}"
+        twin = self._tx.texts.twin(text_before(row, revision.before))
+        return f"the same text was added again as {twin}" if twin is not None else ""
+
+    def _renewed(self, embed: Embed) -> dict[str, bytes]:
+        """Vectors of what was embedded by another model than the one in use now, by their texts."""
+        old = [each for each in self._back if each.pieces and model_before(each.revision.before) != self._model]
+        texts = list(dict.fromkeys(piece.text for each in old for piece in each.pieces or ()))
+        if not texts:
+            return {}
+        model, vectors = embed(texts)
+        if self._model is not None and model != self._model:
+            raise other_model(self._model, model)
+        return dict(zip(texts, vectors, strict=True))
+
+    def _as_written(self, piece: Piece) -> Piece:
+        entities = self._entities.instead_of(piece.entities)
+        return piece._replace(vector=self._vectors.get(piece.text, piece.vector), entities=entities)
+
+    def _states(self, returning: Collection[int]) -> list[RelationChange]:
+        """Relations that a memory states again, if they are live by then."""
+        wanted = {(key, each.now.key) for each in self._back for key in each.revision.before["states"]}
+        keys = {relation for relation, _ in wanted}
+        known = {(each.relation, each.memory) for each in self._tx.relations.sources(keys)} if keys else set()
+        rows = {row.key: row for row in self._tx.relations.at(keys)} if keys else {}
+        live = {key for key, row in rows.items() if row.trash is None or key in returning}
+        return [
+            RelationChange(rows[relation], rows[relation], newly_stated_by=(Source(relation, memory, lives=True),))
+            for relation, memory in sorted(wanted - known)
+            if relation in live
+        ]
+
+
+class _Entities:
+    """Which entities chunks that come back speak of: one that was merged is another now, one in the trash returns."""
+
+    def __init__(self, tx: Changes, keys: Collection[int]) -> None:
+        found = tx.entities.at(keys) if keys else {}
+        merged = tx.moves.targets() if any(row.trash is not None for row in found.values()) else {}
+        found = {key: _kept(tx, row, merged) for key, row in found.items()}
+        trashed = [row for row in found.values() if row.trash is not None]
+        live = tx.entities.live_named({row.full_name for row in trashed}) if trashed else {}
+        newest = {row.full_name: row for row in sorted(trashed)}
+        self._of = {key: live.get(row.full_name, newest.get(row.full_name, row)) for key, row in found.items()}
+        self._of |= {key: row for key, row in found.items() if row.trash is None}
+        self.returning = {row.key for row in self._of.values() if row.trash is not None}
+
+    def instead_of(self, keys: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted({self._of[key].key for key in keys if key in self._of}))
+
+
+def _kept(tx: Changes, row: EntityRecord, merged: Mapping[int, int]) -> EntityRecord:
+    """What a merge kept in place of an entity."""
+    while row.trash is not None and row.trash in merged:
+        found = tx.entities.at([merged[row.trash]])
+        if not found:
+            return row
+        (row,) = found.values()
+    return row

@@ -1,0 +1,161 @@
+"""Memories that change in place, and what they were before: one row for each change, held by its receipt."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from memsweep.model.memory import EmbeddingModel
+from memsweep.model.text import content_hash
+
+MEMORY = "memory"
+_VALUES = ("text", "tags", "source", "metadata")
+
+
+class Piece(NamedTuple):
+    """A chunk with all that belongs to it. Without a place in its stream, it gets the next one of its thread."""
+
+    id: str
+    text: str
+    start: int
+    first_line: int
+    last_line: int
+    vector: bytes
+    stream: int | None = None
+    stream_position: int | None = None
+    symbol: str = ""
+    symbol_kind: str = ""
+    words: str = ""
+    entities: tuple[int, ...] = ()
+    """Those it mentions, by their keys."""
+
+
+class MemoryText(NamedTuple):
+    """What of a memory can change: in the trash, too, which has the number of its receipt."""
+
+    key: int
+    id: str
+    text: str
+    tags: tuple[str, ...]
+    source: str
+    metadata: Mapping[str, Any]
+    updated_at: int
+    version: int
+    thread: int | None
+    trash: int | None
+
+    @property
+    def content_hash(self) -> bytes:
+        return content_hash(self.text)
+
+
+class NewRevision(NamedTuple):
+    """What something was before it changed: its kind, its key, and its values as JSON can have them."""
+
+    receipt: int
+    kind: str
+    item: int
+    at: int
+    before: Mapping[str, Any]
+
+
+class Revision(NamedTuple):
+    """The same, stored: `key` grows with time."""
+
+    key: int
+    receipt: int
+    kind: str
+    item: int
+    at: int
+    before: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierText:
+    """A memory as it was until a moment, and the receipt that brings it back."""
+
+    until: datetime
+    receipt_id: str
+    text: str
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """What an update of a memory did; without a receipt there was nothing to do."""
+
+    memory_id: str
+    version: int
+    receipt_id: str | None
+    chunks: int = 0
+    withdrawn: tuple[str, ...] = ()
+    """Facts that its text no longer states, and nothing else does."""
+    redacted: tuple[str, ...] = ()
+    """The kinds of secrets that were not stored."""
+    warnings: tuple[str, ...] = ()
+
+
+def before_of(
+    memory: MemoryText,
+    after: MemoryText,
+    pieces: Sequence[Piece] | None,
+    model: EmbeddingModel | None,
+    states: Collection[int] = (),
+) -> dict[str, Any]:
+    """A memory as a revision keeps it: with its chunks, if they change, and with what it no longer states then."""
+    changed = [name for name in _VALUES if getattr(memory, name) != getattr(after, name)]
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "tags": list(memory.tags),
+        "source": memory.source,
+        "metadata": dict(memory.metadata),
+        "updated_at": memory.updated_at,
+        "changed": changed,
+        "after": _digest(after, changed),
+        "model": None if model is None else [model.name, model.dimension],
+        "states": sorted(states),
+        "pieces": None if pieces is None else [_kept(piece) for piece in pieces],
+    }
+
+
+def is_as_left(now: MemoryText, before: Mapping[str, Any]) -> bool:
+    """Whether what a change made of a memory is what it is now."""
+    return bool(_digest(now, before["changed"]) == before["after"])
+
+
+def text_before(now: MemoryText, before: Mapping[str, Any]) -> MemoryText:
+    """A memory with the values that a change took from it, one version later."""
+    values = {"text": before["text"], "tags": tuple(before["tags"]), "source": before["source"]}
+    values["metadata"] = before["metadata"]
+    changed: dict[str, Any] = {name: values[name] for name in before["changed"]}
+    return now._replace(**changed, updated_at=before["updated_at"], version=now.version + 1)
+
+
+def _digest(memory: MemoryText, names: Sequence[str]) -> str:
+    said = json.dumps([getattr(memory, name) for name in names], sort_keys=True)
+    return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def pieces_before(before: Mapping[str, Any]) -> list[Piece] | None:
+    """None if its chunks did not change."""
+    return None if before["pieces"] is None else [_piece(kept) for kept in before["pieces"]]
+
+
+def model_before(before: Mapping[str, Any]) -> EmbeddingModel | None:
+    """The model of the vectors that a revision keeps."""
+    return None if before["model"] is None else EmbeddingModel(*before["model"])
+
+
+def _kept(piece: Piece) -> dict[str, Any]:
+    return {**piece._asdict(), "vector": base64.b64encode(piece.vector).decode(), "entities": list(piece.entities)}
+
+
+def _piece(kept: Mapping[str, Any]) -> Piece:
+    return Piece(**{**kept, "vector": base64.b64decode(kept["vector"]), "entities": tuple(kept["entities"])})

@@ -1,0 +1,50 @@
+"""Memories that change in place, and their revisions: Cypher. Pure text; every value is a parameter."""
+
+from __future__ import annotations
+
+_REVISION = "RETURN r.key, r.receipt, r.kind, r.item, r.at, r.before ORDER BY r.key"
+
+OF_RECEIPTS = f"MATCH (r:Revision) WHERE r.receipt IN $keys {_REVISION}"
+OF_ITEMS = f"MATCH (r:Revision) WHERE r.kind = $kind AND r.item IN $keys {_REVISION}"
+ADD = "CREATE (:Revision {*row})"
+DROP = "MATCH (r:Revision {key: row}) DELETE r"
+COUNT_OF_MEMORY = """
+    MATCH (m:Memory {id: $id}) MATCH (r:Revision) WHERE r.kind = 'memory' AND r.item = m.key
+    RETURN count(r), max(r.at)"""
+
+MEMORIES = """
+    UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})
+    RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash"""
+PIECES = """
+    UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})-[:HAS_CHUNK]->(c)
+    OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH m, c, e
+    OPTIONAL MATCH (c)-[:MENTIONS]->(n) WITH m, c, e, collect(n.key) AS entities
+    RETURN m.key, c.position, c.key, c.id, c.text, c.start, c.first_line, c.last_line, e.data, c.stream,
+           c.stream_position, c.symbol, c.symbol_kind, c.words, entities"""
+CHUNKS = "MATCH (m:{memory} {{ref: toString($key)}})-[:HAS_CHUNK]->(c) RETURN c.key"
+TWINS = """
+    MATCH (m:Memory {content_hash: $hash}) WHERE m.key <> $key AND m.source <> $code_source AND m.text = $text
+    RETURN m.id, m.thread"""
+LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"
+
+WRITE_MEMORY = "MATCH (m:{memory} {{ref: toString(row.key)}}) SET m += row.set"
+DROP_CHUNK = "MATCH (c:{chunk} {{ref: toString(row)}}) DETACH DELETE c"
+ADD_CHUNK = """
+    MATCH (m:{memory} {{ref: toString(row.memory)}})
+    CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})"""
+ADD_MENTION = """
+    MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
+    MERGE (c)-[:MENTIONS]->(e)"""
+_ENTITIES = ("Entity", "TrashedEntity")
+
+
+def of_state(query: str, *, live: bool) -> str:
+    """The query or step for what is live, or for what is in the trash."""
+    prefix = "" if live else "Trashed"
+    return query.format(memory=f"{prefix}Memory", chunk=f"{prefix}Chunk")
+
+
+def mentions(*, live: bool) -> tuple[str, ...]:
+    """What makes a mention, by the state of the entity."""
+    chunk = "Chunk" if live else "TrashedChunk"
+    return tuple(ADD_MENTION.format(chunk=chunk, entity=entity) for entity in _ENTITIES)

@@ -1,0 +1,167 @@
+"""Memories that change in place, and their revisions. What writes works inside the caller's transaction."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
+from memsweep.model.text import content_hash
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
+from memsweep.store.falkor import revision_cypher as own
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
+from memsweep.store.falkor.words import terms_of
+from memsweep.store.stored import mapping, to_json
+
+_STATES = (True, False)
+
+
+class FalkorRevisions:
+    """Implements `memsweep.store.ports.revisions.RevisionRows`."""
+
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        self._asked = asked
+
+    def of_receipts(self, receipts: Collection[int]) -> list[Revision]:
+        return self._rows(own.OF_RECEIPTS, keys=sorted(receipts)) if receipts else []
+
+    def of_items(self, kind: str, items: Collection[int]) -> list[Revision]:
+        return self._rows(own.OF_ITEMS, kind=kind, keys=sorted(items)) if items else []
+
+    def add(self, revisions: Iterable[NewRevision]) -> None:
+        tx = writable(self._asked)
+        rows = [{**each._asdict(), "key": tx.new_key(), "before": to_json(each.before)} for each in revisions]
+        tx.do(own.ADD, rows)
+
+    def drop(self, keys: Collection[int]) -> None:
+        writable(self._asked).do(own.DROP, sorted(keys))
+
+    def free(self, keys: Collection[int]) -> None:
+        self.drop(keys)
+
+    def _rows(self, query: str, **values: Any) -> list[Revision]:
+        return [Revision._make((*row, mapping(before))) for *row, before in self._asked.ask(query, **values)]
+
+
+class FalkorTexts:
+    """Implements `memsweep.store.ports.revisions.TextRows`."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.dropped_chunks: set[int] = set()
+
+    def model(self) -> EmbeddingModel | None:
+        return writing.model_of(self._tx.meta)
+
+    def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
+        return {
+            key: MemoryText(key, uid, text, tuple(tags), source, mapping(metadata), *rest)
+            for key, uid, text, tags, source, metadata, *rest in self._both(own.MEMORIES, memories)
+        }
+
+    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
+        found: dict[int, list[Piece]] = {key: [] for key in memories}
+        for memory, *_, uid, text, start, first, last, vector, stream, at, symbol, kind, words, entities in sorted(
+            self._both(own.PIECES, memories), key=lambda row: row[:3]
+        ):
+            data = base64.b64decode(vector or "")
+            place = (stream, at, symbol, kind, words, tuple(sorted(entities)))
+            found[memory].append(Piece(uid, text, start, first, last, data, *place))
+        return found
+
+    def twin(self, memory: MemoryText) -> str | None:
+        asked = {"hash": memory.content_hash.hex(), "key": memory.key, "text": memory.text}
+        rows = self._tx.ask(own.TWINS, code_source=CODE_SOURCE, **asked)
+        return next((uid for uid, thread in rows if thread == memory.thread), None)
+
+    def is_buried(self, content_hash: bytes) -> bool:
+        return bool(self._tx.ask(gc_cypher.BURIED, hashes=[content_hash.hex()]))
+
+    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
+        said = {
+            "text": memory.text,
+            "tags": list(memory.tags),
+            "source": memory.source,
+            "metadata": to_json(dict(memory.metadata)),
+            "content_hash": memory.content_hash.hex(),
+            "updated_at": memory.updated_at,
+            "version": memory.version,
+        }
+        step = own.of_state(own.WRITE_MEMORY, live=memory.trash is None)
+        self._tx.do(step, [{"key": memory.key, "set": said}])
+        if pieces is None:
+            return []
+        self._drop_chunks(memory)
+        return self._add_chunks(memory, pieces)
+
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
+        return writing.add_names(self._tx, new, new.mentions, memory, list(chunks), {})
+
+    def _both(self, query: str, keys: Collection[int]) -> list[Any]:
+        """What is live and what is in the trash, in one go."""
+        asked = ((own.of_state(query, live=live), {"keys": sorted(keys)}) for live in _STATES)
+        return [row for rows in self._tx.ask_all(*asked) for row in rows] if keys else []
+
+    def _drop_chunks(self, memory: MemoryText) -> None:
+        live = memory.trash is None
+        before = {key for (key,) in self._tx.ask(own.of_state(own.CHUNKS, live=live), key=memory.key)}
+        self.dropped_chunks |= before
+        for state in _STATES:
+            self._tx.do(own.of_state(own.DROP_CHUNK, live=state), sorted(before))
+        self._tx.do(code_cypher.DROP_EMBEDDING, sorted(before))
+        for key, name, evidence, seen in self._tx.ask(trash_cypher.NAMES_OF_CHUNKS, chunks=sorted(before)):
+            if left := [chunk for chunk in seen if chunk not in before]:
+                row = {"name_key": key, "name": name, "evidence": evidence, "chunks": left}
+                self._tx.do(cypher.SET_NAME_SEEN, [row])
+            else:
+                self._tx.do(cypher.DROP_NAME_SEEN, [key])
+
+    def _add_chunks(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[int]:
+        live = memory.trash is None
+        rows = [
+            self._chunk(memory, piece, position, place)
+            for position, (piece, place) in enumerate(zip(pieces, self._placed(memory, pieces), strict=True))
+        ]
+        keys = [row["key"] for row in rows]
+        made = list(zip(keys, pieces, strict=True))
+        self._tx.do(own.of_state(own.ADD_CHUNK, live=live), rows)
+        self._tx.do(cypher.ADD_EMBEDDING, [{"key": key, "data": writing.encoded(piece.vector)} for key, piece in made])
+        for step in own.mentions(live=live):
+            mentioned = [{"chunk": key, "entity": entity} for key, piece in made for entity in piece.entities]
+            self._tx.do(step, mentioned)
+        return keys
+
+    def _chunk(
+        self, memory: MemoryText, piece: Piece, position: int, place: tuple[int | None, int | None]
+    ) -> dict[str, Any]:
+        stream, stream_position = place
+        return {
+            "key": self._tx.new_key(),
+            "id": piece.id,
+            "memory": memory.key,
+            "position": position,
+            "text": piece.text,
+            "start": piece.start,
+            "first_line": piece.first_line,
+            "last_line": piece.last_line,
+            "hash": content_hash(piece.text).hex(),
+            "stream": stream,
+            "stream_position": stream_position,
+            "symbol": piece.symbol,
+            "symbol_kind": piece.symbol_kind,
+            "words": piece.words,
+            "terms": terms_of(piece.text, piece.words),
+            "trash": memory.trash,
+        }
+
+    def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
+        """Where new chunks stand: where they say, if all do, or at the next places there are."""
+        if all(piece.stream_position is not None for piece in pieces):
+            return [(piece.stream, piece.stream_position) for piece in pieces]
+        if memory.thread is None:
+            return [(-memory.key, index) if len(pieces) > 1 else (None, None) for index in range(len(pieces))]
+        ((last,),) = self._tx.ask(own.LAST_PLACE, thread=memory.thread)
+        self._tx.do(cypher.SET_LAST_PLACE, [{"key": memory.thread, "last": last + len(pieces)}])
+        return [(memory.thread, last + 1 + index) for index in range(len(pieces))]

@@ -1,0 +1,50 @@
+"""Memories that change in place, and the revisions that say what they were before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from memsweep.model.memory import EmbeddingModel, NewMemory
+from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
+
+
+class RevisionReads(Protocol):
+    def of_receipts(self, receipts: Collection[int]) -> list[Revision]:
+        """In the order of their keys."""
+
+    def of_items(self, kind: str, items: Collection[int]) -> list[Revision]:
+        """In the order of their keys."""
+
+
+class RevisionRows(RevisionReads, Protocol):
+    def add(self, revisions: Iterable[NewRevision]) -> None: ...
+
+    def drop(self, keys: Collection[int]) -> None: ...
+
+    def free(self, keys: Collection[int]) -> None:
+        """Drop them, with what the word index still knows of their texts."""
+
+
+class TextRows(Protocol):
+    """Memories and their chunks, live or in the trash."""
+
+    def model(self) -> EmbeddingModel | None:
+        """The one of the workspace's vectors."""
+
+    def at(self, memories: Collection[int]) -> dict[int, MemoryText]: ...
+
+    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
+        """In the order of their positions."""
+
+    def twin(self, memory: MemoryText) -> str | None:
+        """The id of another live memory with the same text in the same thread; code is known by its file."""
+
+    def is_buried(self, content_hash: bytes) -> bool:
+        """Whether this content was forgotten for good."""
+
+    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
+        """A memory in another form; with `pieces` these take the place of its chunks. Their keys."""
+
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
+        """The names that new chunks speak of, given with their texts; the ids of new entities."""

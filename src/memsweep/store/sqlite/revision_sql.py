@@ -1,0 +1,45 @@
+"""Memories that change in place, and their revisions: statements. Pure text; values are always bound."""
+
+from __future__ import annotations
+
+_KEYS = "(select value from json_each(:keys))"
+_REVISION = "select id, receipt, kind, item, at, before from revision"
+
+OF_RECEIPTS = f"{_REVISION} where receipt in {_KEYS} order by id"
+OF_ITEMS = f"{_REVISION} where kind = :kind and item in {_KEYS} order by id"
+ADD = "insert into revision (receipt, kind, item, at, before) values (?, ?, ?, ?, ?)"
+DROP = f"delete from revision where id in {_KEYS}"
+COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
+
+MEMORIES = f"""
+    select id, uid, text, tags, source, metadata, updated_at, version, thread, trash from memory where id in {_KEYS}"""
+PIECES = f"""
+    select chunk.memory, chunk.uid, text, start, first_line, last_line, vector.data, stream, stream_position, symbol,
+           symbol_kind, words, (select json_group_array(entity) from mention where mention.chunk = chunk.id)
+    from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
+TWIN = """
+    select uid from memory where content_hash = :hash and trash is null and id <> :key and source <> :code_source
+      and thread is :thread and text = :text limit 1"""
+
+WRITE_MEMORY = """
+    update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?
+    where id = ?"""
+DROP_TAGS = "delete from memory_tag where memory = ?"
+UNINDEX = """
+    insert into chunk_fts (chunk_fts, rowid, text)
+    select 'delete', id, spread_script(text || ' ' || words) from chunk where memory = ? and trash is null"""
+DROP_VECTORS = "delete from vector where chunk in (select id from chunk where memory = ?)"
+DROP_MENTIONS = "delete from mention where chunk in (select id from chunk where memory = ?)"
+DROP_CHUNKS = "delete from chunk where memory = ?"
+CHUNKS_BEFORE = "select id from chunk where memory = ?"
+ADD_CHUNK = """
+    insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position, symbol,
+                       symbol_kind, words, trash)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+ADD_MENTION = """
+    insert into mention (chunk, entity, trash) select :chunk, id, coalesce(:trash, trash) from entity
+    where id in (select value from json_each(:entities)) on conflict do nothing"""
+# A name that is only counted was seen in chunks that are no more.
+NAMES_SEEN_IN = """
+    select name_key, name, evidence, chunks from name_seen
+    where exists (select 1 from json_each(chunks) as seen where seen.value in (select value from json_each(:keys)))"""

@@ -1,0 +1,129 @@
+"""Memories that change in place, and their revisions. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+import apsw
+
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
+from memsweep.model.text import content_hash
+from memsweep.store.file.connect import insert, one
+from memsweep.store.file.meta import read_model
+from memsweep.store.sqlite import revision_sql, sql, trash_sql, writing
+from memsweep.store.sqlite.graph_rows import as_list
+from memsweep.store.sqlite.trash_rows import forget_chunks
+from memsweep.store.stored import mapping, texts, to_json
+
+
+class SqliteRevisions:
+    """Implements `memsweep.store.ports.revisions.RevisionRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def of_receipts(self, receipts: Collection[int]) -> list[Revision]:
+        return self._rows(revision_sql.OF_RECEIPTS, {"keys": as_list(receipts)})
+
+    def of_items(self, kind: str, items: Collection[int]) -> list[Revision]:
+        return self._rows(revision_sql.OF_ITEMS, {"kind": kind, "keys": as_list(items)})
+
+    def add(self, revisions: Iterable[NewRevision]) -> None:
+        rows = [(*each[:-1], to_json(each.before)) for each in revisions]
+        self._db.executemany(revision_sql.ADD, rows)
+
+    def drop(self, keys: Collection[int]) -> None:
+        self._db.execute(revision_sql.DROP, {"keys": as_list(keys)})
+
+    def free(self, keys: Collection[int]) -> None:
+        if keys:
+            self.drop(keys)
+            forget_chunks(self._db)
+
+    def _rows(self, statement: str, values: Mapping[str, Any]) -> list[Revision]:
+        found: list[Any] = self._db.execute(statement, values).fetchall()
+        return [Revision._make((*row, mapping(before))) for *row, before in found]
+
+
+class SqliteTexts:
+    """Implements `memsweep.store.ports.revisions.TextRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def model(self) -> EmbeddingModel | None:
+        return read_model(self._db)
+
+    def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
+        rows: list[Any] = self._db.execute(revision_sql.MEMORIES, {"keys": as_list(memories)}).fetchall()
+        return {
+            key: MemoryText(key, uid, text, texts(tags), source, mapping(metadata), *rest)
+            for key, uid, text, tags, source, metadata, *rest in rows
+        }
+
+    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
+        rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
+        found: dict[int, list[Piece]] = {key: [] for key in memories}
+        for memory, uid, text, start, first, last, vector, *rest, entities in rows:
+            mentioned = tuple(sorted(json.loads(entities)))
+            found[memory].append(Piece._make((uid, text, start, first, last, vector or b"", *rest, mentioned)))
+        return found
+
+    def twin(self, memory: MemoryText) -> str | None:
+        asked = {"hash": memory.content_hash, "key": memory.key, "thread": memory.thread, "text": memory.text}
+        found: str | None = one(self._db, revision_sql.TWIN, {**asked, "code_source": CODE_SOURCE})
+        return found
+
+    def is_buried(self, content_hash: bytes) -> bool:
+        return one(self._db, trash_sql.IS_BURIED, (content_hash,)) is not None
+
+    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
+        said = (memory.text, to_json(memory.tags), memory.source, to_json(dict(memory.metadata)), memory.content_hash)
+        self._db.execute(revision_sql.WRITE_MEMORY, (*said, memory.updated_at, memory.version, memory.key))
+        self._db.execute(revision_sql.DROP_TAGS, (memory.key,))
+        self._db.executemany(sql.ADD_TAG, [(tag, memory.key) for tag in memory.tags])
+        if pieces is None:
+            return []
+        self._drop_chunks(memory.key)
+        return self._add_chunks(memory, pieces)
+
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
+        created, _ = writing.add_names(self._db, new, new.mentions, memory, list(chunks))
+        return created
+
+    def _drop_chunks(self, memory: int) -> None:
+        before = {key for (key,) in self._db.execute(revision_sql.CHUNKS_BEFORE, (memory,))}
+        for statement in (
+            revision_sql.UNINDEX,
+            revision_sql.DROP_VECTORS,
+            revision_sql.DROP_MENTIONS,
+            revision_sql.DROP_CHUNKS,
+        ):
+            self._db.execute(statement, (memory,))
+        rows: list[Any] = self._db.execute(revision_sql.NAMES_SEEN_IN, {"keys": as_list(before)}).fetchall()
+        for key, name, evidence, chunks in rows:
+            left = [chunk for chunk in json.loads(chunks) if chunk not in before]
+            if left:
+                seen = {"key": key, "name": name, "evidence": evidence, "chunks": to_json(left)}
+                self._db.execute(sql.SET_NAME_SEEN, seen)
+            else:
+                self._db.execute(sql.DROP_NAME_SEEN, (key,))
+
+    def _add_chunks(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[int]:
+        keys = []
+        placed = writing.placed(self._db, memory.key, memory.thread, pieces)
+        for position, (piece, place) in enumerate(zip(pieces, placed, strict=True)):
+            lines = (piece.start, piece.first_line, piece.last_line, content_hash(piece.text))
+            symbol = (piece.symbol, piece.symbol_kind, piece.words)
+            values = (piece.id, memory.key, position, piece.text, *lines, *place, *symbol, memory.trash)
+            key = insert(self._db, revision_sql.ADD_CHUNK, values)
+            if memory.trash is None:
+                self._db.execute(sql.ADD_WORDS, (key, piece.text, piece.words))
+            self._db.execute(sql.ADD_VECTOR, (key, piece.vector))
+            mentioned = {"chunk": key, "trash": memory.trash, "entities": as_list(piece.entities)}
+            self._db.execute(revision_sql.ADD_MENTION, mentioned)
+            keys.append(key)
+        return keys
