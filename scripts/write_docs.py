@@ -1,4 +1,7 @@
-"""Write what the documents say of the code: `make docs`. Each part stands between two comments of its name."""
+"""Write what the documents say of the code, and what the server says first: `make docs`.
+
+Each part of a document stands between two comments of its name.
+"""
 
 from __future__ import annotations
 
@@ -119,6 +122,12 @@ def out_of_date() -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(DOCS.parent))
+    from scripts import record_answers
+
     for name, text in out_of_date():
         (DOCS / name).write_text(text, "utf-8")
         print(f"wrote docs/{name}", file=sys.stderr)
+    if not record_answers.is_current():
+        record_answers.write()
+        print(f"wrote {record_answers.RECORDED.name}", file=sys.stderr)

@@ -38,7 +38,8 @@ OPERATIONS: dict[str, Callable[[App, Path], object]] = {
 }
 
 
-def main(operation: str, template: Path, folder: Path, thorough: bool) -> None:
+def main(operation: str, place: str, copies: str, thorough: bool) -> None:
+    template, folder = Path(place), Path(copies)
     whole = folder / "whole"
     steps = _attempt(operation, template, whole, -1)
     shutil.rmtree(whole)
@@ -102,4 +103,4 @@ def _die_at(at: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), "thorough" in sys.argv)
+    main(sys.argv[1], sys.argv[2], sys.argv[3], "thorough" in sys.argv)

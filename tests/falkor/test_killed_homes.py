@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,10 +13,10 @@ from memsweep.errors import NotFound
 from memsweep.model.memory import Workspace
 from memsweep.store.falkor.transaction import GraphHandle
 from tests.support import falkor
-from tests.support.commands import run
-from tests.support.counts import ARGUMENTS
+from tests.support.counts import THOROUGH
 from tests.support.engines import Home
 from tests.support.falkor import Server
+from tests.support.fork_server import ForkServer
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -31,12 +30,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", ["create", "delete", "undelete", "purge", "replacing restore"])
-def test_a_client_of_falkor_killed_at_any_command_leaves_known_keys_only(operation: str, server: Server) -> None:
-    ran = run([sys.executable, "-m", "tests.falkor.killed_homes", str(server.port), operation, *ARGUMENTS], home=None)
-    assert ran.status == 0, ran.err
-    assert ran.json["problems"] == []
-    assert ran.json["before"] > 0
-    assert ran.json["done"] > 0, "the last point is after the end"
+def test_a_client_of_falkor_killed_at_any_command_leaves_known_keys_only(
+    operation: str, server: Server, fork_server: ForkServer
+) -> None:
+    told = fork_server.program("tests.falkor.killed_homes", server.port, operation, THOROUGH)
+    assert told["problems"] == []
+    assert told["before"] > 0
+    assert told["done"] > 0, "the last point is after the end"
 
 
 def test_a_purge_that_was_cut_short_is_finished_and_cannot_be_undone(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.model.reach import components, spanning, unreachable
+from memsweep.model.reach import components, spanning, unreachable, without_root
 
 Edges = list[tuple[int, int]]
 numbers = st.integers(0, 30) | st.integers(0, 10**6)
@@ -69,3 +69,15 @@ def test_a_few_edges_connect_what_all_of_them_connect(graph: tuple[list[int], Ed
     assert set(loops) <= set(few) <= set(edges)
     assert len([edge for edge in few if edge[0] != edge[1]]) == len(nodes) - len(parts(nodes, edges))
     assert {end for edge in few for end in edge if end in nodes} >= {end for edge in listed for end in edge}
+
+
+@given(graphs, st.sets(numbers))
+def test_what_has_no_root_is_named_with_the_edges_that_connect_it(
+    graph: tuple[list[int], Edges], roots: set[int]
+) -> None:
+    nodes, edges = graph
+    left, few = without_root(nodes, edges, roots)
+    assert set(left) == unreachable(nodes, edges, roots)
+    assert [node for node in nodes if node in set(left)] == left
+    assert parts(left, few) == parts(left, edges)
+    assert set(few) <= {edge for edge in edges if set(edge) <= set(left)}

@@ -8,7 +8,7 @@ import re
 
 import anyio
 import pytest
-from scripts import write_docs
+from scripts import record_answers, write_docs
 
 import memsweep
 from memsweep import errors
@@ -100,6 +100,10 @@ def test_every_command_is_documented_and_says_what_it_does():
 
 def test_what_the_documents_say_of_the_code_is_up_to_date():
     assert [name for name, _ in write_docs.out_of_date()] == [], "run `make docs`"
+
+
+def test_what_the_server_says_first_is_up_to_date():
+    assert record_answers.is_current(), "run `make docs`"
 
 
 def test_links_between_documents_lead_somewhere():

@@ -97,10 +97,9 @@ def connected(
 class RawServer:
     """A server process and its pipes."""
 
-    def __init__(self, command: list[str], env: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+    def __init__(self, command: list[str], env: dict[str, str], pass_fds: tuple[int, ...] = ()) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=pass_fds)
         self._buffer = b""
         self.lines: list[bytes] = []
         self._ids = iter(range(1, 1_000_000))
@@ -156,6 +155,16 @@ class RawServer:
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, self._buffer + out, err
 
+    def end(self) -> None:
+        """Whatever it is doing."""
+        if self.process.poll() is None:
+            self.process.kill()
+        wait_for(lambda: self.process.poll() is not None, "the server to end")
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with suppress(BrokenPipeError):
+                if pipe is not None:
+                    pipe.close()
+
 
 @contextmanager
 def raw_server(
@@ -165,10 +174,4 @@ def raw_server(
     try:
         yield server
     finally:
-        if server.process.poll() is None:
-            server.process.kill()
-        wait_for(lambda: server.process.poll() is not None, "the server to end")
-        for pipe in (server.process.stdin, server.process.stdout, server.process.stderr):
-            assert pipe is not None
-            with suppress(BrokenPipeError):
-                pipe.close()
+        server.end()

@@ -9,8 +9,6 @@ from typing import TypeVar
 T = TypeVar("T")
 TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
 THOROUGH = TIMES > 1
-ARGUMENTS = ["thorough"] if THOROUGH else []
-"""For test programs in processes of their own, which do not get our environment."""
 
 
 def rounds(few: int, full: int) -> int:

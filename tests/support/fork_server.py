@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import importlib
 import json
 import os
 import resource
@@ -95,6 +96,10 @@ class ForkServer:
         except Empty:
             raise AssertionError("the fork_server does not answer") from None
 
+    def program(self, module: str, *arguments: Any) -> Any:
+        """What `main` of a module returns, in a process of its own that has imported everything already."""
+        return self.fork("program", Path("/nonexistent"), module=module, arguments=arguments).report()
+
     def close(self) -> None:
         for child in self._children.values():
             if not child.ended:
@@ -147,15 +152,18 @@ def _lines() -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    from memsweep.app import make_app
+    from memsweep.app import App, make_app
     from memsweep.library import open_memory  # noqa: F401
     from memsweep.settings import load_settings
     from tests.support.jobs import JOBS
 
     ready = make_app(load_settings({"MEMSWEEP_HOME": "/nonexistent"}))
     ready.warm_up()
+    App.local_model = ready.local_model  # type: ignore[method-assign,assignment]  # safe to share: it is only read
     signal.signal(signal.SIGCHLD, _reap)
     for order in _lines():
+        if "module" in order:
+            importlib.import_module(order["module"])
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGCHLD})
         pid = os.fork()
         if pid:
@@ -164,10 +172,10 @@ def main() -> None:
             continue
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-        os._exit(_work(order, ready, JOBS))
+        os._exit(_work(order, JOBS))
 
 
-def _work(order: dict[str, Any], ready: Any, jobs: dict[str, Any]) -> int:
+def _work(order: dict[str, Any], jobs: dict[str, Any]) -> int:
     from memsweep.app import make_app
     from memsweep.settings import load_settings
 
@@ -177,7 +185,6 @@ def _work(order: dict[str, Any], ready: Any, jobs: dict[str, Any]) -> int:
     if limit := order.pop("file_size_limit", None):
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     app = make_app(load_settings(variables))
-    app.__dict__["local_model"] = ready.local_model  # loaded already, and safe to share: it is only read
     try:
         job(app, lambda value: _tell("say", value), **order)
         app.close()

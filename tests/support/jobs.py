@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import threading
 import time
 from operator import attrgetter
@@ -167,6 +168,11 @@ def _plain(result: Any) -> Any:
     return result if isinstance(result, str | int | float | bool | None) else str(result)
 
 
+def program(app: App, say: Say, *, module: str, arguments: list[Any]) -> None:
+    """Run `main` of a module that the fork server has imported; say what it returns."""
+    say(sys.modules[module].main(*arguments))
+
+
 JOBS = {
     job.__name__: job
     for job in (
@@ -180,5 +186,6 @@ JOBS = {
         fork_while_open,
         copy_in_small_batches,
         run_schedule,
+        program,
     )
 } | CONTEXT_JOBS

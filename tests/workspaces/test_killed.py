@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from tests.support.commands import run
-from tests.support.counts import ARGUMENTS
+from tests.support.counts import THOROUGH
+from tests.support.fork_server import ForkServer
 from tests.workspaces.killed_at_each_step import OPERATIONS
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_killed_at_any_step_the_next_command_leaves_a_clean_home(operation: str) -> None:
-    ran = run([sys.executable, "-m", "tests.workspaces.killed_at_each_step", operation, *ARGUMENTS], home=None)
-    assert ran.status == 0, ran.err
-    assert ran.json["problems"] == []
-    assert ran.json["points"] >= 5
-    assert ran.json["before"] > 0
-    assert ran.json["done"] > 0, "the last point is after the end"
+def test_killed_at_any_step_the_next_command_leaves_a_clean_home(operation: str, fork_server: ForkServer) -> None:
+    told = fork_server.program("tests.workspaces.killed_at_each_step", operation, THOROUGH)
+    assert told["problems"] == []
+    assert told["points"] >= 5
+    assert told["before"] > 0
+    assert told["done"] > 0, "the last point is after the end"

@@ -48,11 +48,10 @@ def _where(*, as_json: bool) -> int:
 
 def _serve(profile: str) -> int:
     """As agents start it: many times, and waiting. Nothing is imported to read a command line that is plain."""
-    from memsweep.app import make_app
-    from memsweep.server.app import serve
+    from memsweep.server.start import start
 
     try:
-        serve(make_app(), profile)  # type: ignore[arg-type]  # one of the two
+        start(profile)
     except MemsweepError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_status

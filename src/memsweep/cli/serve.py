@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memsweep.app import make_app
-from memsweep.errors import BadInput
-from memsweep.server.tools import PROFILES
+from memsweep.server.start import start
 
 
 def serve(
@@ -20,8 +18,4 @@ def serve(
     ] = "",
 ) -> None:
     """Serve agents over MCP on standard input and output."""
-    if profile not in PROFILES:
-        raise BadInput(f"profile {profile!r} is unknown.", hint=f"Use one of: {', '.join(PROFILES)}.")
-    from memsweep.server.app import serve as serve_app
-
-    serve_app(make_app(project=project), profile)
+    start(profile, project)

@@ -160,7 +160,7 @@ def check_roots(survey: Survey, strategy: str, options: Options) -> None:
     """
     if len(survey.entities) < CAP_FROM or _BY_ROOTS.isdisjoint(resolve(strategy)):
         return
-    if survey.mentions or any(row.explicit or protection(row, options) for row in survey.entities):
+    if survey.mentions or survey.stated or any(row.explicit or protection(row, options) for row in survey.entities):
         return
     raise Conflict(
         f"none of the {len(survey.entities):,} entities has a root: no live memory mentions one, none is pinned or was"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.model.plan import PERMANENT_TYPES, EntityRow, MemoryRow, Survey
+from memsweep.model.plan import PERMANENT_TYPES, EntityRow, MemoryRow, Survey, spoken_of
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
@@ -41,8 +41,7 @@ def held(survey: Survey, options: Options, without: Collection[int] = (), *, exp
     Having been given explicitly holds an entity until it has faded away, or until what spoke of it is gone.
     """
     gone = set(without)
-    roots = {entity for memory, entity in survey.mentions if memory not in gone}
-    roots |= {end for memory, *ends in survey.stated if memory not in gone for end in ends}
+    roots = spoken_of(survey.mentions, survey.stated, gone)
     if explicit:
         lost = _lost_with(survey, gone)
         roots.update(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -70,6 +70,7 @@ class Survey:
     lone_chunks: Sequence[tuple[int, int]] = ()
     """Chunks and the memory they name, where that memory is not live."""
     entities: Sequence[EntityRow] = ()
+    """All of them; to a rule that needs no more, those of components that no live memory speaks of."""
     edges: Sequence[tuple[int, int]] = ()
     """The ends of relations that stand by themselves: of all, or of as many as connect the same entities."""
     stated: Sequence[tuple[int, int, int]] = ()
@@ -84,6 +85,15 @@ class Survey:
         """The ends of every relation that stands once these memories are gone."""
         stated = ((subject, target) for memory, subject, target in self.stated if memory not in without)
         return chain(self.edges, stated)
+
+
+def spoken_of(
+    mentions: Iterable[tuple[int, int]], stated: Iterable[tuple[int, int, int]], without: Collection[int] = ()
+) -> set[int]:
+    """Entities that a live memory, other than these, mentions or states something of."""
+    found = {entity for memory, entity in mentions if memory not in without}
+    found.update(end for memory, *ends in stated if memory not in without for end in ends)
+    return found
 
 
 class Found(NamedTuple):

@@ -37,6 +37,16 @@ def spanning(nodes: Sequence[int], edges: Iterable[Pair]) -> list[Pair]:
     return _unite_all(_places(nodes, max(nodes, default=0) + 1), edges)
 
 
+def without_root(nodes: Sequence[int], edges: Iterable[Pair], roots: set[int]) -> tuple[list[int], list[Pair]]:
+    """The nodes in whose component there is no root, and as few edges as connect them."""
+    parent = _places(nodes, max(nodes, default=0) + 1)
+    used = _unite_all(parent, edges)
+    _flatten(parent)
+    alive = {-1, *(parent[root] for root in roots if root < len(parent))}  # -1: a place without a node
+    left = [node for node in nodes if parent[node] not in alive]
+    return left, [edge for edge in used if parent[edge[0]] not in alive]
+
+
 def _places(nodes: Iterable[int], size: int) -> list[int]:
     """A list with a place for every number below `size`, in which each node is its own parent."""
     parent = [-1] * size
@@ -77,7 +87,11 @@ def _unite(parent: list[int], edges: Iterator[Pair], used: list[Pair]) -> None:
 
 
 def _flat(parent: list[int], nodes: Iterable[int]) -> list[int]:
+    _flatten(parent)
+    return [parent[node] for node in nodes]
+
+
+def _flatten(parent: list[int]) -> None:
     for number, above in enumerate(parent):  # a parent has a smaller number, so one pass upwards flattens all
         if above >= 0:
             parent[number] = parent[above]
-    return [parent[node] for node in nodes]

@@ -22,7 +22,7 @@ class Resolver:
         """`folder`: somewhere in the project; empty: what the client says, or the working directory."""
         self._settings = settings
         self._registry = registry
-        self._given = _folder_that_is_there(folder) if folder else ""
+        self._given = existing_folder(folder) if folder else ""
         self._of_client = ""
         self._project: tuple[str, Project | None] | None = None
         self._place: Place | None = None
@@ -87,7 +87,7 @@ def _working_directory() -> str:
         return ""
 
 
-def _folder_that_is_there(folder: str) -> str:
+def existing_folder(folder: str) -> str:
     if not os.path.isdir(folder):
         raise BadInput(f"the project folder {folder!r:.200} does not exist.", hint="Give a folder in the project.")
     return os.path.abspath(folder)

@@ -1,30 +1,28 @@
 """The MCP server: tools of one profile over stdio.
 
-`initialize` is answered before disk or models are touched; they are loaded in the background once the
+`initialize` is answered before disk or models are touched (`front`); they are loaded in the background once the
 client has asked what tools there are. stdout belongs to the protocol, the log goes to stderr.
 """
 
 from __future__ import annotations
 
 import logging
-import signal
-import sys
 import threading
 from typing import Any
 
-from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from memsweep import __version__
 from memsweep.app import App
-from memsweep.errors import BadInput
 from memsweep.schedule.background import Background
 from memsweep.server.consent import gated
+from memsweep.server.front import Front
 from memsweep.server.pipes import PipedServer
+from memsweep.server.profiles import Profile
 from memsweep.server.resources import add_resources
 from memsweep.server.roots import find_project
 from memsweep.server.tool import MemsweepTool
-from memsweep.server.tools import Profile, ToolRow
+from memsweep.server.tools import ToolRow
 from memsweep.server.tools.code import code_tools
 from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.context import context_tools
@@ -39,13 +37,14 @@ INSTRUCTIONS = (
 )
 
 
-def make_server(app: App, profile: Profile = "default") -> MCPServer[Any]:
+def make_server(app: App, profile: Profile = "default", front: Front | None = None) -> PipedServer:
     server = PipedServer(
         "memsweep",
         version=__version__,
         instructions=INSTRUCTIONS,
         tools=[_tool(row, profile) for row in tool_rows(app, profile)],
-        log_level=app.settings.log_level,  # type: ignore[arg-type]  # checked by the settings
+        log_level=app.settings.log_level,
+        front=front,
     )
     add_resources(server, app)
     server.middleware.append(_warm_up_after_listing(app))
@@ -71,17 +70,10 @@ def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
     return [row for row in rows if profile == "full" or row.profile == "default"]
 
 
-def serve(app: App, profile: Profile) -> None:
-    """Serve until the client hangs up."""
-    if sys.stdin is None or sys.stdout is None:
-        raise BadInput(
-            "standard input or output is closed, and agents are served over them.",
-            hint="Let an MCP client start `memsweep serve`.",
-        )
-    # Python's way to stop would wait for the thread that reads standard input; nothing here needs a farewell.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def serve(app: App, profile: Profile, front: Front) -> None:
+    """Serve until the client hangs up, from where the front has come to."""
     logging.getLogger("memsweep").setLevel(app.settings.log_level)
-    server = make_server(app, profile)
+    server = make_server(app, profile, front)
     background = Background(app)
     background.start()
     try:

@@ -10,9 +10,7 @@ import logging
 import math
 import os
 import select
-import stat
-import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -23,12 +21,13 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import INVALID_PARAMS
+from mcp_types import INVALID_PARAMS, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from memsweep.model.text import clipped, shown
+from memsweep.server.descriptors import PIECE, is_watchable
 from memsweep.server.envelope import MAX_LINE_BYTES, LongLine, Refused, read_line, write_line
+from memsweep.server.front import Front
 
-_PIECE = 1 << 16
 logger = logging.getLogger("memsweep.server")
 
 Outgoing = SessionMessage | str  # a refusal is a line already
@@ -37,18 +36,25 @@ Outgoing = SessionMessage | str  # a refusal is a line already
 class PipedServer(MCPServer[Any]):
     """The SDK's server with a shorter way to its client, and an answer to every line."""
 
+    def __init__(self, *arguments: Any, front: Front | None = None, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._front = front
+
     async def run_stdio_async(self) -> None:
-        server = self._protocol_server()
+        server = self.protocol_server()
+        opening = (self._front or Front()).hand_over()
         asking, asked = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         # Without a bound, so that a client that sends all before it reads any does not stop us reading.
         answered, answering = anyio.create_memory_object_stream[Outgoing](math.inf)
         async with anyio.create_task_group() as tasks:
-            lines, answers = Lines(_taken(0)), Answers(_taken(1), tasks.cancel_scope.cancel)
-            tasks.start_soon(_listen, lines, asking, answered.clone())
-            tasks.start_soon(_speak, answers, answering)
+            repeated = _Repeated(opening.answered)
+            lines = Lines(opening.reading, begun=opening.unread)
+            answers = Answers(opening.writing, tasks.cancel_scope.cancel, begun=opening.unsent)
+            tasks.start_soon(_listen, repeated, lines, asking, answered.clone())
+            tasks.start_soon(_speak, repeated, answers, answering)
             await server.run(asked, answered, server.create_initialization_options())
 
-    def _protocol_server(self) -> Server[Any]:
+    def protocol_server(self) -> Server[Any]:
         """What speaks the protocol over any two streams; the SDK names it in public only where it serves HTTP."""
         self.streamable_http_app()
         return self.session_manager.app
@@ -65,12 +71,46 @@ class PipedServer(MCPServer[Any]):
         return await super().get_prompt(name, *others, **options)
 
 
+class _Repeated:
+    """What the front has answered is said once more, so that the SDK knows its client; nobody hears the answers."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = lines
+        self._awaited: RequestId | None = None
+        self._came = anyio.Event()
+
+    async def send_to(self, asking: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """One after the other, so that an answer that comes is the answer to the last one."""
+        for line in self._lines:
+            message = read_line(line)
+            if isinstance(message, Refused):
+                raise RuntimeError(f"the front has answered what is refused: {message.why}")
+            if isinstance(message, JSONRPCRequest):
+                self._awaited, self._came = message.id, anyio.Event()
+            await asking.send(SessionMessage(message))
+            if self._awaited is not None:
+                await self._came.wait()
+
+    def swallows(self, item: Outgoing) -> bool:
+        if self._awaited is None or isinstance(item, str):
+            return False
+        if not isinstance(item.message, JSONRPCResponse | JSONRPCError) or item.message.id != self._awaited:
+            return False
+        if isinstance(item.message, JSONRPCError):
+            logger.error("the front has answered what the server refuses: %s", item.message.error.message)
+        self._awaited = None
+        self._came.set()
+        return True
+
+
 async def _listen(
+    repeated: _Repeated,
     lines: Lines,
     asking: MemoryObjectSendStream[SessionMessage | Exception],
     refusing: MemoryObjectSendStream[Outgoing],
 ) -> None:
     async with asking, refusing:
+        await repeated.send_to(asking)
         async for line in lines:
             match read_line(line):
                 case Refused() as refused:
@@ -81,47 +121,26 @@ async def _listen(
                     await asking.send(SessionMessage(message))
 
 
-async def _speak(answers: Answers, answering: MemoryObjectReceiveStream[Outgoing]) -> None:
+async def _speak(repeated: _Repeated, answers: Answers, answering: MemoryObjectReceiveStream[Outgoing]) -> None:
     async with answering:
+        await answers.finish()
         async for item in answering:
+            if repeated.swallows(item):
+                continue
             await answers.write((item if isinstance(item, str) else write_line(item.message)) + "\n")
-
-
-def _is_watchable(descriptor: int) -> bool:
-    if sys.platform == "win32":
-        return False
-    mode = os.fstat(descriptor).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-
-
-def _taken(descriptor: int) -> int:
-    """The same pipe by a private number: whoever else prints does so to stderr, and whoever reads finds nothing."""
-    private = _above_the_three(descriptor)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(2 if descriptor and sys.stderr else nothing, descriptor)
-    os.close(nothing)
-    return private
-
-
-def _above_the_three(descriptor: int) -> int:
-    """Not in place of one of the three that is closed."""
-    if sys.platform == "win32":
-        return os.dup(descriptor)
-    import fcntl
-
-    return fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 3)
 
 
 class Lines:
     """The lines that come in; the last one need not end. Of one beyond the limit only the ends are kept."""
 
-    def __init__(self, descriptor: int, limit: int = MAX_LINE_BYTES) -> None:
-        self._descriptor, self._limit = descriptor, limit
-        self._is_watchable = _is_watchable(descriptor)
+    def __init__(self, descriptor: int, limit: int = MAX_LINE_BYTES, begun: bytes = b"") -> None:
+        self._descriptor, self._limit, self._first = descriptor, limit, begun
+        self._is_watchable = is_watchable(descriptor)
 
     async def __aiter__(self) -> AsyncIterator[bytes | LongLine]:
         begun = _Begun(self._limit)
-        while piece := await self._piece():
+        while piece := self._first or await self._piece():
+            self._first = b""
             first, *others = piece.split(b"\n")
             begun.add(first)
             for part in others:
@@ -133,9 +152,9 @@ class Lines:
     async def _piece(self) -> bytes:
         try:
             if not self._is_watchable:
-                return await anyio.to_thread.run_sync(os.read, self._descriptor, _PIECE, abandon_on_cancel=True)
+                return await anyio.to_thread.run_sync(os.read, self._descriptor, PIECE, abandon_on_cancel=True)
             await anyio.wait_readable(self._descriptor)
-            return os.read(self._descriptor, _PIECE)
+            return os.read(self._descriptor, PIECE)
         except ConnectionError:
             return b""
 
@@ -170,15 +189,22 @@ class _Begun:
 class Answers:
     """What goes out, in pieces that a pipe that can be written takes without waiting: a slow client stops nobody."""
 
-    def __init__(self, descriptor: int, hang_up: Callable[[], None]) -> None:
-        self._descriptor, self._hang_up = descriptor, hang_up
-        self._is_watchable = _is_watchable(descriptor)
+    def __init__(self, descriptor: int, hang_up: Callable[[], None], begun: bytes = b"") -> None:
+        self._descriptor, self._hang_up, self._begun = descriptor, hang_up, begun
+        self._is_watchable = is_watchable(descriptor)
         if self._is_watchable:
             self._ready = select.poll()
             self._ready.register(descriptor, select.POLLOUT)
 
+    async def finish(self) -> None:
+        """Write the rest of what somebody else began."""
+        await self._write(self._begun)
+
     async def write(self, text: str) -> None:
-        left = memoryview(text.encode())
+        await self._write(text.encode())
+
+    async def _write(self, whole: bytes) -> None:
+        left = memoryview(whole)
         try:
             while left:
                 left = left[await self._written(left) :]

@@ -23,7 +23,9 @@ from memsweep.gc.strategies.rule import Options
 from memsweep.model.plan import Found, Kind, Survey
 from memsweep.model.strategies import ALIASES, ALL, NAMES
 
-Need = Literal["graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"]
+Need = Literal[
+    "graph", "unspoken graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"
+]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
 
@@ -44,7 +46,8 @@ STRATEGIES: dict[str, Strategy] = {
     "missing_files": Strategy(missing_files.find, CASCADE | {"files"}),
     "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"lone chunks"})),
     "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
-    "unreachable_entities": Strategy(unreachable_entities.find, CASCADE),
+    # It takes no memories, so what one of them speaks of stays as it is.
+    "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"unspoken graph", "statements"})),
     "expired": Strategy(expired.find, CASCADE),
     "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
     "duplicates": Strategy(duplicates.find, CASCADE | {"texts"}),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from memsweep.server.consent import Asks
-
-Profile = Literal["default", "full"]
-PROFILES: tuple[Profile, ...] = ("default", "full")
+from memsweep.server.profiles import Profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,15 @@ PlanId = Annotated[str | None, Field(description="apply exactly this plan")]
 
 
 def graph_upkeep_tools(app: App) -> list[ToolRow]:
-    defaults = app.settings.graph
-
     def prune_asks(
         workspace_id: str,
         mode: str,
         confirm: bool,
         plan_id: str | None,
-        node_threshold: float,
-        edge_threshold: float,
+        node_threshold: float | None,
+        edge_threshold: float | None,
         include_orphans: bool,
-        max_age_days: float,
+        max_age_days: float | None,
     ) -> Removal | None:
         memory = app.memory(workspace_id)
         make = partial(
@@ -42,10 +40,10 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
 
     def graph_prune(
         mode: Literal["preview", "execute"] = "preview",
-        node_threshold: float = defaults.node_threshold,
-        edge_threshold: float = defaults.edge_threshold,
+        node_threshold: float | None = None,
+        edge_threshold: float | None = None,
         include_orphans: bool = True,
-        max_age_days: float = defaults.max_age_days,
+        max_age_days: float | None = None,
         plan_id: PlanId = None,
         confirm: bool = False,
         allow_large: bool = False,

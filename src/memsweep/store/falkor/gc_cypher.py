@@ -15,6 +15,11 @@ ENTITIES = """
     MATCH (e:Entity) RETURN e.key, e.version, e.type_key, e.pinned, e.handed_in, e.created_at, e.confidence,
         e.last_seen
     ORDER BY e.key"""
+ENTITY_KEYS = "MATCH (e:Entity) RETURN e.key ORDER BY e.key"
+THESE_ENTITIES = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})
+    RETURN e.key, e.version, e.type_key, e.pinned, e.handed_in, e.created_at, e.confidence, e.last_seen
+    ORDER BY e.key"""
 EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key, r.handed_in, r.evidence ORDER BY r.key"
 RELATION_ROWS = """
     MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity)

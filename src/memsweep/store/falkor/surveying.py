@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from memsweep.model.memory import last_seen
-from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
-from memsweep.model.reach import spanning
+from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
+from memsweep.model.reach import spanning, without_root
 from memsweep.model.sources import stands_alone
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
+from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
 
 _ATTEMPTS = 5
 _PAGE = 1_000
@@ -40,9 +41,10 @@ def pages(asked: GraphHandle | Transaction, query: str, **wanted: Sequence[Any])
 
 
 def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-    knowledge = not {"graph", "relations"}.isdisjoint(needs)
-    entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)] if knowledge else []
-    edges, stated = _edges(asked, needs, entities) if "graph" in needs else ([], [])
+    knowledge = reads_entities(needs)
+    mentions = [(memory, entity) for memory, entity in asked.ask(gc_cypher.MENTIONS)] if knowledge else []
+    standing, stated = _edges(asked, needs) if reads_edges(needs) else ([], [])
+    entities, edges = _graph(asked, needs, standing, spoken_of(mentions, stated)) if knowledge else ([], [])
     return Survey(
         memories=_memories(asked),
         chunk_counts=dict(map(tuple, asked.ask(gc_cypher.CHUNK_COUNTS))) if "chunk counts" in needs else {},
@@ -52,11 +54,23 @@ def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_fil
         entities=entities,
         edges=edges,
         stated=stated,
-        mentions=[(memory, entity) for memory, entity in asked.ask(gc_cypher.MENTIONS)] if knowledge else (),
+        mentions=mentions,
         relations=_relations(asked) if "relations" in needs else (),
         texts=dict(map(tuple, asked.ask(gc_cypher.TEXTS))) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
     )
+
+
+def _graph(
+    asked: GraphHandle | Transaction, needs: Collection[str], standing: list[tuple[int, int]], spoken: set[int]
+) -> tuple[list[EntityRow], list[tuple[int, int]]]:
+    """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
+    if reads_unspoken_only(needs):
+        every = [key for (key,) in asked.ask(gc_cypher.ENTITY_KEYS)]
+        keys, edges = without_root(every, standing, spoken)
+        return [EntityRow(*row) for row in pages(asked, gc_cypher.THESE_ENTITIES, keys=keys)], edges
+    entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)]
+    return entities, standing if "ways" in needs else spanning([entity.key for entity in entities], standing)
 
 
 def _memories(asked: GraphHandle | Transaction) -> list[MemoryRow]:
@@ -79,12 +93,9 @@ def _relations(asked: GraphHandle | Transaction) -> list[RelationRow]:
 
 
 def _edges(
-    asked: GraphHandle | Transaction, needs: Collection[str], entities: Sequence[EntityRow]
+    asked: GraphHandle | Transaction, needs: Collection[str]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, int]]]:
-    """Relations that stand by themselves, and those that stand as long as a memory states them.
-
-    Who asks for ways gets every relation; to everyone else it only matters what they connect.
-    """
+    """Relations that stand by themselves, and those that stand as long as a memory states them."""
     rows: list[Any] = asked.ask(gc_cypher.EDGES)
     stated: list[tuple[int, int, int]] = []
     if "statements" in needs:
@@ -95,5 +106,4 @@ def _edges(
         stated = [(memory, *ends[relation]) for memory, relation in statements if relation in ends]
         held = {relation for _, relation in statements}
         rows = [row for row in rows if row[2] in alone or row[2] not in held]
-    edges = [(subject, target) for subject, target, *_ in rows]
-    return (edges if "ways" in needs else spanning([entity.key for entity in entities], edges)), stated
+    return [(subject, target) for subject, target, *_ in rows], stated

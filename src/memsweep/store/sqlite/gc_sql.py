@@ -18,6 +18,10 @@ LONE_CHUNKS = """
     where chunk.trash is null and memory.id is null order by chunk.id"""
 ENTITIES = """
     select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity order by id"""
+ENTITY_KEYS = "select id from live_entity order by id"
+THESE_ENTITIES = """
+    select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity
+    where id in (select value from json_each(?)) order by id"""
 RELATIONS = """
     select id, version, subject, object, weight, last_seen, invalid_at,
            id in (select relation_source.relation from relation_source

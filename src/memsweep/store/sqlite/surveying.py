@@ -9,9 +9,10 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey
-from memsweep.model.reach import spanning
+from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
+from memsweep.model.reach import spanning, without_root
 from memsweep.store.sqlite import gc_sql
+from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
 _entity_row = partial(tuple.__new__, EntityRow)
@@ -19,20 +20,35 @@ _relation_row = partial(tuple.__new__, RelationRow)
 
 
 def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-    knowledge = not {"graph", "relations"}.isdisjoint(needs)
-    entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES))) if knowledge else []
+    knowledge = reads_entities(needs)
+    mentions = list(db.execute(gc_sql.MENTIONS)) if knowledge else []
+    stated = list(db.execute(gc_sql.STATED_EDGES)) if "statements" in needs else []
+    entities, edges = _graph(db, needs, spoken_of(mentions, stated)) if knowledge else ([], [])
     return Survey(
         memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES))),
         chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS)) if "chunk counts" in needs else {},
         lone_chunks=list(db.execute(gc_sql.LONE_CHUNKS)) if "lone chunks" in needs else (),
         entities=entities,
-        edges=_edges(db, needs, entities) if "graph" in needs else (),
-        stated=list(db.execute(gc_sql.STATED_EDGES)) if "statements" in needs else (),
-        mentions=list(db.execute(gc_sql.MENTIONS)) if knowledge else (),
+        edges=edges,
+        stated=stated,
+        mentions=mentions,
         relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS))) if "relations" in needs else (),
         texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
     )
+
+
+def _graph(
+    db: apsw.Connection, needs: Collection[str], spoken: set[int]
+) -> tuple[list[EntityRow], list[tuple[int, int]]]:
+    if not reads_unspoken_only(needs):
+        entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES)))
+        return entities, _edges(db, needs, entities) if reads_edges(needs) else []
+    # What a memory states connects its ends as well, but then they are spoken of: every relation will do.
+    every = [key for (key,) in db.execute(gc_sql.ENTITY_KEYS)]
+    rows: Iterator[Any] = db.execute(gc_sql.EDGES)
+    keys, edges = without_root(every, rows, spoken)
+    return list(map(_entity_row, db.execute(gc_sql.THESE_ENTITIES, (json.dumps(keys),)))), edges
 
 
 def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[EntityRow]) -> list[tuple[int, int]]:
