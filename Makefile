@@ -29,8 +29,8 @@ check: install-dev ## lint, types, layers, house rules
 	.venv/bin/lint-imports
 	$(PY) -m pytest tests/house
 
-soak: install-dev ## the crash and concurrency tests with raised counts, and every campaign of docs/reliability.md
-	MEMSWEEP_SOAK=10 $(PY) -m pytest -m soak --timeout 3600 --ignore tests/faults/test_campaigns.py
+soak: install-dev ## the crash and concurrency tests and the laws with raised counts, and every campaign of docs/reliability.md
+	MEMSWEEP_SOAK=10 $(PY) -m pytest -m "soak or hypothesis" --timeout 3600 --ignore tests/faults/test_campaigns.py
 	$(PY) -m tests.faults.soak --jobs 2 --record soak.jsonl
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/

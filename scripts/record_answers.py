@@ -74,7 +74,8 @@ def recorded() -> dict[str, Any]:
         "initialize": plain["initialize"],
         "discover": modern["server/discover"],
         "modern": {name: value for name, value in modern["tools/list"].items() if name != "tools"},
-        "lists": {name: plain[name] for name in LISTS if name != "tools/list"},
+        "lists": {name: plain[name] for name in LISTS if name.startswith("resources/")},
+        "prompts": {profile: answers["prompts/list"] for profile, answers in older.items()},
         "tools": tools,
         "profiles": profiles,
     }
@@ -94,7 +95,7 @@ def _tools(listed: dict[Profile, list[dict[str, Any]]]) -> tuple[dict[str, Any],
 def text() -> str:
     """A line for each tool, so that two changes seldom meet."""
     parts = recorded()
-    lines = [f'"{name}": {_compact(parts[name])}' for name in ("initialize", "discover", "modern", "lists", "profiles")]
+    lines = [f'"{name}": {_compact(part)}' for name, part in parts.items() if name != "tools"]
     tools = ",\n".join(f"{_compact(key)}: {_compact(tool)}" for key, tool in sorted(parts["tools"].items()))
     return "{\n" + ",\n".join(lines) + ',\n"tools": {\n' + tools + "\n}\n}\n"
 

@@ -19,6 +19,7 @@ from memsweep.app import App, Memory, make_app
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
+from tests.support.counts import rounds
 from tests.support.engines import Home
 from tests.support.fork_server import ForkServer
 from tests.support.memory_disk import MEMORY_DISK
@@ -33,11 +34,11 @@ sys.dont_write_bytecode = False
 settings.register_profile(
     "memsweep",
     deadline=None,
-    max_examples=60,
+    max_examples=rounds(25, 60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
 )
-settings.register_profile("quick", settings.get_profile("memsweep"), max_examples=20)  # for `make quick`
+settings.register_profile("quick", settings.get_profile("memsweep"), max_examples=15)  # for `make quick`
 settings.load_profile("memsweep")
 
 

@@ -62,11 +62,14 @@ class App:
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means that of the project, with the personal one along."""
-        return Memory(self, self._name(workspace_id), None if workspace_id else self.settings.personal)
+        return Memory(self, self._name(workspace_id), self._is_named(workspace_id), self._along(workspace_id))
 
     def async_memory(self, workspace_id: str = "") -> AsyncMemory:
         """The same, with operations to await."""
-        return AsyncMemory(self, self._name(workspace_id), None if workspace_id else self.settings.personal)
+        return AsyncMemory(self, self._name(workspace_id), self._is_named(workspace_id), self._along(workspace_id))
+
+    def _along(self, workspace_id: str) -> str:
+        return "" if workspace_id else self.settings.personal
 
     def _name(self, workspace_id: str) -> str:
         return check_name(workspace_id or self.workspace_id)
@@ -82,6 +85,9 @@ class App:
             return ""
         place = self.resolver.place
         return place.owner if place.workspace_id == workspace_id else ""
+
+    def _is_named(self, workspace_id: str) -> bool:
+        return self._name(workspace_id) != self._name("")
 
     def workspaces(self, *, deleted: bool = False) -> list[Workspace]:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""

@@ -82,6 +82,7 @@ class NotFound(MemsweepError):
 
 class UnknownWorkspace(NotFound):
     code = "unknown_workspace"
+    was_deleted = False
 
 
 class Conflict(MemsweepError):

@@ -21,6 +21,7 @@ from memsweep.store.file.care_sql import CHECKS
 from memsweep.store.file.care_sql import CURES as SQL_CURES
 from tests.care import stores
 from tests.support import store_files
+from tests.support.counts import rounds
 
 NAMES = ["Ada Lovelace", "Grace Hopper", "Alan Turing"]
 numbers = st.integers(0, 9)
@@ -93,7 +94,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=rounds(15, 40))
 @given(st.lists(steps, max_size=14))
 def test_the_doctor_finds_nothing_and_a_backup_is_the_store(done: list[tuple[str, Any]]) -> None:
     with place() as folder:

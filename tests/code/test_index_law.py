@@ -25,7 +25,7 @@ from memsweep.code.sandbox import Sandbox
 from memsweep.code.walk import walk
 from tests.code.desk import Crash, Desk, File, file_of, files, live, problems
 from tests.code.trees import git
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 
 PATHS = ("a.py", "b.py", "sub/c.py", "sub/deep/d.md", "tests/test_e.py", "f.txt", "run", "g\\h é.go")
 BLOCKS = (
@@ -278,7 +278,7 @@ def new_world(sandbox: Sandbox) -> Iterator[World]:
 
 
 @pytest.mark.soak
-@settings(max_examples=30 * TIMES)
+@settings(max_examples=rounds(12, 30))
 @given(steps=steps)
 @example(steps=[([("write", "a.py", BLOCKS[0])], ("index", {})), ([("empty", "a.py")], ("crash", {}, "write", 1))])
 def test_after_any_history_the_index_is_that_of_a_new_workspace(

@@ -16,6 +16,7 @@ from memsweep.code.gitrepo import list_with_git
 from memsweep.code.listing import list_by_walking, list_files, work_tree_of
 from memsweep.project.worktree import find_work_tree
 from tests.code.trees import git, grow, names, repository
+from tests.support.counts import rounds
 
 NOTHING = frozenset[str]()
 
@@ -211,7 +212,7 @@ _pattern = st.builds(
 _ignore = st.lists(_pattern, min_size=1, max_size=5).map("\n".join)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=rounds(20, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     files=st.sets(_path, min_size=1, max_size=12),
     ignores=st.dictionaries(st.sampled_from(["", "a/", "build/", "a/b/"]), _ignore, min_size=1, max_size=3),

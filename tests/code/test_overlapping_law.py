@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memsweep.code.sandbox import Sandbox
 from tests.code.desk import Desk
 from tests.code.overlapping import CONTENTS, IGNORED, PATHS, ROOTS, World
+from tests.support.counts import rounds
 from tests.support.memory_disk import MEMORY_DISK
 
 change = st.one_of(
@@ -26,7 +27,7 @@ index = st.tuples(st.just("index"), st.sampled_from(ROOTS))
 histories = st.lists(st.one_of(change, index), min_size=3, max_size=16)
 
 
-@settings(max_examples=40)
+@settings(max_examples=rounds(15, 40))
 @given(steps=histories)
 def test_no_history_leaves_two_memories_or_an_old_text(sandbox: Sandbox, unsynced: None, steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder, Desk(Path(folder) / "home", sandbox) as desk:

@@ -22,6 +22,7 @@ from memsweep.model.segment import ContextSegment
 from memsweep.store.ports.windows import Segments
 from tests.context.build import NOW, segment
 from tests.context.test_window_laws import windows
+from tests.support.counts import rounds
 
 # A step looks at all of so small a window: whose turn it is among more than that is each window's own affair.
 LIMITS = Limits(soft_tokens=120, hard_tokens=240, changes_per_step=3, batch_min=1, batch_max=3)
@@ -106,7 +107,7 @@ def segments(app: App) -> Segments:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(20, 60))
 @given(given_segments=windows(max_size=25), more=st.lists(ACTS, max_size=8))
 def test_the_same_acts_in_memory_and_on_disk_end_the_same(
     segments: Segments, given_segments: list[ContextSegment], more: list[Act]

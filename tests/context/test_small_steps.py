@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import App
-from memsweep.context import ContextHeap, Focus, GCEngine, Limits, steps
+from memsweep.context import ContextHeap, Focus, GCEngine, Limits, steps, sweep_messages
 from memsweep.context.policy import Policy
 from memsweep.context.receipts import Acting, take_out
 from memsweep.context.steps import Judge
@@ -132,3 +133,34 @@ def _read(own: str, tokens: int) -> dict[str, Any]:
         "file_path": "cart.py",
         "tokens": tokens,
     }
+
+
+SPELLINGS = ("./src/cart.py", "src//cart.py", "lib/../src/cart.py", "src/./cart.py")
+
+
+@on_every_engine
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_a_file_is_the_same_however_its_path_is_spelled(make: Callable[..., App], spelled: str) -> None:
+    window = make(MEMSWEEP_CONTEXT_LAST_N="0").memory().context("session")
+    window.add([{**_read("old", 900), "file_path": "src/cart.py"}, {**_read("new", 900), "file_path": spelled}])
+    found = {each.segment_id: each for each in window.analyze(budget=1000).candidates}
+    assert found["old"].reasons[0] == "read again in new"
+    assert window.analyze(budget=1000).planned == {"old"}
+    told = window.analyze(budget=5000, descriptors={"active_file": spelled})
+    assert "new" not in {each.segment_id for each in told.candidates}, "it is of the active file"
+
+
+@pytest.mark.parametrize("budget", range(20, 330, 30))
+@pytest.mark.parametrize("spelled", SPELLINGS)
+def test_so_it_is_in_a_list_of_messages(budget: int, spelled: str) -> None:
+    old, new = (_call_and_result(own, path) for own, path in (("old", "src/cart.py"), ("new", spelled)))
+    swept = sweep_messages(
+        [{"role": "user", "content": "Fix it."}, *old, *new, {"role": "user", "content": "ok"}], budget
+    )
+    assert old[1] not in swept.messages or new[1] in swept.messages
+
+
+def _call_and_result(own: str, path: str) -> list[dict[str, Any]]:
+    call = {"id": own, "function": {"name": "read", "arguments": json.dumps({"path": path})}}
+    result = {"role": "tool", "tool_call_id": own, "content": f"{own} text " * 50}
+    return [{"role": "assistant", "content": None, "tool_calls": [call]}, result]

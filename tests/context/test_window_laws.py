@@ -14,10 +14,11 @@ from memsweep.context.service import ContextWindow
 from memsweep.model.segment import ContextSegment
 from tests.context.build import WORDS, segment
 from tests.context.windows import active
+from tests.support.counts import rounds
 
 TASKS = (None, None, "t1", "t2")
 Make = Callable[[list[ContextSegment]], ContextWindow]
-one_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+one_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(15, 40))
 
 
 @st.composite

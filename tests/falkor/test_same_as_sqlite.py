@@ -27,7 +27,7 @@ from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Plot, Thing
 from tests.support import falkor
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 from tests.support.memory_disk import MEMORY_DISK
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
@@ -264,7 +264,7 @@ def both_sides(plot: Plot) -> Iterator[Acting]:
 
 
 @given(random_stores(closed=True), runs(ACTS, 1, 8))
-@settings(max_examples=25 * TIMES)
+@settings(max_examples=rounds(10, 25))
 def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[str, int, str]]) -> None:
     with both_sides(plot) as acting:
         acting.both_engines.same()
@@ -274,7 +274,7 @@ def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[s
 
 
 @given(random_stores(), runs(UPKEEP, 3, 10))
-@settings(max_examples=25 * TIMES)
+@settings(max_examples=rounds(10, 25))
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]
 ) -> None:

@@ -38,7 +38,7 @@ from tests.falkor.test_same_as_sqlite import Acting
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 NAMES = (*(f"Thing {number}" for number in range(4)), "New 0", "New 1", "THING  0", "cut\x01name")
@@ -228,7 +228,7 @@ acts = st.lists(
 
 @given(random_stores(), acts)
 @example(Plot((), (), (), (), ()), [("load", 5_085_167_175, ""), ("prune", 0, "orphaned_entities")])
-@settings(max_examples=30 * TIMES)
+@settings(max_examples=rounds(12, 30))
 def test_any_run_of_facts_imports_and_texts_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]
 ) -> None:

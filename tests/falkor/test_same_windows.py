@@ -23,7 +23,7 @@ from memsweep.store.file import portable
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.stores import NOW, Plot
 from tests.support import falkor, store_files
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 TYPES = ("message", "message", "code", "log", "note")
@@ -202,7 +202,7 @@ acts = st.lists(
 
 
 @given(acts)
-@settings(max_examples=25 * TIMES)
+@settings(max_examples=rounds(10, 25))
 def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[str, int, str]]) -> None:
     with both_engines(Plot()) as pair:
         acting = Acting(pair)

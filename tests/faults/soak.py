@@ -51,6 +51,8 @@ CAMPAIGNS = {
     "windows": Campaign("tests.faults.windows", 10_000),
     "ghosts": Campaign("tests.faults.ghosts", 10_000),
     "falkor_ghosts": Campaign("tests.faults.falkor_ghosts", 200),
+    "audits": Campaign("tests.faults.audits", 2000),
+    "falkor_audits": Campaign("tests.faults.falkor_audits", 100),
 }
 
 

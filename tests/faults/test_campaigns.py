@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults import soak
+from tests.faults import audits, soak
 from tests.support import commands, falkor
 from tests.support.counts import TIMES
 
@@ -29,6 +29,8 @@ FEW = {
     "windows": (0, 100, {"plans": 500, "segments_planned": 1000}),
     "ghosts": (40, 100, {"operations": 800}),
     "falkor_ghosts": (52, 56, {"operations": 40}),
+    "audits": (0, 20, {"acts": 300, "events": 400}),
+    "falkor_audits": (0, 3, {"acts": 40, "events": 40}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
 
@@ -63,6 +65,11 @@ def _totals(name: str, seeds: str, record: Path) -> dict[str, int]:
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return soak.totals(soak.read_record(record).values())
+
+
+def test_a_log_that_leaves_ids_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memsweep.store.audit_rows._kept", lambda ids: {})
+    assert any("nothing is told of it" in said for seed in range(3) for said in audits.run(seed)["violations"])
 
 
 # Stores that break their promises, and what must be noticed.

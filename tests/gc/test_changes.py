@@ -15,7 +15,7 @@ from tests.gc.oracle import Rows, held_by, reached_now, relations_left, rows_of,
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted, trash_of
 from tests.support import store_files
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 
 changes = st.lists(
     st.tuples(
@@ -90,7 +90,7 @@ def _still_doomed(rows: Rows, planned: dict[tuple[str, int], int]) -> tuple[set[
 
 @pytest.mark.slow
 @given(random_stores(), st.sampled_from(["stale_code", "all", "expired", "unreachable_entities"]), changes)
-@settings(max_examples=150 * TIMES)
+@settings(max_examples=rounds(50, 150))
 def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_alive_stays(
     plot: Plot, strategy: str, happening: list[tuple[str, int, int]]
 ) -> None:

@@ -28,12 +28,12 @@ from memsweep.services.collector import collector
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Note, Plot, Thing, live, planted
 from tests.support.commands import Ran
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 
 LONG_AGO = NOW - timedelta(days=4000)
 Make = Callable[..., App]
-settings_of_law = hypothesis_settings(max_examples=60 * TIMES)
+settings_of_law = hypothesis_settings(max_examples=rounds(20, 60))
 
 
 def settings(*strategies: str, **more: str) -> dict[str, str]:

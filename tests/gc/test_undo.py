@@ -16,7 +16,7 @@ from tests.gc.oracle import Rows, rows_of
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant, planted, trash_of
 from tests.support import store_files
-from tests.support.counts import TIMES
+from tests.support.counts import rounds
 
 
 def again(plot: Plot, notes: Iterable[int], things: Iterable[int], links: Iterable[int]) -> Plot:
@@ -59,7 +59,7 @@ def facts(rows: Rows, keys: Iterable[int]) -> dict[tuple[Any, ...], int]:
     st.sets(st.integers(0, 5)),
     st.sets(st.integers(0, 8)),
 )
-@settings(max_examples=100 * TIMES)
+@settings(max_examples=rounds(30, 100))
 def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
     plot: Plot, act: str, notes: set[int], things: set[int]
 ) -> None:

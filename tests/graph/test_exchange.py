@@ -17,6 +17,7 @@ from memsweep.graph.whole_graph import inside
 from memsweep.model.whole_graph import GraphDump
 from memsweep.settings import load_settings
 from tests.graph.surveys import dumps
+from tests.support.counts import rounds
 from tests.support.engines import Home, on_every_engine
 from tests.support.inside import dump_of
 
@@ -61,7 +62,7 @@ def test_an_export_taken_into_an_empty_workspace_is_an_equal_graph(app, filled, 
 
 
 @on_every_engine
-@settings(max_examples=15)
+@settings(max_examples=rounds(8, 15))
 @given(dump=dumps())
 def test_any_graph_survives_the_store(tmp_path_factory, engine_kind, dump):
     home = Home(engine_kind, tmp_path_factory.mktemp("home"))

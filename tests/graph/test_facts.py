@@ -177,9 +177,9 @@ def test_a_search_in_names_takes_every_letter_as_it_is(memory, search, names):
     assert [each.name for each in memory.graph.entities(search)[0]] == names
 
 
-def test_reading_the_graph_of_an_unknown_workspace_lists_the_known(memory):
+def test_reading_the_graph_of_an_unknown_workspace_lists_the_known(app):
     with pytest.raises(UnknownWorkspace):
-        memory.graph.entities()
+        app.memory("nowhere").graph.entities()
 
 
 def test_what_add_memory_was_told_is_in_the_graph(memory):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from memsweep.app import App, make_app
 from memsweep.errors import MemsweepError
 from memsweep.settings import load_settings
+from tests.support.counts import rounds
 from tests.support.engines import ENGINES, Home
 from tests.support.memory_disk import MEMORY_DISK
 
@@ -54,7 +55,7 @@ def refusal(app: App, workspace: str, graph: dict[str, Any]) -> str:
     return ""
 
 
-@settings(max_examples=60)
+@settings(max_examples=rounds(20, 60))
 @given(st.lists(st.fixed_dictionaries({"entities": entities, "relations": relations}), min_size=1, max_size=3))
 def test_an_import_makes_a_workspace_or_says_why_not(graphs: list[dict[str, Any]]) -> None:
     with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:

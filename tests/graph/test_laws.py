@@ -22,6 +22,7 @@ from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import WholeGraphDependencies
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.settings import load_settings
+from tests.support.counts import rounds
 from tests.support.engines import Home, on_every_engine
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -77,7 +78,7 @@ def test_the_zone_in_which_a_time_is_told_changes_nothing(base, rate, moment, on
 
 
 @on_every_engine
-@settings(max_examples=15)
+@settings(max_examples=rounds(8, 15))
 @given(st.lists(st.floats(-30, 900), min_size=1, max_size=6), st.randoms(), ZONES)
 def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(
     tmp_path_factory, engine_kind, days, chance, zone
@@ -98,7 +99,7 @@ def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(
 
 
 @on_every_engine
-@settings(max_examples=25)
+@settings(max_examples=rounds(10, 25))
 @given(STEPS)
 def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_factory, engine_kind, steps):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
@@ -129,7 +130,7 @@ def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_fa
 
 
 @on_every_engine
-@settings(max_examples=25)
+@settings(max_examples=rounds(10, 25))
 @given(st.integers(0, 6), st.lists(st.tuples(NAMES, NAMES, SHARES), min_size=1, max_size=6))
 def test_a_batch_that_fails_anywhere_leaves_nothing(tmp_path_factory, engine_kind, place, told):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:

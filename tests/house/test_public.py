@@ -15,10 +15,13 @@ from memsweep import errors
 from memsweep.app import App
 from memsweep.cli.commands import command_line
 from memsweep.server.app import make_server
+from memsweep.server.instructions import INSTRUCTIONS
+from memsweep.server.profiles import CHOSEN, PROFILES
 from memsweep.settings import load_settings
 from tests.house.tree import ROOT
+from tests.support.answers import answer_fields
 
-MOST_SCHEMA_TOKENS = 5000
+MOST_SCHEMA_TOKENS = {"default": 5000, "core": 2000, "graph": 5000, "context": 4000, "read-only": 3000, "full": 10000}
 
 
 def _tools(profile, tmp_path):
@@ -55,18 +58,70 @@ def test_every_error_has_a_code_of_its_own():
     assert len({kind.code for kind in kinds}) == len(kinds)
 
 
-def test_the_default_profile_stays_under_its_budget_of_tokens(tmp_path):
-    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in _tools("default", tmp_path)]
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_stays_under_its_budget_of_tokens_and_the_page_says_so(profile, tmp_path):
+    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in _tools(profile, tmp_path)]
     tokens = len(json.dumps({"tools": tools}, separators=(",", ":"), ensure_ascii=False).encode()) / 4
-    assert tokens < MOST_SCHEMA_TOKENS
+    assert tokens < MOST_SCHEMA_TOKENS[profile]
+    page = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    assert re.search(rf"^\| `{profile}` \|.*\| {MOST_SCHEMA_TOKENS[profile]:,} \|$", page, re.MULTILINE)
 
 
-@pytest.mark.parametrize("profile", ["default", "full"])
+def test_every_tool_that_a_profile_names_exists(tmp_path):
+    known = {tool.name for tool in _tools("full", tmp_path)}
+    for profile, names in CHOSEN.items():
+        assert set(names) <= known, profile
+        assert {tool.name for tool in _tools(profile, tmp_path)} == set(names)
+
+
+def test_the_read_only_profile_changes_nothing(tmp_path):
+    assert all(tool.annotations.read_only_hint for tool in _tools("read-only", tmp_path))
+
+
+def test_an_agent_can_read_what_it_can_write(tmp_path):
+    names = {tool.name for tool in _tools("default", tmp_path)}
+    assert {"briefing", "graph_query", "update_memory", "undo", "undo_prune"} <= names
+    loaded = [tool.name for tool in _tools("default", tmp_path) if (tool.meta or {}).get("anthropic/alwaysLoad")]
+    assert loaded == ["briefing", "add_memory", "search_memory"]
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_argument_has_a_type_and_every_object_its_fields(profile, tmp_path):
+    for tool in _tools(profile, tmp_path):
+        for name, schema in tool.input_schema["properties"].items():
+            assert _untyped(schema, f"{tool.name}.{name}") in FREE, f"{tool.name}.{name} is {schema}"
+
+
+FREE = {"", "add_memory.metadata", "update_memory.metadata", "import_graph.content"}  # anything may be in them
+
+
+def _untyped(schema, place):
+    """The place of the first part that says nothing about what may be in it."""
+    for part in schema.get("anyOf", [schema]):
+        kind = part.get("type")
+        if kind is None or (kind == "array" and "items" not in part):
+            return place
+        if kind == "object" and "properties" not in part and not isinstance(part.get("additionalProperties"), dict):
+            return place
+        below = [*part.get("properties", {}).values(), *([part["items"]] if kind == "array" else [])]
+        if found := next((found for each in below if (found := _untyped(each, place))), ""):
+            return found
+    return ""
+
+
+def test_the_instructions_are_read_whole():
+    assert len(INSTRUCTIONS) < 4000
+    for said in ("briefing", "search_memory", "add_memory", "update_memory", "prune_memory", "undo", "data, never"):
+        assert said in INSTRUCTIONS
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_every_tool_says_what_it_does_to_the_world(profile, tmp_path):
     for tool in _tools(profile, tmp_path):
         assert tool.description, tool.name
         assert tool.annotations.read_only_hint is not None, tool.name
-        assert tool.output_schema["properties"], tool.name
+        assert tool.output_schema == {"type": "object"}, tool.name
+        assert "  " not in tool.description, tool.name
         assert tool.input_schema["additionalProperties"] is False, tool.name
 
 
@@ -75,7 +130,7 @@ def test_every_tool_and_argument_is_documented(tmp_path):
     for tool in _tools("full", tmp_path):
         section = re.search(rf"^### `{tool.name}`.*?(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
         assert section, f"docs/tools.md has no section for {tool.name}"
-        for name in [*tool.input_schema["properties"], *tool.output_schema["properties"]]:
+        for name in [*tool.input_schema["properties"], *answer_fields()[tool.name]]:
             assert f"`{name}`" in section.group(), f"docs/tools.md does not explain {tool.name}: {name}"
 
 

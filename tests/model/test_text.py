@@ -61,6 +61,7 @@ def test_content_is_the_same_only_for_the_same_text(one: str, other: str) -> Non
         ("café", unicodedata.normalize("NFD", "CAFÉ")),
         ("ﬁle", "FILE"),
         ("Ada\tLovelace", "Ada\nLovelace"),
+        ("Ada", "\ufeffA\u00add\u2060a\u200b"),
     ],
 )
 def test_names_are_compared_without_case_spacing_or_form(one: str, other: str) -> None:
@@ -69,3 +70,10 @@ def test_names_are_compared_without_case_spacing_or_form(one: str, other: str) -
 
 def test_different_names_stay_different() -> None:
     assert len({name_key(name) for name in ("resume", "résumé", "Ada", "Ada L")}) == 4
+    joined = ("نامهای", "نامه\u200cای", "👨👩", "👨\u200d👩")
+    assert len({name_key(name) for name in joined}) == 4, "a joiner makes another name"
+
+
+def test_a_name_of_nothing_that_can_be_seen_has_a_key_all_the_same() -> None:
+    assert name_key("\u200b") != ""
+    assert name_key("\u200b \ufeff") != ""

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memsweep.embed.local import LocalEmbedder
 from memsweep.remember.chunking import Piece, cut, line_spans
+from tests.support.counts import rounds
 
 TokenEnds = Callable[[str], Sequence[int]]
 
@@ -93,7 +94,7 @@ def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list
     return pieces
 
 
-@settings(max_examples=300)
+@settings(max_examples=rounds(100, 300))
 @given(TEXTS | PROSE, TOKENISERS, SIZES)
 def test_pieces_lose_nothing_repeat_only_the_overlap_and_respect_the_size(
     text: str, tokeniser: TokenEnds, sizes: tuple[int, int]

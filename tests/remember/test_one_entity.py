@@ -125,3 +125,12 @@ def test_names_with_types_of_their_own_and_code_are_no_finding(memory: Memory) -
     assert memory.care.doctor().findings == ()
     with store_files.into(memory) as db:
         assert db.execute("select count(*) from live_entity").fetchone() == (3,)
+
+
+def test_what_nobody_sees_makes_no_other_name(memory: Memory) -> None:
+    memory.remember("Ada wrote the notes.", entities=[ADA])
+    for name in ("Ada\u200b", "\ufeffAda", "A\u00adda", "Ada\u2060"):
+        memory.remember(f"{name!a} wrote on.", entities=[name])
+        memory.graph.relate(name, "KNOWS", "Bob")
+    assert named(memory) == [("Ada", "Person"), ("Bob", "Concept")]
+    assert facts(memory, "Ada") == {("KNOWS", "Bob")}

@@ -18,6 +18,7 @@ from memsweep.remember.fusion import WEIGHTS_OF_MODELS, FusionWeights
 from memsweep.remember.recall import MAX_LIMIT
 from memsweep.store.file import words
 from tests.support import store_files
+from tests.support.counts import rounds
 
 
 def texts(page: Page) -> list[str]:
@@ -196,7 +197,7 @@ def test_any_text_is_a_legal_query(library: Memory, query: str) -> None:
     assert all(hit.score == hit.score for hit in page.hits)  # no NaN
 
 
-@settings(max_examples=150)
+@settings(max_examples=rounds(40, 150))
 @given(
     st.text(st.characters())
     | st.text(st.characters(), min_size=500)

@@ -83,7 +83,7 @@ def test_a_home_that_appears_later_is_used(home: Path, tmp_path: Path, app: App)
     home.rename(aside)
     with raw_server(home) as server:
         server.initialize()
-        assert "none yet" in server.call("get_stats", {})["result"]["content"][0]["text"]
+        assert server.call("get_stats", {})["result"]["structuredContent"]["total_memories"] == 0
         shutil.copytree(aside, home)
         assert server.call("get_stats", {})["result"]["structuredContent"]["total_memories"] == 1
 

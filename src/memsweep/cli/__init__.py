@@ -10,10 +10,6 @@ from collections.abc import Sequence
 from memsweep import __version__
 from memsweep.errors import MemsweepError
 
-_PLAIN_SERVE: dict[tuple[str, ...], str] = {("serve",): "default"} | {
-    ("serve", "--profile", name): name for name in ("default", "full")
-}
-
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; its exit status says what kind of error there was."""
@@ -21,8 +17,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a letter that a terminal does not know is no error
     logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     given = sys.argv[1:] if arguments is None else arguments
-    if profile := _PLAIN_SERVE.get(tuple(given)):
-        return _serve(profile)
+    match list(given):
+        case ["serve"]:
+            return _serve("default")
+        case ["serve", "--profile", profile]:
+            return _serve(profile)
     if list(given) == ["--version"]:
         print(f"memsweep {__version__}")
         return 0

@@ -13,6 +13,7 @@ from memsweep import __version__
 COMMANDS = {
     "serve": "serve",
     "remember": "remember",
+    "briefing": "recall",
     "search": "recall",
     "get": "recall",
     "update": "update",

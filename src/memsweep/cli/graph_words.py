@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memsweep.cli.door import harmless, show_pair
+from memsweep.cli.door import harmless, in_commands, show_pair
 from memsweep.model.text import counted
 from memsweep.report import whole_graph as report
 from memsweep.report.counts import named
@@ -15,6 +15,8 @@ from memsweep.report.secrets_met import in_sentences
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.tree import Tree
+
+    from memsweep.report.briefing import BriefingAnswer
 
 _BAR_WIDTH = 30
 
@@ -81,6 +83,24 @@ def briefing(console: Console, answer: report.ContextAnswer) -> None:
         "contradictory": [each["why"] for each in answer["contradictory"]],
         "stale": [_fact(each) for each in answer["stale"]],
     }
+    _lists(console, lists)
+
+
+def overview(console: Console, answer: BriefingAnswer) -> None:
+    """The briefing of a workspace."""
+    _line(console, answer["summary"])
+    lists = {
+        "memories": [f"{each['memory_id']}  {each['text']}" for each in answer["memories"]],
+        "facts": [_fact(each) for each in answer["facts"]],
+        "central": [", ".join(answer["central"])] if answer["central"] else [],
+        "contradictions": [each["why"] for each in answer["contradictions"]],
+        "stale facts": [_fact(each) for each in answer["stale_facts"]],
+        "next": [in_commands(each) for each in answer["next_steps"]],
+    }
+    _lists(console, lists)
+
+
+def _lists(console: Console, lists: Mapping[str, Sequence[str]]) -> None:
     for name, lines in lists.items():
         if lines:
             _line(console, f"\n{name}")

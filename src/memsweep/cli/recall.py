@@ -1,4 +1,4 @@
-"""memsweep search, get, stats"""
+"""memsweep briefing, search, get, stats"""
 
 from __future__ import annotations
 
@@ -41,6 +41,24 @@ def search(
     page = with_app(lambda app: app.memory(workspace).search(query, limit=limit, filters=filters, cursor=cursor))
     answer = report.found(page, "full" if full else "concise")
     show(answer, as_json, lambda console: _table(console, answer))
+
+
+def briefing(
+    limit: Annotated[int, Option("--limit", "-n", help="How many of each kind, at most 50.")] = 5,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Print what to know before work begins. The newest memories, facts, contradictions, what is stale."""
+    from memsweep.report.briefing import briefed
+
+    answer = briefed(with_app(lambda app: app.memory(workspace).briefing(limit=limit)))
+
+    def words(console: Console) -> None:
+        from memsweep.cli.graph_words import overview
+
+        overview(console, answer)
+
+    show(answer, as_json, words)
 
 
 def get(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
+from memsweep.context.reads import plain_path
 from memsweep.context.roots import Focus
 from memsweep.context.segment import read_pair, read_texts
 from memsweep.context.step import Limits
@@ -51,10 +52,10 @@ def policy_of(config: Mapping[str, Any], told: Mapping[str, Any]) -> Policy:
     )
     focus = Focus(
         task_id=told.get("task_id"),
-        active_file=told.get("active_file"),
+        active_file=None if told.get("active_file") is None else plain_path(told["active_file"]),
         line_range=read_pair(told["line_range"]) if told.get("line_range") else None,
-        open_files=frozenset(told.get("open_files", ())),
-        recently_edited=frozenset(told.get("recently_edited", ())),
+        open_files=frozenset(map(plain_path, told.get("open_files", ()))),
+        recently_edited=frozenset(map(plain_path, told.get("recently_edited", ()))),
         last_n=config["last_n"],
         decision_window=timedelta(minutes=min(config["decision_minutes"], 10**8)),
     )

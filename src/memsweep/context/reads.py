@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -24,10 +25,18 @@ def place_in_file(name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     if "command" in inputs and not viewing:
         return {}
-    found: dict[str, Any] = {"file_path": path}
+    found: dict[str, Any] = {"file_path": plain_path(path)}
     if lines := _lines(inputs):
         found["line_range"] = list(lines)
     return found
+
+
+def plain_path(path: str) -> str:
+    """A path without detours, so that a file has one name: `./src/a.py` and `lib/../src/a.py` are `src/a.py`."""
+    plain = posixpath.normpath(path)
+    if not path or plain == ".":
+        return path
+    return f"/{plain.lstrip('/')}" if plain.startswith("/") else plain
 
 
 def _lines(inputs: Mapping[str, Any]) -> tuple[int, int] | None:

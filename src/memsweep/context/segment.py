@@ -8,6 +8,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
+from memsweep.context.reads import plain_path
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import clipped
@@ -39,6 +40,8 @@ def segment_from_dict(
             raise BadInput(f"{name} must be {_WORDS[kind]}, not {values[name]!r:.60}.")
     for name in ("tags", "references"):
         values[name] = read_texts(values.get(name, ()), name)
+    if "file_path" in values:
+        values["file_path"] = plain_path(values["file_path"])
     if "line_range" in values:
         values["line_range"] = read_pair(values["line_range"])
     created = parse_time(values.get("created_at", now), "created_at")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from memsweep.graph.validate import contradictions, superseded
@@ -16,10 +16,17 @@ STALE_WEIGHT = 0.5
 STALE_DAYS = 30
 
 
-def brief(survey: GraphSurvey, now: datetime, limit: int) -> Briefing:
-    """Each list has `limit` entries at most. Stale is what has faded below half and was not confirmed for a month."""
+def brief(survey: GraphSurvey, now: datetime, limit: int, without: Collection[str] = ()) -> Briefing:
+    """Each list has `limit` entries at most. Stale is what has faded below half and was not confirmed for a month.
+
+    Relations of the kinds `without` are left out.
+    """
     entities = {entity.key: entity for entity in survey.entities}
-    facts = [edge for edge in survey.edges if holds(edge, now) and edge.subject in entities and edge.object in entities]
+    facts = [
+        edge
+        for edge in survey.edges
+        if edge.relation not in without and holds(edge, now) and edge.subject in entities and edge.object in entities
+    ]
     strength = _strength(facts)
     central = heapq.nsmallest(
         limit, strength, key=lambda key: (-strength[key] * entities[key].confidence, entities[key].name)

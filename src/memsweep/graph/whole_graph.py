@@ -106,9 +106,9 @@ def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communiti
     return communities(survey, now, smallest=within(smallest, MAX_LIMIT, "min_size"))
 
 
-def briefing(tools: WholeGraphDependencies, limit: int) -> Briefing:
+def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
     survey, now = tools.survey()
-    return brief(survey, now, within(limit, 50, "limit"))
+    return brief(survey, now, within(limit, 50, "limit"), without)
 
 
 def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:

@@ -32,6 +32,10 @@ def other_places(root: str, path: str, roots: Iterable[str]) -> list[tuple[str, 
     return [(other, place) for other, place in found if place is not None]
 
 
+CODE_RELATIONS = frozenset({"DEFINES", "CALLS", "IMPORTS", "INHERITS"})
+"""What the index says of files and symbols; there is a lot of it, and the code says it too."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileMark:
     """What tells a file's content from another without reading it: its stamp, its hash, when it was read."""

@@ -223,3 +223,8 @@ class Stats:
     oldest: datetime | None
     newest: datetime | None
     warnings: tuple[str, ...] = ()
+
+
+def no_stats(workspace_id: str, engine: str) -> Stats:
+    """Of a workspace that nothing was stored in yet."""
+    return Stats(workspace_id, 0, 0, 0, 0, 0, 0, 0, engine, None, None, None)

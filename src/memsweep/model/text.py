@@ -99,9 +99,16 @@ def content_hash(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
+"""What is pasted along with a name and changes nothing. Joiners are not among it: they make other letters and signs."""
+
+
 def name_key(name: str) -> str:
-    """The form under which names are compared: Unicode-normalised, case-folded, single spaces."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """The form under which names are compared: Unicode-normalised, case-folded, single spaces, nothing invisible."""
+    if not name.isascii():
+        visible = name.translate(_INVISIBLE)
+        name = unicodedata.normalize("NFKC", visible if visible.strip() else name)
+    return " ".join(name.casefold().split())
 
 
 def spelled(name: str) -> str:

@@ -24,6 +24,28 @@ class WindowState:
     config: Mapping[str, Any] = field(default_factory=dict)
     focus: Mapping[str, Any] = field(default_factory=dict)
 
+    def count_added(self, segment: ContextSegment) -> None:
+        self.tokens += segment.tokens
+        self.segments += 1
+        self.changes += 1
+
+    def count_stashed(self, held: Sequence[Held]) -> None:
+        self._count_active(held, -1)
+        self.stashed += len(held)
+
+    def count_restored(self, held: Sequence[Held]) -> None:
+        self._count_active(held, +1)
+        self.stashed -= len(held)
+
+    def count_trashed(self, held: Sequence[Held]) -> None:
+        active = [each for each in held if not each.stashed]
+        self._count_active(active, -1)
+        self.stashed -= len(held) - len(active)
+
+    def _count_active(self, held: Sequence[Held], sign: int) -> None:
+        self.segments += sign * len(held)
+        self.tokens += sign * sum(each.segment.tokens for each in held)
+
 
 class WindowRow(NamedTuple):
     """A window in a list of windows: how much is in it and in its stash."""

@@ -15,12 +15,14 @@ class Operation(NamedTuple):
 
 OPERATIONS = (
     Operation("add_memory", "remember", "memory.remember"),
+    Operation("briefing", "briefing", "memory.briefing"),
     Operation("search_memory", "search", "memory.search"),
     Operation("get_memory", "get", "memory.get"),
     Operation("update_memory", "update", "memory.update"),
     Operation("get_stats", "stats", "memory.stats"),
     Operation("index_codebase", "index", "memory.code.index"),
     Operation("prune_memory", "prune", "memory.sweep.prune"),
+    Operation("undo", "undo", "memory.sweep.undo"),
     Operation("undo_prune", "undo", "memory.sweep.undo"),
     Operation("delete_memory", "delete", "memory.delete"),
     Operation("recover_memory", "recover", "memory.sweep.recover"),

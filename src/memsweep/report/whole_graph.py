@@ -118,7 +118,7 @@ def validated(found: Sequence[Doubt], limit: int) -> ValidateAnswer:
     counts: dict[str, int] = {}
     for doubt in found:
         counts[doubt.kind] = counts.get(doubt.kind, 0) + 1
-    return {"findings": [_doubt(each) for each in found[:limit]], "counts": counts, "total": len(found)}
+    return {"findings": [shown_doubt(each) for each in found[:limit]], "counts": counts, "total": len(found)}
 
 
 def communities(result: Communities, limit: int, members: int) -> CommunitiesAnswer:
@@ -144,7 +144,7 @@ def context(result: Briefing) -> ContextAnswer:
         "summary": f"{what}, {doubts}.",
         "recent": [shown_edge(each, result.names) for each in result.recent],
         "central": [{**shown_entity(each), "strength": round(strength, 4)} for each, strength in result.central],
-        "contradictory": [_doubt(each) for each in result.contradictory],
+        "contradictory": [shown_doubt(each) for each in result.contradictory],
         "stale": [shown_edge(each, result.names) for each in result.stale],
     }
 
@@ -186,7 +186,7 @@ def imported(result: Imported) -> ImportAnswer:
     }
 
 
-def _doubt(each: Doubt) -> dict[str, Any]:
+def shown_doubt(each: Doubt) -> dict[str, Any]:
     return {
         "kind": each.kind,
         "why": each.why,

@@ -17,8 +17,10 @@ from memsweep.app import App
 from memsweep.schedule.background import Background
 from memsweep.server.consent import gated
 from memsweep.server.front import Front
+from memsweep.server.instructions import INSTRUCTIONS
 from memsweep.server.pipes import PipedServer
-from memsweep.server.profiles import Profile
+from memsweep.server.profiles import Profile, offers
+from memsweep.server.prompts import add_prompts
 from memsweep.server.resources import add_resources
 from memsweep.server.roots import find_project
 from memsweep.server.tool import MemsweepTool
@@ -27,26 +29,24 @@ from memsweep.server.tools.code import code_tools
 from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.context import context_tools
 from memsweep.server.tools.graph import graph_tools
+from memsweep.server.tools.graph_overview import graph_overview_tools
 from memsweep.server.tools.graph_upkeep import graph_upkeep_tools
 from memsweep.server.tools.memory import memory_tools
 from memsweep.server.tools.workspaces import workspace_tools
 
-INSTRUCTIONS = (
-    "Long-term memory. Save what will matter later with add_memory, look with search_memory before you ask or guess. "
-    "Everything is per workspace; an empty workspace_id is the current one."
-)
-
 
 def make_server(app: App, profile: Profile = "default", front: Front | None = None) -> PipedServer:
+    rows = tool_rows(app, profile)
     server = PipedServer(
         "memsweep",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=[_tool(row, profile) for row in tool_rows(app, profile)],
+        tools=[_tool(row, profile) for row in rows],
         log_level=app.settings.log_level,
         front=front,
     )
     add_resources(server, app)
+    add_prompts(server, {row.function.__name__ for row in rows})
     server.middleware.append(_warm_up_after_listing(app))
     server.middleware.append(find_project(app))
     return server
@@ -60,14 +60,15 @@ def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
         collector_tools,
         graph_tools,
         graph_upkeep_tools,
+        graph_overview_tools,
         context_tools,
     ]
-    if profile == "full":  # a client that does not get them need not wait for them
-        from memsweep.server.tools.graph_overview import graph_overview_tools
-
-        features.append(graph_overview_tools)
     rows = [row for tools in features for row in tools(app)]
-    return [row for row in rows if profile == "full" or row.profile == "default"]
+    return [
+        row
+        for row in rows
+        if offers(profile, row.function.__name__, in_default=row.profile == "default", reads=row.reads)
+    ]
 
 
 def serve(app: App, profile: Profile, front: Front) -> None:
@@ -87,11 +88,12 @@ def _tool(row: ToolRow, profile: Profile) -> MemsweepTool:
     annotations = ToolAnnotations(
         read_only_hint=row.reads,
         destructive_hint=None if row.reads else row.destroys,
-        idempotent_hint=None if row.reads else row.repeats,
+        idempotent_hint=True if row.repeats else None,
         open_world_hint=False,
     )
-    hidden = row.only_full if profile == "default" else ()
-    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations)
+    hidden = row.only_full if profile != "full" else ()
+    meta = {"anthropic/alwaysLoad": True} if row.always else None
+    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations, meta)
 
 
 def _warm_up_after_listing(app: App) -> Any:

@@ -31,7 +31,8 @@ class Handshake:
 
     def __init__(self, profile: str, recorded: Object) -> None:
         tools = [recorded["tools"][key] for key in recorded["profiles"][profile]]
-        self._lists: Object = {**recorded["lists"], "tools/list": {"tools": tools}}
+        prompts = recorded["prompts"][profile]
+        self._lists: Object = {**recorded["lists"], "prompts/list": prompts, "tools/list": {"tools": tools}}
         self._recorded = recorded
         self._modern: bool | None = None  # which generation of the protocol it is: the first request decides
         self._accepted = False

@@ -68,7 +68,10 @@ class PipedServer(MCPServer[Any]):
     async def get_prompt(self, name: str, *others: Any, **options: Any) -> Any:
         if all(prompt.name != name for prompt in await self.list_prompts()):  # the SDK would log it as a crash of ours
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {shown(name)}")
-        return await super().get_prompt(name, *others, **options)
+        try:
+            return await super().get_prompt(name, *others, **options)
+        except ValueError as error:  # what it was given is not what it takes
+            raise MCPError(INVALID_PARAMS, clipped(str(error))) from None
 
 
 class _Repeated:

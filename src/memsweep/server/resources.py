@@ -1,5 +1,5 @@
-"""What a client may read without a tool: the workspaces, and of each what was done, what was planned, what is in the
-trash.
+"""What a client may read without a tool: the workspaces, and of each how much is in it, what was done, planned and
+removed, and what is known about an entity.
 """
 
 from __future__ import annotations
@@ -7,15 +7,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 from mcp.server.mcpserver import MCPServer
 
 from memsweep.app import App
 from memsweep.errors import MemsweepError
 from memsweep.report import collector as report
+from memsweep.report import graph as graph_report
+from memsweep.report import memory as memory_report
 from memsweep.report.reasons import why
 
 _SHOWN = 100
+_LOOKED_THROUGH = 1000
 _JSON = "application/json"
 
 
@@ -29,6 +33,31 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     def audit(workspace_id: str) -> str:
         """Who planned, removed, brought back, purged, pinned or merged what, when and why; newest first."""
         return _as_json(lambda: report.audited(app.memory(workspace_id).sweep.audit(limit=_SHOWN)))
+
+    @server.resource("memsweep://{workspace_id}/stats", name="stats", mime_type=_JSON)
+    def stats(workspace_id: str) -> str:
+        """Counts and sizes of a workspace."""
+        return _as_json(lambda: memory_report.stats(app.memory(workspace_id).stats()))
+
+    @server.resource("memsweep://{workspace_id}/receipts", name="receipts", mime_type=_JSON)
+    def receipts(workspace_id: str) -> str:
+        """What was removed or changed and how to undo it: receipts, newest first."""
+
+        def shown() -> list[Any]:
+            events = report.audited(app.memory(workspace_id).sweep.audit(limit=_LOOKED_THROUGH))["events"]
+            return [each for each in events if str(each["subject"]).startswith("rcpt_")][:_SHOWN]
+
+        return _as_json(shown)
+
+    @server.resource("memsweep://{workspace_id}/graph/{entity}", name="graph", mime_type=_JSON)
+    def graph(workspace_id: str, entity: str) -> str:
+        """What is known about an entity: facts that hold now, and what is next to it."""
+
+        def shown() -> graph_report.RelatedAnswer:
+            found = app.memory(workspace_id).graph.related(unquote(entity))
+            return graph_report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+
+        return _as_json(shown)
 
     @server.resource("memsweep://{workspace_id}/plans/{plan_id}", name="plan", mime_type=_JSON)
     def plan(workspace_id: str, plan_id: str) -> str:

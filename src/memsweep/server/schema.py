@@ -10,10 +10,8 @@ def compact_input(schema: dict[str, Any]) -> dict[str, Any]:
     return {**_compact(schema), "additionalProperties": False}
 
 
-def compact_output(schema: dict[str, Any]) -> dict[str, Any]:
-    """The names and types of the top level; what is inside an item is plain to see in the answer."""
-    fields = {name: {"type": _types(field)} for name, field in schema.get("properties", {}).items()}
-    return {"type": "object", "properties": fields}
+OUTPUT: dict[str, Any] = {"type": "object"}
+"""What an answer has in it is plain to see in the answer, and written in docs/tools.md."""
 
 
 def _compact(node: Any) -> Any:
@@ -33,9 +31,3 @@ def _says_nothing(key: str, value: Any) -> bool:
         or (key == "default" and value in (None, ""))
         or (key == "additionalProperties" and value is True)
     )
-
-
-def _types(field: dict[str, Any]) -> Any:
-    if "anyOf" in field:
-        return [option.get("type", "object") for option in field["anyOf"]]
-    return field.get("type", "object")

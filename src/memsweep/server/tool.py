@@ -24,7 +24,7 @@ from memsweep.app import calling_client
 from memsweep.errors import MemsweepError, brief
 from memsweep.model.text import lone_surrogate
 from memsweep.report.limits import MOST_BYTES, fitted
-from memsweep.server.schema import compact_input, compact_output
+from memsweep.server.schema import OUTPUT, compact_input
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
 READING = ThreadPoolExecutor(32, "reading")
@@ -37,14 +37,17 @@ class MemsweepTool(Tool):
     """The SDK's tool with our schema, our errors and our way to write an answer."""
 
     @classmethod
-    def make(cls, function: Callable[..., Any], annotations: ToolAnnotations) -> MemsweepTool:
-        tool = cls.from_function(function, annotations=annotations)
+    def make(
+        cls, function: Callable[..., Any], annotations: ToolAnnotations, meta: dict[str, Any] | None = None
+    ) -> MemsweepTool:
+        tool = cls.from_function(function, annotations=annotations, meta=meta)
         if not tool.is_async:
             threads = READING if annotations.read_only_hint else WRITING
             tool.fn, tool.is_async = in_a_thread(function, threads), True
+        tool.description = " ".join((function.__doc__ or "").split())
         tool.parameters = compact_input(tool.parameters)
         if tool.fn_metadata.output_schema is not None:
-            tool.fn_metadata.output_schema = compact_output(tool.fn_metadata.output_schema)
+            tool.fn_metadata.output_schema = OUTPUT
         return tool  # type: ignore[return-value]  # from_function makes an instance of cls
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:

@@ -25,13 +25,10 @@ class Access(Generic[Mode]):
     app: App
     workspace_id: str
     calls: Calls[Mode]
-    personal: str | None = None
-    """The workspace that is searched along with this one; None where somebody named this one."""
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether this is the workspace that is meant where nobody names one."""
-        return self.personal is not None
+    named: bool = True
+    """Whether somebody named the workspace, or it is the one that an empty name stands for."""
+    personal: str = ""
+    """The workspace that is searched along with this one."""
 
     def in_scope(self, scope: str) -> Access[Mode]:
         """The same for another scope: what is `personal` holds in every project."""
@@ -41,7 +38,7 @@ class Access(Generic[Mode]):
             raise BadInput(f"scope {scope!r:.60} is unknown.", hint="Use project or personal.")
         if not self.settings.personal:
             raise BadInput("there is no personal workspace.", hint="The setting `personal` names one.")
-        return replace(self, workspace_id=self.settings.personal, personal=None)
+        return replace(self, workspace_id=self.settings.personal, personal="")
 
     def personal_store(self) -> Store | None:
         """The store to search along with this one; None if there is none, or this is it."""
@@ -65,6 +62,15 @@ class Access(Generic[Mode]):
         except UnknownWorkspace:
             return False
 
+    def found(self) -> Store | None:
+        """The store, for reading; None where nobody named a workspace and nothing is stored yet, which is no error."""
+        try:
+            return self.store
+        except UnknownWorkspace as error:
+            if self.named or error.was_deleted:
+                raise
+            return None
+
     def gate(self, source: str) -> Gate:
         """What a call from this source passes on its way in."""
         from memsweep.model.gate import Gate
@@ -84,14 +90,14 @@ class Access(Generic[Mode]):
         return self.app.settings
 
 
-def sync_access(app: App, workspace_id: str, personal: str | None = None) -> Access[Sync]:
+def sync_access(app: App, workspace_id: str, named: bool = True, personal: str = "") -> Access[Sync]:
     """For operations that return their result."""
-    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), personal)
+    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), named, personal)
 
 
-def async_access(app: App, workspace_id: str, personal: str | None = None) -> Access[Async]:
+def async_access(app: App, workspace_id: str, named: bool = True, personal: str = "") -> Access[Async]:
     """For operations that are awaited."""
-    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), personal)
+    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), named, personal)
 
 
 def _explain_damage(app: App, workspace_id: str) -> StoreCorrupt | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memsweep.model.gate import Gate
     from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
     from memsweep.model.plan import Plan, Receipt
-    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
+    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, GraphSurvey, Imported
     from memsweep.services.access import Access
 
     Stored = TypeVar("Stored", Related, Imported)
@@ -103,6 +103,8 @@ class GraphService(Generic[Mode]):
         """Entities by name and type, and how many match."""
         from memsweep.graph import facts
 
+        if self._access.found() is None:
+            return [], 0
         return facts.entities(graph_facts(self._access), search, entity_type, min_confidence, sort_by, limit)
 
     @operation
@@ -111,7 +113,10 @@ class GraphService(Generic[Mode]):
     ) -> Neighbourhood:
         """What is connected to an entity by current facts."""
         from memsweep.graph import facts
+        from memsweep.model.graph import unknown_entity
 
+        if self._access.found() is None:
+            raise unknown_entity(str(entity))
         kinds = None if relation_types is None else list(relation_types)
         return facts.related(graph_facts(self._access), entity, depth=depth, limit=limit, relation_types=kinds)
 
@@ -129,11 +134,15 @@ class GraphService(Generic[Mode]):
     ) -> Queried:
         """Follow facts outwards from entities: those that hold now, held at a date, or ever held (`include_ended`)."""
         from memsweep.graph import whole_graph
+        from memsweep.model.graph import unknown_entity
         from memsweep.model.times import parse_time
 
+        wanted = [entities] if isinstance(entities, str) else list(entities)
+        if wanted and self._access.found() is None:
+            raise unknown_entity(str(wanted[0]))
         return whole_graph.query(
             whole_graph_of(self._access),
-            [entities] if isinstance(entities, str) else list(entities),
+            wanted,
             hops=hops,
             min_weight=min_weight,
             relation_types=None if relation_types is None else list(relation_types),
@@ -147,28 +156,28 @@ class GraphService(Generic[Mode]):
         """Counts by type, components, density, orphans, and how far facts have faded."""
         from memsweep.graph import whole_graph
 
-        return whole_graph.graph_status(whole_graph_of(self._access))
+        return whole_graph.graph_status(surveyed_graph_of(self._access))
 
     @operation
     def validate(self) -> list[Doubt]:
         """Generic names, near duplicates, dangling facts, contradictions."""
         from memsweep.graph import whole_graph
 
-        return whole_graph.graph_doubts(whole_graph_of(self._access))
+        return whole_graph.graph_doubts(surveyed_graph_of(self._access))
 
     @operation
     def communities(self, *, min_size: int = 2) -> Communities:
         """Groups of closely connected entities."""
         from memsweep.graph import whole_graph
 
-        return whole_graph.graph_communities(whole_graph_of(self._access), min_size)
+        return whole_graph.graph_communities(surveyed_graph_of(self._access), min_size)
 
     @operation
     def briefing(self, *, limit: int = 5) -> Briefing:
         """What to know before you start work: recent facts, central entities, contradictions, stale facts."""
         from memsweep.graph import whole_graph
 
-        return whole_graph.briefing(whole_graph_of(self._access), limit)
+        return whole_graph.briefing(surveyed_graph_of(self._access), limit)
 
     @operation
     def build(self, text: str, options: Mapping[str, Any] | None = None) -> Built:
@@ -299,6 +308,25 @@ def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDe
 
     facts = graph_facts(access, create=create)
     return WholeGraphDependencies(facts, access.store.whole_graph)
+
+
+def surveyed_graph_of(access: Access[Any]) -> WholeGraphDependencies:
+    """What the steps that only look need; a workspace that is not made yet has an empty graph."""
+    from memsweep.graph.facts import GraphDependencies
+    from memsweep.graph.whole_graph import WholeGraphDependencies
+
+    if access.found() is not None:
+        return whole_graph_of(access)
+    nothing: Any = _NoGraph()
+    facts = GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
+    return WholeGraphDependencies(facts, nothing)
+
+
+class _NoGraph:
+    def survey(self, *_: object) -> GraphSurvey:
+        from memsweep.model.whole_graph import GraphSurvey
+
+        return GraphSurvey((), ())
 
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:

@@ -20,13 +20,14 @@ from memsweep.services.care import CareService
 from memsweep.services.code import CodeService
 from memsweep.services.collector import collector
 from memsweep.services.graph import GraphService
-from memsweep.services.search import own_store, search_along
+from memsweep.services.search import search_along
 from memsweep.services.sweep import SweepService
 
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
+    from memsweep.model.briefing import WorkspaceBriefing
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
@@ -124,7 +125,7 @@ class BaseMemory(Generic[Mode]):
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        return self._found(memory_id, own_store(self._access), self._access.personal_store())
+        return self._found(memory_id, self._access.found(), self._access.personal_store())
 
     def _found(self, memory_id: str, *stores: Store | None) -> StoredMemory:
         """In the first of some stores that has it, by default in the workspace's own."""
@@ -199,7 +200,7 @@ class BaseMemory(Generic[Mode]):
     @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
-        return self._access.store.stats()
+        return _stats(self._access)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
@@ -215,7 +216,22 @@ class BaseMemory(Generic[Mode]):
     @operation
     def contexts(self) -> list[WindowRow]:
         """The context windows of the workspace that hold anything, by name."""
-        return self._access.store.segments.windows()
+        store = self._access.found()
+        return [] if store is None else store.segments.windows()
+
+    @operation
+    def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
+        """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
+        from memsweep.graph.whole_graph import briefing
+        from memsweep.model.briefing import WorkspaceBriefing
+        from memsweep.model.code import CODE_RELATIONS
+        from memsweep.remember.newest import newest_memories
+        from memsweep.services.graph import surveyed_graph_of
+
+        graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
+        store = self._access.found()
+        newest = () if store is None else newest_memories(store, limit)
+        return WorkspaceBriefing(_stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
@@ -230,12 +246,20 @@ def _store_to_fill(access: Access[Mode]) -> Store:
         return access.create_store()
 
 
+def _stats(access: Access[Any]) -> Stats:
+    from memsweep.model.memory import no_stats
+
+    store = access.found()
+    engine = "falkor" if access.settings.store else "sqlite"
+    return no_stats(access.workspace_id, engine) if store is None else store.stats()
+
+
 class Memory(BaseMemory[Sync]):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
-    def __init__(self, app: App, workspace_id: str, personal: str | None = None) -> None:
-        """`personal`: the workspace that is searched along, where this one is the project's."""
-        super().__init__(sync_access(app, workspace_id, personal))
+    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
+        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
+        super().__init__(sync_access(app, workspace_id, named, personal))
 
     def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
@@ -251,9 +275,9 @@ class Memory(BaseMemory[Sync]):
 class AsyncMemory(BaseMemory[Async]):
     """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
 
-    def __init__(self, app: App, workspace_id: str, personal: str | None = None) -> None:
-        """`personal`: the workspace that is searched along, where this one is the project's."""
-        super().__init__(async_access(app, workspace_id, personal))
+    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
+        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
+        super().__init__(async_access(app, workspace_id, named, personal))
 
     async def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memsweep.errors import UnknownWorkspace
 from memsweep.model.paging import page_size
 from memsweep.model.search import MAX_LIMIT, Page
 from memsweep.report.place import from_before
@@ -25,7 +24,7 @@ _BETWEEN, _AT_BEGIN, _AT_END = ".", "0", "-"
 def search_along(access: Access[Any], ask: Ask, limit: int, cursor: str | None) -> Page:
     """What is personal comes behind what is the project's; a page of both has a cursor of both."""
     page_size(limit, MAX_LIMIT)
-    store, personal = own_store(access), access.personal_store()
+    store, personal = access.found(), access.personal_store()
     if personal is None:
         page = _NOTHING if store is None else ask(store, limit, cursor)
         return page if page.total else replace(page, note=_elsewhere(access))
@@ -46,17 +45,6 @@ def _page(ask: Ask, store: Store | None, limit: int, cursor: str) -> Page:
     return ask(store, limit, None if cursor == _AT_BEGIN else cursor)
 
 
-def own_store(access: Access[Any]) -> Store | None:
-    """The workspace of the project, if it is made yet; one that somebody named or deleted has to be there."""
-    try:
-        return access.store
-    except UnknownWorkspace:
-        deleted = access.app.workspaces(deleted=True)
-        if access.is_resolved and access.workspace_id not in {each.id for each in deleted}:
-            return None
-        raise
-
-
 def _joined(own: Page, along: Page) -> Page:
     hits = (*own.hits, *(replace(hit, scope="personal") for hit in along.hits))
     cursors = own.next_cursor, along.next_cursor
@@ -74,7 +62,7 @@ def _cursors(cursor: str | None) -> tuple[str, str]:
 
 def _elsewhere(access: Access[Any]) -> str:
     """Where nothing is found because nothing is here yet, what lies in `default` from before."""
-    if not access.is_resolved:
+    if access.named:
         return ""
     found = access.app.projects.whereabouts()
     if found.memories or not found.default_memories:

@@ -13,10 +13,12 @@ def unknown_workspace(workspace_id: str, known: Iterable[str], deleted: Iterable
     """`deleted`: the last deleted first."""
     receipt = next((each.receipt_id for each in deleted if each.id == workspace_id and each.receipt_id), None)
     way_back = f"It was deleted; undo_prune with {receipt} brings it back." if receipt else ""
-    return UnknownWorkspace(
+    error = UnknownWorkspace(
         f"workspace {workspace_id!r} does not exist; known workspaces: {_listed(known)}.",
         hint=way_back or "Adding a memory to it creates it.",
     )
+    error.was_deleted = receipt is not None
+    return error
 
 
 def workspace_exists(workspace_id: str) -> AlreadyExists:

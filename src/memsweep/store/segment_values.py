@@ -1,11 +1,15 @@
-"""A segment of a context window as the values that every engine keeps of it. Pure."""
+"""A context window, its segments and its receipts as the values that every engine keeps of them. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from memsweep.model.segment import ContextSegment
 from memsweep.model.times import to_micros
+from memsweep.model.window import WindowState
+from memsweep.store.plans import CONTEXT
+from memsweep.store.stored import to_json
 
 
 def values_of(segment: ContextSegment) -> dict[str, Any]:
@@ -28,3 +32,25 @@ def values_of(segment: ContextSegment) -> dict[str, Any]:
         "task_id": segment.task_id,
         "text": segment.text,
     }
+
+
+def state_values(state: WindowState) -> dict[str, Any]:
+    return {
+        "tokens": state.tokens,
+        "segments": state.segments,
+        "stashed": state.stashed,
+        "changes": state.changes,
+        "full_from": state.full_from,
+        "counted_by": state.counted_by,
+        "config": to_json(dict(state.config)),
+        "focus": to_json(dict(state.focus)),
+    }
+
+
+def receipt_values(stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> dict[str, str]:
+    return {"counts": to_json({"segments": deleted, "stashed": stashed}), "skipped": to_json(list(refused))}
+
+
+def strategy_of(project_id: str) -> str:
+    """What a receipt of a window has for a strategy."""
+    return f"{CONTEXT}{project_id}"

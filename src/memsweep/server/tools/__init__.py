@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from memsweep.server.consent import Asks
-from memsweep.server.profiles import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRow:
     """`reads`: changes nothing. `destroys`: takes something away. `repeats`: twice is the same as once.
 
-    `asks` says what a person is asked before, and `only_full` which arguments the default profile does not have.
+    `profile`: full, if the default one does not have it. `always`: a client that looks tools up by need loads it at
+    once. `asks` says what a person is asked before, and `only_full` which arguments no other profile has.
     """
 
     function: Callable[..., Any]
     reads: bool = False
     destroys: bool = False
     repeats: bool = False
-    profile: Profile = "default"
+    profile: Literal["default", "full"] = "default"
+    always: bool = False
     asks: Asks | None = None
     only_full: tuple[str, ...] = ()
 

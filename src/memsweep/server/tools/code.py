@@ -41,7 +41,8 @@ def code_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         allow_empty: AllowEmpty = False,
     ) -> report.IndexAnswer:
-        """Index a folder of code, or refresh its index: only changes are read. Deleted files become stale."""
+        """Index a folder of code, or refresh its index after changes, so that search_memory finds it. Reads what
+        changed and runs nothing. Deleted files become stale; prune_memory collects them."""
         cancelled = threading.Event()
         run = partial(
             app.memory(workspace_id).code.index,

@@ -14,11 +14,12 @@ from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
 from memsweep.report import questions
 from memsweep.report.reasons import why
+from memsweep.server.arguments import looks_like
 from memsweep.server.consent import Question, Removal
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
 
-Strategy = Annotated[str, Field(description=", ".join(NAMES))]
+Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
@@ -43,7 +44,8 @@ def collector_tools(app: App) -> list[ToolRow]:
         allow_large: AllowLarge = False,
         ttl_days: float | None = None,
     ) -> report.PruneAnswer:
-        """Find garbage and, with dry_run=false and confirm=true, move it to the trash. Preview first."""
+        """Find garbage: answers a plan with a reason for each item, and removes nothing. Then call it again with that
+        plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
         if not dry_run:
             if plan_id is not None:
@@ -56,8 +58,12 @@ def collector_tools(app: App) -> list[ToolRow]:
         items = memory.sweep.items(plan.id, offset=offset, limit=limit)
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
+    def undo(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
+        """Take back a prune, a deletion, a merge or an update by the receipt_id of its answer."""
+        return report.undone(app.undo(receipt_id, workspace_id))
+
     def undo_prune(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
-        """Bring back everything that a prune or a deletion removed."""
+        """The same as undo."""
         return report.undone(app.undo(receipt_id, workspace_id))
 
     def delete_asks(memory_id: str, confirm: bool, workspace_id: str, forever: bool = False) -> Removal | None:
@@ -75,7 +81,8 @@ def collector_tools(app: App) -> list[ToolRow]:
     def delete_memory(
         memory_id: str, confirm: bool = False, forever: Forever = False, workspace_id: str = ""
     ) -> report.DeletedAnswer:
-        """Move one memory to the trash."""
+        """Move one memory to the trash, with confirm=true; undo brings it back. If it is only out of date, use
+        update_memory."""
         receipt = app.memory(workspace_id).delete(memory_id, confirm=confirm, forever=forever)
         return report.deleted(receipt, forever=forever)
 
@@ -84,7 +91,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
     def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
-        """List what was removed, deleted workspaces too: when, why, and the earliest date it may be purged."""
+        """List what was removed, deleted workspaces too: when, why, and how long it is kept at least."""
         offset = offset_of(cursor, "trash")
         page = app.trash(workspace_id, offset=offset, limit=limit)
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, "trash"))
@@ -137,6 +144,7 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     return [
         ToolRow(prune_memory, destroys=True, asks=prune_asks),
+        ToolRow(undo),
         ToolRow(undo_prune),
         ToolRow(delete_memory, destroys=True, asks=delete_asks, only_full=("forever",)),
         ToolRow(recover_memory, profile="full"),

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.segment import Role, SegmentType
 from memsweep.report import context as report
 from memsweep.report import questions
+from memsweep.server.arguments import FLAG, TEXT, TIME, WHOLE, fields, items_of, looks_like, one_of
 from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
 
 ANSWER_TOKENS = 4000
 """How much text an answer holds by default."""
 
-Segments = Annotated[
-    list[dict[str, Any]],
-    Field(
-        description="{text, segment_id?, type? message|code|log|note|decision|summary, role?, references? [ids],"
-        " task_id?, file_path?, line_range?, tags?, topic_id?, pinned?, tokens?, created_at?}"
-    ),
-]
-Descriptors = Annotated[
-    dict[str, Any] | None, Field(description="{active_file, line_range, open_files, recently_edited}")
-]
+SEGMENT = fields(
+    ["text"],
+    text=TEXT,
+    segment_id=TEXT,
+    type=one_of(get_args(SegmentType)),
+    role=one_of(get_args(Role)),
+    references=items_of(TEXT),
+    task_id=TEXT,
+    file_path=TEXT,
+    line_range=items_of(WHOLE),
+    tags=items_of(TEXT),
+    topic_id=TEXT,
+    pinned=FLAG,
+    tokens=WHOLE,
+    created_at=TIME,
+)
+DESCRIPTORS = fields(
+    active_file=TEXT, line_range=items_of(WHOLE), open_files=items_of(TEXT), recently_edited=items_of(TEXT)
+)
+Segments = Annotated[list[dict[str, Any]], looks_like(items_of(SEGMENT))]
+Descriptors = Annotated[dict[str, Any] | None, looks_like(DESCRIPTORS, "what you work on")]
 Target = Annotated[int | None, Field(description="tokens to free")]
 Budget = Annotated[int | None, Field(description="or tokens to fit into")]
 RestoreBudget = Annotated[int | None, Field(description="tokens; 4000 for a query")]
@@ -34,7 +47,8 @@ DryRun = Annotated[bool, Field(description="save no plan")]
 
 def context_tools(app: App) -> list[ToolRow]:
     def context_add(project_id: str, segments: Segments, workspace_id: str = "") -> report.AddedAnswer:
-        """Record what entered your context window. Over its limits, the least useful segments are stashed."""
+        """Record what entered your context window, if you manage one. Over its limits, the least useful segments go to
+        the stash."""
         return report.added(app.memory(workspace_id).context(project_id).add(segments))
 
     def context_gc_analyze(
@@ -48,7 +62,7 @@ def context_tools(app: App) -> list[ToolRow]:
         dry_run: DryRun = False,
         workspace_id: str = "",
     ) -> report.AnalyzedAnswer:
-        """Show what could leave the window and why, as a plan for context_gc_prune. Moves nothing."""
+        """Show what could leave the window and why. Moves nothing: context_gc_prune takes the plan_id."""
         result = (
             app.memory(workspace_id)
             .context(project_id)
@@ -76,7 +90,8 @@ def context_tools(app: App) -> list[ToolRow]:
         confirm: Confirm = False,
         workspace_id: str = "",
     ) -> report.PrunedAnswer:
-        """Move segments out of the window to the stash or the trash, by ids or by plan."""
+        """Move segments out of the window, by ids or by plan: to the stash (context_restore), or with strategy=delete
+        to the trash (undo)."""
         window = app.memory(workspace_id).context(project_id)
         return report.pruned(window.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
 
@@ -116,7 +131,7 @@ def context_tools(app: App) -> list[ToolRow]:
     def context_stash_search(
         project_id: str, query: str, limit: int = 10, workspace_id: str = ""
     ) -> report.FoundAnswer:
-        """Search the stash."""
+        """Search what left the window; context_restore brings it back."""
         return report.found(app.memory(workspace_id).context(project_id).search(query, limit=limit))
 
     def context_restore(

@@ -8,12 +8,11 @@ from pydantic import Field
 
 from memsweep.app import App
 from memsweep.report import graph as report
+from memsweep.server.arguments import BATCH, Time, looks_like
 from memsweep.server.tools import ToolRow
 
-Batch = Annotated[
-    dict[str, Any] | None,
-    Field(description="{entities: [{local_id, name, type}], relations: [{from, to, relation, weight, …}]}"),
-]
+Batch = Annotated[dict[str, Any] | None, looks_like(BATCH, "many at once")]
+SortBy = Annotated[str, looks_like({"enum": ["confidence", "last_seen", "relations", "mentions", "name"]})]
 Source = Annotated[str, Field(description="the memory_id it comes from")]
 Replaces = Annotated[bool, Field(description="end the other facts with this subject and relation")]
 
@@ -26,13 +25,14 @@ def graph_tools(app: App) -> list[ToolRow]:
         from_type: str | None = None,
         to_type: str | None = None,
         weight: float = 1.0,
-        valid_at: str | None = None,
+        valid_at: Time = None,
         replaces: Replaces = False,
         source: Source = "",
         batch: Batch = None,
         workspace_id: str = "",
     ) -> report.RelateAnswer:
-        """State a fact between two entities, or a batch of them, all or nothing. Known facts grow stronger."""
+        """State a fact between two things (Ada WORKS_ON Engine), or a batch of them, all or nothing. A known fact grows
+        stronger; replaces=true ends what it replaces. Read facts with graph_query."""
         memory = app.memory(workspace_id)
         if batch is not None:
             return report.related_facts(memory.graph.relate_many(batch))
@@ -68,11 +68,11 @@ def graph_tools(app: App) -> list[ToolRow]:
         search: str | None = None,
         type: str | None = None,
         min_confidence: float = 0.0,
-        sort_by: str = "confidence",
+        sort_by: SortBy = "confidence",
         limit: int = 20,
         workspace_id: str = "",
     ) -> report.EntitiesAnswer:
-        """List entities by name and type. sort_by: confidence, last_seen, relations, mentions, name."""
+        """List entities by name and type. What is known about one: graph_query."""
         found, total = app.memory(workspace_id).graph.entities(
             search, entity_type=type, min_confidence=min_confidence, sort_by=sort_by, limit=limit
         )

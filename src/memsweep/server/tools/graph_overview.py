@@ -11,12 +11,11 @@ from memsweep.app import App
 from memsweep.graph.exchange import FORMS
 from memsweep.graph.whole_graph import inside
 from memsweep.report import whole_graph as report
+from memsweep.server.arguments import BUILD_OPTIONS, Time, looks_like
 from memsweep.server.tools import ToolRow
 
 Format = Literal["json", "graphml", "cytoscape", "cypher"]
-Options = Annotated[
-    dict[str, Any] | None, Field(description="{types: {name: type}, default_type, weight, related, dry_run}")
-]
+Options = Annotated[dict[str, Any] | None, looks_like(BUILD_OPTIONS)]
 # JSON may arrive as text or as the object itself.
 Content = Annotated[str | dict[str, Any] | None, Field(description="what export_graph wrote")]
 File = Annotated[str | None, Field(description="a file name in the export folder")]
@@ -33,12 +32,13 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         hops: int = 2,
         min_weight: float = 0.0,
         relation_types: list[str] | None = None,
-        as_of: str | None = None,
+        as_of: Time = None,
         include_ended: bool = False,
         limit: int = 50,
         workspace_id: str = "",
     ) -> report.QueryAnswer:
-        """Follow facts that hold now, or held at a date (as_of), outwards from entities (names or ids)."""
+        """Read what is known about entities (names or ids): facts that hold now, or held at a date (as_of), up to some
+        hops away. For texts, use search_memory."""
         found = app.memory(workspace_id).graph.query(
             entities,
             hops=hops,
@@ -86,7 +86,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
 
     return [
         ToolRow(build_graph, profile="full"),
-        ToolRow(graph_query, reads=True, profile="full"),
+        ToolRow(graph_query, reads=True),
         ToolRow(graph_status, reads=True, profile="full"),
         ToolRow(graph_validate, reads=True, profile="full"),
         ToolRow(graph_communities, reads=True, profile="full"),

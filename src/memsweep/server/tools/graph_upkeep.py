@@ -21,6 +21,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
     def prune_asks(
         workspace_id: str,
         mode: str,
+        dry_run: bool | None,
         confirm: bool,
         plan_id: str | None,
         node_threshold: float | None,
@@ -36,10 +37,12 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
             include_orphans=include_orphans,
             max_age_days=max_age_days,
         )
-        return Removal(partial(plan_question, memory, plan_id, make)) if mode == "execute" and confirm else None
+        previews = _previews(mode, dry_run) or not confirm
+        return None if previews else Removal(partial(plan_question, memory, plan_id, make))
 
     def graph_prune(
         mode: Literal["preview", "execute"] = "preview",
+        dry_run: bool | None = None,
         node_threshold: float | None = None,
         edge_threshold: float | None = None,
         include_orphans: bool = True,
@@ -49,9 +52,10 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         allow_large: bool = False,
         workspace_id: str = "",
     ) -> report.GraphPruneAnswer:
-        """Move entities and relations that have faded away to the trash; mode=execute needs confirm. Preview first."""
+        """Find facts and entities that have faded away, as a plan; nothing is removed. Then call it with that plan_id,
+        mode=execute (or dry_run=false) and confirm=true to move them to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
-        if mode == "preview":
+        if _previews(mode, dry_run):
             plan = (
                 memory.sweep.get_plan(plan_id)
                 if plan_id
@@ -111,3 +115,8 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         ToolRow(merge_entities, profile="full"),
         ToolRow(unmerge_entity, profile="full"),
     ]
+
+
+def _previews(mode: str, dry_run: bool | None) -> bool:
+    """`dry_run` is the word of every other tool; `mode` is what this one began with."""
+    return mode == "preview" if dry_run is None else dry_run

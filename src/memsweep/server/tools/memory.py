@@ -7,23 +7,21 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.report import briefing as brief
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.schedule.background import Background
+from memsweep.server.arguments import ENTITY, FILTERS, RELATION, Time, items_of, looks_like
 from memsweep.server.tools import ToolRow
 
-Entities = Annotated[list[str | dict[str, Any]] | None, Field(description="names, or {name, type}")]
-Relations = Annotated[
-    list[dict[str, Any]] | None, Field(description="{from, relation, to, weight?, from_type?, to_type?}")
-]
-Filters = Annotated[
-    dict[str, Any] | None,
-    Field(description="{tags (all of), source, date_from, date_to, include_stale, path, language, symbol_kind}"),
-]
+Entities = Annotated[list[str | dict[str, Any]] | None, looks_like(items_of(ENTITY))]
+Relations = Annotated[list[dict[str, Any]] | None, looks_like(items_of(RELATION), "facts that the text states")]
+Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
 Scope = Annotated[
     Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
 ]
+Shown = Annotated[int, Field(description="of each kind, at most 50")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
@@ -37,11 +35,12 @@ def memory_tools(app: App) -> list[ToolRow]:
         thread_id: Thread = None,
         entities: Entities = None,
         relations: Relations = None,
-        expires_at: str | None = None,
+        expires_at: Time = None,
         pinned: bool = False,
         scope: Scope = "project",
     ) -> report.RememberedAnswer:
-        """Remember a text. Adding the same text again only marks it as seen."""
+        """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
+        is known in other words, use update_memory. The same text again is only marked as seen."""
         result = app.memory(workspace_id).remember(
             text,
             tags=tags,
@@ -64,12 +63,13 @@ def memory_tools(app: App) -> list[ToolRow]:
         cursor: str | None = None,
         detail: report.Detail = "concise",
     ) -> report.FoundAnswer:
-        """Find what was remembered, by words and by meaning. Up to 50 results a page."""
+        """Find what was remembered and indexed, by words and by meaning. Call it before you read files or ask. Shows
+        passages; get_memory has the whole text."""
         page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
         return report.found(page, detail)
 
     def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:
-        """Get one whole memory; a long text comes in pieces."""
+        """Get one whole memory by an id from search_memory; a long text comes in pieces."""
         return report.memory_page(app.memory(workspace_id).get(memory_id), offset)
 
     def update_memory(
@@ -84,13 +84,19 @@ def memory_tools(app: App) -> list[ToolRow]:
         return updates.updated(change)
 
     def get_stats(workspace_id: str = "") -> report.StatsAnswer:
-        """Counts and sizes of a workspace."""
+        """Counts and sizes of a workspace. For what is in it, call briefing."""
         found = app.memory(workspace_id).stats()
         return report.stats(found, Background(app).times(found.workspace_id))
 
+    def briefing(limit: Shown = 5, workspace_id: str = "") -> brief.BriefingAnswer:
+        """Call it once when work begins: the newest memories, facts, open contradictions, and what is stale. To find
+        something, use search_memory."""
+        return brief.briefed(app.memory(workspace_id).briefing(limit=limit))
+
     return [
-        ToolRow(add_memory, repeats=True),
-        ToolRow(search_memory, reads=True),
+        ToolRow(briefing, reads=True, always=True),
+        ToolRow(add_memory, repeats=True, always=True),
+        ToolRow(search_memory, reads=True, always=True),
         ToolRow(get_memory, reads=True),
         ToolRow(update_memory, repeats=True),
         ToolRow(get_stats, reads=True),

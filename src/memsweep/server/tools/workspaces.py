@@ -18,7 +18,7 @@ Deleted = Annotated[bool, Field(description="those in the trash, with their rece
 
 def workspace_tools(app: App) -> list[ToolRow]:
     def create_workspace(workspace_id: str, description: str = "") -> report.WorkspaceAnswer:
-        """Create an isolated memory. Adding to an unknown workspace creates it, too."""
+        """Create a memory of its own. Seldom needed: add_memory makes the workspace that it names."""
         return report.workspace(app.create_workspace(workspace_id, description))
 
     def list_workspaces(deleted: Deleted = False) -> report.WorkspacesAnswer:

@@ -27,8 +27,7 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
 from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
-from memsweep.store.segment_values import values_of
-from memsweep.store.stored import to_json
+from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 
 
 class FalkorSegments:
@@ -87,17 +86,10 @@ class FalkorWindow:
         return writable(self._asked)
 
     def save(self) -> None:
-        state, tx = self.state, self._tx
+        tx = self._tx
         row = {
+            **state_values(self.state),
             "key": self._key,
-            "tokens": state.tokens,
-            "segments": state.segments,
-            "stashed": state.stashed,
-            "changes": state.changes,
-            "full_from": state.full_from,
-            "counted_by": state.counted_by,
-            "config": to_json(dict(state.config)),
-            "focus": to_json(dict(state.focus)),
             "places": self._places,
             "turns": self._turns,
             "messages": self._messages,
@@ -170,9 +162,7 @@ class FalkorWindow:
             self._messages += message is not None
             self._added.append(key)
             self._places += 1
-            self.state.tokens += segment.tokens
-            self.state.segments += 1
-            self.state.changes += 1
+            self.state.count_added(segment)
             self._touch(segment)
 
     def _touch(self, segment: ContextSegment) -> None:
@@ -198,23 +188,19 @@ class FalkorWindow:
     def stash(self, held: Sequence[Held], receipt: int) -> None:
         for each in held:
             self._write(each.key, raises_version=True, stash=receipt)
-        self._moved(held, -1)
-        self.state.stashed += len(held)
+        self.state.count_stashed(held)
 
     def restore(self, held: Sequence[Held]) -> None:
         turn = self._turn
         for each in held:
             self._write(each.key, raises_version=True, stash=None, turn=turn())
-        self._moved(held, +1)
-        self.state.stashed -= len(held)
+        self.state.count_restored(held)
 
     def trash(self, held: Sequence[Held], receipt: int) -> None:
         for each in held:
             self._trashed[each.key] = receipt
             self._segments.drop(each)
-        active = [each for each in held if not each.stashed]
-        self._moved(active, -1)
-        self.state.stashed -= len(held) - len(active)
+        self.state.count_trashed(held)
 
     def add_receipt(self, receipt_id: str, plan_id: str | None, action: str, actor: str, now: datetime) -> int:
         key = self._tx.new_key()
@@ -223,7 +209,7 @@ class FalkorWindow:
             "id": receipt_id,
             "plan": plan_id,
             "action": action,
-            "strategy": _strategy(self.project_id),
+            "strategy": strategy_of(self.project_id),
             "actor": actor,
             "created_at": to_micros(now),
             "counts": "{}",
@@ -232,8 +218,7 @@ class FalkorWindow:
         return key
 
     def fill_receipt(self, receipt: int, stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> None:
-        counts = to_json({"segments": deleted, "stashed": stashed})
-        self._receipts[receipt] |= {"counts": counts, "skipped": to_json(list(refused))}
+        self._receipts[receipt] |= receipt_values(stashed, deleted, refused)
 
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
         audit(self._tx, now, actor, action, subject, counts, reason)
@@ -249,10 +234,6 @@ class FalkorWindow:
         self._segments.keep(Held(key, version, held.place, stashed, replace(held.segment, **known)), values.get("turn"))
         self._set.setdefault(key, {})
         self._set[key] |= values | {"version": version}
-
-    def _moved(self, held: Sequence[Held], sign: int) -> None:
-        self.state.segments += sign * len(held)
-        self.state.tokens += sign * sum(each.segment.tokens for each in held)
 
     def _turn(self) -> int:
         self._turns += 1
@@ -308,10 +289,6 @@ class FalkorSegmentRows:
         self._tx.do(context_cypher.FREE_LINKS, keys)
         self._tx.do(context_cypher.FREE_SEGMENT, keys)
         return len(keys)
-
-
-def _strategy(project_id: str) -> str:
-    return f"{CONTEXT}{project_id}"
 
 
 def _values(segment: ContextSegment) -> dict[str, Any]:

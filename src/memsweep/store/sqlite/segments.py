@@ -20,7 +20,7 @@ from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
 from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
-from memsweep.store.segment_values import values_of
+from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
 from memsweep.store.sqlite.graph_rows import as_list
 from memsweep.store.sqlite.items import SqliteItems
@@ -73,23 +73,8 @@ class SqliteWindow:
         )
 
     def save(self) -> None:
-        state = self.state
-        self._db.execute(
-            context_sql.SAVE_PROJECT,
-            {
-                "id": self._key,
-                "tokens": state.tokens,
-                "segments": state.segments,
-                "stashed": state.stashed,
-                "changes": state.changes,
-                "full_from": state.full_from,
-                "counted_by": state.counted_by,
-                "config": to_json(state.config),
-                "focus": to_json(state.focus),
-                "places": self._places,
-                "turns": self._turns,
-            },
-        )
+        clocks = {"id": self._key, "places": self._places, "turns": self._turns}
+        self._db.execute(context_sql.SAVE_PROJECT, {**state_values(self.state), **clocks})
 
     def active(self) -> list[Held]:
         return self._held(context_sql.ACTIVE)
@@ -141,9 +126,7 @@ class SqliteWindow:
             self._db.executemany(context_sql.ADD_LINK, links)
             self._touch(segment.references, segment.created_at)
             self._places += 1
-            self.state.tokens += segment.tokens
-            self.state.segments += 1
-            self.state.changes += 1
+            self.state.count_added(segment)
 
     def _touch(self, segment_ids: Iterable[str], at: datetime) -> None:
         values = {"project": self._key, "at": to_micros(at)}
@@ -158,40 +141,32 @@ class SqliteWindow:
 
     def stash(self, held: Sequence[Held], receipt: int) -> None:
         self._db.executemany(context_sql.STASH, [(receipt, each.key) for each in held])
-        self._moved(held, -1)
-        self.state.stashed += len(held)
+        self.state.count_stashed(held)
 
     def restore(self, held: Sequence[Held]) -> None:
         self._db.executemany(context_sql.RESTORE, [(self._turn(), each.key) for each in held])
-        self._moved(held, +1)
-        self.state.stashed -= len(held)
+        self.state.count_restored(held)
 
     def trash(self, held: Sequence[Held], receipt: int) -> None:
         # The words leave the full-text index before the row leaves the view, with their exact text.
         self._db.executemany(context_sql.UNINDEX_TEXT, [(each.key,) for each in held])
         self._db.executemany(context_sql.TRASH, [(receipt, each.key) for each in held])
-        active = [each for each in held if not each.stashed]
-        self._moved(active, -1)
-        self.state.stashed -= len(held) - len(active)
+        self.state.count_trashed(held)
 
     def add_receipt(self, receipt_id: str, plan_id: str | None, action: str, actor: str, now: datetime) -> int:
-        values = (receipt_id, plan_id, action, _strategy(self.project_id), actor, to_micros(now))
+        values = (receipt_id, plan_id, action, strategy_of(self.project_id), actor, to_micros(now))
         key: int = one(self._db, gc_sql.ADD_RECEIPT, values)
         return key
 
     def fill_receipt(self, receipt: int, stashed: int, deleted: int, refused: Iterable[tuple[str, str]]) -> None:
-        counts = to_json({"segments": deleted, "stashed": stashed})
-        self._db.execute(gc_sql.FILL_RECEIPT, (counts, to_json(list(refused)), receipt))
+        values = receipt_values(stashed, deleted, refused)
+        self._db.execute(gc_sql.FILL_RECEIPT, (values["counts"], values["skipped"], receipt))
 
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
         self._db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, action, subject, to_json(counts), reason))
 
     def _held(self, statement: str, **values: Any) -> list[Held]:
         return [_row(found) for found in self._db.execute(statement, {"project": self._key, **values})]
-
-    def _moved(self, held: Sequence[Held], sign: int) -> None:
-        self.state.segments += sign * len(held)
-        self.state.tokens += sign * sum(each.segment.tokens for each in held)
 
     def _turn(self) -> int:
         self._turns += 1
@@ -239,10 +214,6 @@ class SqliteSegmentRows:
         if freed:
             self._db.execute(context_sql.MERGE_WORDS)
         return freed
-
-
-def _strategy(project_id: str) -> str:
-    return f"{CONTEXT}{project_id}"
 
 
 def _values(segment: ContextSegment) -> dict[str, Any]:

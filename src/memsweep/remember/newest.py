@@ -1,0 +1,24 @@
+"""The newest memories, whatever was indexed since."""
+
+from __future__ import annotations
+
+from memsweep.model.memory import CODE_SOURCE
+from memsweep.model.search import Filters, Passage
+from memsweep.store.protocol import Store
+
+_FIRST, _MOST = 64, 4096  # chunks to look through
+
+
+def newest_memories(store: Store, limit: int) -> tuple[Passage, ...]:
+    """How each begins, the newest first. Indexed files are passed over, however many there are up to a limit."""
+    depth = _FIRST
+    while True:
+        keys = [item.key for item in store.newest(Filters(), depth)]
+        passages = store.passages(keys)
+        found: dict[str, Passage] = {}
+        for passage in (passages[key] for key in keys if key in passages):
+            if passage.source != CODE_SOURCE:
+                found[passage.memory_id] = passage  # the last of its pieces that comes is its first
+        if len(found) >= limit or len(keys) < depth or depth >= _MOST:
+            return tuple(found.values())[:limit]
+        depth *= 4

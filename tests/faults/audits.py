@@ -1,0 +1,13 @@
+"""Campaign: whatever happens to a workspace, its log tells of every memory and entity what happened to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.faults import audited_lives
+
+NAME = "audits"
+
+
+def run(seed: int) -> dict[str, Any]:
+    return audited_lives.run(seed, "sqlite")
