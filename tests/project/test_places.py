@@ -184,7 +184,7 @@ def test_where_says_which_workspace_and_why(run: Run, tmp_path: Path, monkeypatc
     shown = run("where").out
     assert f"workspace  {first['workspace_id']} (1 memory)" in shown
     assert run("where", "--project", str(tmp_path)).out.startswith("workspace  default (the first memory makes it)")
-    assert run("--project", str(tmp_path), "stats").status == 3
+    assert run("--project", str(tmp_path), "stats", "--json").json["workspace_id"] == "default"
 
 
 def test_where_reads_an_older_home_and_one_without_a_registry(
