@@ -17,14 +17,15 @@ from common import Conversation, Figure, Recall, arguments, at_least, load_locom
 from memsweep import Memory, open_memory
 from memsweep.app import App, make_app
 from memsweep.embed.protocol import quantise
-from memsweep.model.search import Filters
+from memsweep.model.search import Filters, SearchMode
 from memsweep.remember.fusion import FusionWeights, fuse, shown, weights_for
 from memsweep.remember.recall import DEPTH
 from memsweep.settings import load_settings
 
 LIMIT = 10
 TARGETS = {"local": 0.66, "minilm": 0.74}
-PRODUCT = "search(): fused, with neighbours"
+PRODUCT = 'search(mode="deep"): fused, with neighbours'
+SHORT = "search(): what answers"
 Search = Callable[[str], Collection[str]]
 
 
@@ -52,7 +53,8 @@ def main() -> None:
     rows = [(name, f"{recall.evidence:.3f}", f"{recall.all_evidence:.3f}") for name, recall in measured.items()]
     print(table(("search", "evidence", "all evidence"), rows), end="\n\n")
     target = TARGETS.get(load_settings().embedding.provider, TARGETS["local"])
-    figures = [at_least(f"evidence recall@{LIMIT}", measured[PRODUCT].evidence, target)]
+    figures = [at_least(f"evidence recall@{LIMIT}, deep", measured[PRODUCT].evidence, target)]
+    figures.append(Figure(f"evidence recall@{LIMIT}, precise", measured[SHORT].evidence))
     figures.append(Figure("time for everything", time.perf_counter() - started, "s"))
     show_figures(figures)
     found = {
@@ -64,12 +66,12 @@ def main() -> None:
 def measure(conversations: list[Conversation], home: Path) -> dict[str, Recall]:
     parts = make_app(load_settings(overrides={"MEMSWEEP_HOME": str(home)}))
     weighed = variants(parts.embedder.model.name)
-    measured = {name: Recall() for name in (*weighed, PRODUCT)}
+    measured = {name: Recall() for name in (*weighed, PRODUCT, SHORT)}
     for conversation in conversations:
         with open_memory(conversation.id, home=home) as memory:
             turn_of = remember(memory, conversation)
             searches = {name: with_weights(parts, conversation.id, weights) for name, weights in weighed.items()}
-            searches[PRODUCT] = as_it_is(memory)
+            searches |= {PRODUCT: as_it_is(memory, "deep"), SHORT: as_it_is(memory, "precise")}
             for question in conversation.questions:
                 for name, search in searches.items():
                     found = {turn for memory_id in search(question.text) for turn in turn_of[memory_id]}
@@ -87,8 +89,8 @@ def remember(memory: Memory, conversation: Conversation) -> dict[str, list[str]]
     return turn_of
 
 
-def as_it_is(memory: Memory) -> Search:
-    return lambda query: {hit.passage.memory_id for hit in memory.search(query, limit=LIMIT).hits}
+def as_it_is(memory: Memory, mode: SearchMode) -> Search:
+    return lambda query: {hit.passage.memory_id for hit in memory.search(query, limit=LIMIT, mode=mode).hits}
 
 
 def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:

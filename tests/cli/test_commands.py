@@ -47,7 +47,23 @@ def test_search_shows_a_table_or_json(run: Run) -> None:
     assert "words: watering, garden" in ran.out
     (result,) = run("search", "garden", "--json").json["results"]
     assert (result["memory_id"], result["tags"]) == (added["memory_id"], ["home"])
-    assert run("search", "garden", "-t", "absent").out == "Nothing found.\n"
+    assert run("search", "garden", "-t", "absent").out.startswith("Nothing relevant")
+
+
+def test_search_finds_nothing_rather_than_anything_and_names_the_nearest_miss(run: Run) -> None:
+    added = run("remember", "the garden needs water", "--json").json
+    query = "which garden chairs does Ruth want to order from Sweden"
+    ran = run("search", query)
+    assert ran.status == 0
+    assert ran.out.startswith(f"Nothing relevant. The nearest is {added['memory_id']} (relevance 0.")
+    assert "'the garden needs water'. Try other words, or --mode deep" in ran.out
+    assert added["memory_id"] in run("search", query, "--mode", "deep").out
+    refused = run("search", "garden", "--mode", "shallow")
+    assert (refused.status, refused.err) == (2, "Error: mode must be precise or deep, not 'shallow'.\n")
+
+
+def test_search_takes_filters(run: Run) -> None:
+    run("remember", "the garden needs water")
     assert run("search", "garden", "--until", "2000-01-01", "--json").json["results"] == []
 
 

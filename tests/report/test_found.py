@@ -30,7 +30,7 @@ def hit(text: str, *, words: tuple[str, ...] = (), tags: tuple[str, ...] = (), *
         last_seen_at=NOW,
         **values,
     )
-    return Hit(passage, 0.5, "words: x", words)
+    return Hit(passage, 0.5, "words: x", words, 0.75)
 
 
 def size(answer: Any) -> int:
@@ -58,6 +58,7 @@ def test_a_small_answer_is_whole_and_has_no_note() -> None:
                 "memory_id": "mem_0123456789ab",
                 "chunk_id": "chk_0123456789ab",
                 "text": "short text",
+                "relevance": 0.75,
                 "score": 0.5,
                 "why": "words: x",
                 "source": "",
@@ -94,4 +95,13 @@ def test_any_text_and_words_make_an_answer(text: str, words: list[str], count: i
 
 
 def test_nothing_found_is_an_answer() -> None:
-    assert report.found(Page((), 0, None)) == {"results": [], "total": 0, "next_cursor": None}
+    answer = report.found(Page((), 0, None))
+    assert (answer["results"], answer["total"], answer["next_cursor"]) == ([], 0, None)
+    assert answer["note"].startswith("Nothing relevant")
+
+
+def test_where_nothing_is_relevant_the_nearest_miss_is_named() -> None:
+    note = report.found(Page((), 0, None, nearest=hit("the garden needs water " * 20)))["note"]
+    assert note.startswith("Nothing relevant. The nearest is mem_0123456789ab (words: x): 'the garden needs water")
+    assert note.endswith("…'. Try other words, or mode=deep for all that resembles the query.")
+    assert len(note) < 400

@@ -24,8 +24,14 @@ def search(
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    as_of: Annotated[
+        str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
+    ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    mode: Annotated[
+        str, Option(metavar="MODE", help="precise: what answers; deep: everything that resembles it.")
+    ] = "precise",
     full: Annotated[bool, Option("--full", help="Whole texts, with lines and threads.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -36,9 +42,11 @@ def search(
         "source": source,
         "date_from": since,
         "date_to": until,
+        "as_of": as_of,
         "include_stale": include_stale,
     }
-    page = with_app(lambda app: app.memory(workspace).search(query, limit=limit, filters=filters, cursor=cursor))
+    options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
+    page = with_app(lambda app: app.memory(workspace).search(query, **options))
     answer = report.found(page, "full" if full else "concise")
     show(answer, as_json, lambda console: _table(console, answer))
 
@@ -109,12 +117,10 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    if "damaged" in answer.get("note", ""):
+    if answer["results"] and "damaged" in answer.get("note", ""):
         say(console, answer["note"])
     if not answer["results"]:
-        console.print("Nothing found.")
-        if "damaged" not in answer.get("note", "damaged"):
-            say(console, answer["note"])
+        say(console, answer.get("note", "Nothing found."))
         return
     table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
     for name, options in _COLUMNS.items():
@@ -122,14 +128,14 @@ def _table(console: Console, answer: report.FoundAnswer) -> None:
     for hit in answer["results"]:
         text = Text(harmless(" ".join(hit["text"].split())))
         why = f"{hit['scope']}; {hit['why']}" if "scope" in hit else hit["why"]
-        table.add_row(f"{hit['score']:.2f}", hit["memory_id"], text, Text(why))
+        table.add_row(f"{hit['relevance']:.2f}", hit["memory_id"], text, Text(why))
     console.print(table)
     if answer["next_cursor"]:
         console.print(f"[dim]{answer['total']} in all; the next page: --cursor {answer['next_cursor']}[/dim]")
 
 
 _COLUMNS: dict[str, dict[str, Any]] = {
-    "score": {"justify": "right"},
+    "relevance": {"justify": "right"},
     "memory": {"no_wrap": True, "style": "cyan"},
     "text": {"ratio": 3, "overflow": "fold"},
     "why": {"ratio": 1, "style": "dim", "overflow": "fold"},

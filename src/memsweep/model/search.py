@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from memsweep.model.code import CodePlace
 
 MAX_LIMIT = 50  # hits on a page
+SearchMode = Literal["precise", "deep"]
+"""What answers a query and nothing else; or everything with a trace of evidence, best first, to page through."""
+MODES: tuple[SearchMode, ...] = ("precise", "deep")
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`."""
+    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
+
+    `as_of`: what was there at a moment and was not superseded yet.
+    """
 
     tags: tuple[str, ...] = ()
     source: str | None = None
@@ -23,6 +29,7 @@ class Filters:
     path: str | None = None
     language: str | None = None
     symbol_kind: str | None = None
+    as_of: datetime | None = None
 
 
 # Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search
@@ -88,12 +95,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage, its score, why it was found, and the words of the query that stand in it."""
+    """A passage, its score, why it was found, and the words of the query that stand in it.
+
+    Scores compare the hits of one query. `relevance`, from 0 to 1, means the same for every query and workspace.
+    """
 
     passage: Passage
     score: float
     why: str
     words: tuple[str, ...] = ()
+    relevance: float = 0.0
     scope: str = ""
     """`personal` for what was found in the personal workspace."""
 
@@ -107,5 +118,7 @@ class Page:
     next_cursor: str | None
     damaged: int = 0
     """How many hits were left out, for they cannot be read."""
+    nearest: Hit | None = None
+    """Where nothing is relevant: what came closest."""
     note: str = ""
     """What to know where nothing was found."""

@@ -34,6 +34,7 @@ def make_filters(value: object = None) -> Filters:
         path=_text(given["path"], "path") if "path" in given else None,
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
+        as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")

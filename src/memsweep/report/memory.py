@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 from typing_extensions import TypedDict
 
 from memsweep.errors import BadInput
-from memsweep.model.text import counted
+from memsweep.model.text import counted, excerpt
 from memsweep.model.times import iso
 from memsweep.report import limits
 from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
+    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -27,6 +27,7 @@ Detail = Literal["concise", "full"]
 _ANSWER_CHARACTERS = 20_000
 _CONCISE_CHARACTERS = 600
 _SHORTEST = 80
+_MISS_CHARACTERS = 120
 _SHOWN_ENTITIES = 50
 _ROOM_FOR_NOTES = 300
 _SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and a smaller limit shows more of each."
@@ -37,6 +38,8 @@ class RememberedAnswer(SecretsMet):
     chunks_created: int
     entities_created: int
     duplicate_of: str | None
+    supersedes: NotRequired[list[str]]
+    similar: NotRequired[list[dict[str, Any]]]
 
 
 class FoundAnswer(TypedDict):
@@ -69,6 +72,8 @@ class MemoryAnswer(TypedDict):
     verified_at: NotRequired[str | None]
     revisions: NotRequired[int]
     revised_at: NotRequired[str]
+    supersedes: NotRequired[list[dict[str, str]]]
+    superseded_by: NotRequired[list[dict[str, str]]]
     next_offset: NotRequired[int]
     note: NotRequired[str]
 
@@ -130,7 +135,16 @@ def remembered(result: Remembered) -> RememberedAnswer:
         "entities_created": result.entities_created,
         "duplicate_of": result.duplicate_of,
     }
+    if result.supersedes:
+        answer["supersedes"] = list(result.supersedes)
+    if result.similar:
+        answer["similar"] = [_similar(each) for each in result.similar]
     return {**answer, **secrets_met(result)}
+
+
+def _similar(each: Similar) -> dict[str, Any]:
+    shown: dict[str, Any] = {"memory_id": each.memory_id, "kind": each.kind, "text": each.text}
+    return {**shown, "differs": [list(place) for place in each.differs]} if each.differs else shown
 
 
 def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
@@ -144,7 +158,19 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     if page.damaged:
         left_out = f"Left out {counted(page.damaged, 'damaged hit')}: run `memsweep doctor`."
         answer["note"] = f"{left_out} {answer.get('note', '')}".strip()
+    if not page.hits and not page.total:
+        answer["note"] = f"{answer.get('note', '')} {_nothing(page.nearest)}".strip()
     return answer
+
+
+def _nothing(nearest: Hit | None) -> str:
+    if nearest is None:
+        return "Nothing relevant: nothing here has anything of this query. Try other words or fewer filters."
+    text = excerpt(nearest.passage.text, _MISS_CHARACTERS)
+    return (
+        f"Nothing relevant. The nearest is {nearest.passage.memory_id} ({nearest.why}): {text!r}."
+        " Try other words, or mode=deep for all that resembles the query."
+    )
 
 
 def memory_page(result: Memory, offset: int = 0) -> MemoryAnswer:
@@ -191,7 +217,15 @@ def memory(result: Memory) -> MemoryAnswer:
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
     if result.revised_at is not None:
         answer |= {"revisions": result.revisions, "revised_at": iso(result.revised_at)}
+    if result.supersedes:
+        answer["supersedes"] = _chain(result.supersedes)
+    if result.superseded_by:
+        answer["superseded_by"] = _chain(result.superseded_by)
     return answer
+
+
+def _chain(links: Iterable[Superseding]) -> list[dict[str, str]]:
+    return [{"memory_id": link.memory_id, "at": iso(link.at)} for link in links]
 
 
 def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnswer:
@@ -296,6 +330,7 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
         "memory_id": passage.memory_id,
         "chunk_id": passage.chunk_id,
         "text": "",
+        "relevance": hit.relevance,
         "score": hit.score,
         "why": hit.why,
         "source": passage.source,

@@ -90,6 +90,7 @@ OPTIONS = {
     "min_confidence": "--min-confidence",
     "min_size": "--min-size",
     "min_weight": "--min-weight",
+    "mode": "--mode",
     "node_threshold": "--node-threshold",
     "older_than_days": "--older-than-days",
     "overwrite": "--force",

@@ -49,6 +49,7 @@ FILTERS = fields(
     path={**TEXT, "description": "file, folder or pattern"},
     language=TEXT,
     symbol_kind=TEXT,
+    as_of=TIME,
 )
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
 RELATION = fields(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
     from memsweep.model.revision import EarlierText, Updated
-    from memsweep.model.search import Filters, Page
+    from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
     from memsweep.store.ports.windows import Segments
     from memsweep.store.protocol import Store
@@ -63,11 +63,15 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        supersedes: Iterable[str] | None = None,
+        find_similar: bool = False,
         scope: str = "",
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
-        What has the scope `personal` goes to the personal workspace, and is found in every project.
+        `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
+        the result also names memories that it seems to repeat or to contradict. What has the scope `personal` goes to
+        the personal workspace, and is found in every project.
         """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
@@ -82,6 +86,7 @@ class BaseMemory(Generic[Mode]):
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
         )
         access = self._access.in_scope(scope)
         gate = access.gate(draft.source)
@@ -97,6 +102,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
@@ -108,15 +114,16 @@ class BaseMemory(Generic[Mode]):
         limit: int = 10,
         filters: Filters | Mapping[str, Any] | None = None,
         cursor: str | None = None,
+        mode: SearchMode = "precise",
     ) -> Page:
-        """Find passages by words and by meaning."""
+        """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
 
         checked, app = make_filters(filters), self._access.app
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
-            page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor)
+            page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
             app.sightings.note(store, page.hits, self._access.clock())
             return page
 

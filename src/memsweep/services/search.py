@@ -49,7 +49,8 @@ def _joined(own: Page, along: Page) -> Page:
     hits = (*own.hits, *(replace(hit, scope="personal") for hit in along.hits))
     cursors = own.next_cursor, along.next_cursor
     following = _BETWEEN.join(each or _AT_END for each in cursors) if any(cursors) else None
-    return Page(hits, own.total + along.total, following, own.damaged + along.damaged)
+    nearest = None if hits else own.nearest or along.nearest
+    return Page(hits, own.total + along.total, following, own.damaged + along.damaged, nearest=nearest)
 
 
 def _cursors(cursor: str | None) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.search import SearchMode
 from memsweep.report import briefing as brief
 from memsweep.report import memory as report
 from memsweep.report import updates
@@ -22,6 +23,7 @@ Scope = Annotated[
     Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
 ]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
+Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
@@ -38,9 +40,11 @@ def memory_tools(app: App) -> list[ToolRow]:
         expires_at: Time = None,
         pinned: bool = False,
         scope: Scope = "project",
+        supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
         """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
-        is known in other words, use update_memory. The same text again is only marked as seen."""
+        is known in other words, use update_memory; if it changed, supersedes. The same text again is
+        only marked as seen. similar: what it seems to repeat or contradict."""
         result = app.memory(workspace_id).remember(
             text,
             tags=tags,
@@ -52,6 +56,8 @@ def memory_tools(app: App) -> list[ToolRow]:
             expires_at=expires_at,
             pinned=pinned,
             scope=scope,
+            supersedes=supersedes,
+            find_similar=True,
         )
         return report.remembered(result)
 
@@ -62,10 +68,11 @@ def memory_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         cursor: str | None = None,
         detail: report.Detail = "concise",
+        mode: SearchMode = "precise",
     ) -> report.FoundAnswer:
         """Find what was remembered and indexed, by words and by meaning. Call it before you read files or ask. Shows
-        passages; get_memory has the whole text."""
-        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor)
+        passages that answer, or with mode="deep" all that resembles the query; get_memory has the whole text."""
+        page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor, mode=mode)
         return report.found(page, detail)
 
     def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:

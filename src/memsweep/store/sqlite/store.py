@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import apsw
+
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import (
     EmbeddingModel,
@@ -15,6 +17,7 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    Superseding,
     code_file,
     last_seen,
     vector_bytes,
@@ -26,7 +29,7 @@ from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, trash_sql, writing
+from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, superseding_sql, trash_sql, writing
 from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
 from memsweep.store.sqlite.graph import SqliteGraph
 from memsweep.store.sqlite.keeper import SqliteKeeper
@@ -105,6 +108,8 @@ class SqliteStore:
                 code=code_file(path, root, language, lines, verified),
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
+                supersedes=_chain(db, superseding_sql.OLDER, key),
+                superseded_by=_chain(db, superseding_sql.NEWER, key),
             )
 
     def stats(self) -> Stats:
@@ -218,3 +223,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._pool.close()
+
+
+def _chain(db: apsw.Connection, statement: str, memory: int) -> tuple[Superseding, ...]:
+    return tuple(Superseding(uid, from_micros(at)) for uid, at in db.execute(statement, (memory,)))

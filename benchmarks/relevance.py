@@ -1,0 +1,176 @@
+"""Fit what evidence is worth for relevance, on the open cases of `precision.py`, with whole scenes left out in turn.
+
+python benchmarks/relevance.py [--json FILE]
+
+Prints the row for `CALIBRATIONS` in `remember/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`),
+what a relevance turned out to mean in the scenes that were left out, and precision, recall and right silence there for
+several choices of the least relevance and of how far behind the best an answer may be.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from common import Figure, arguments, show_figures, table, write_json
+from memsweep.app import App, make_app
+from memsweep.model.search import Filters
+from memsweep.remember.recall import look_at, rank
+from memsweep.remember.relevance import Calibration, Evidence, calibration_for, evidence_of, names_in
+from memsweep.settings import load_settings
+from precision import OPEN_CASES
+
+Floats = npt.NDArray[np.float64]
+ALL = slice(1000)
+PENALTY = 1.0
+STEPS = 50
+BEYOND_DOUBT = 4.0
+
+
+class Asked(NamedTuple):
+    """One question with the evidence for each memory that is not replaced, and which of them are right."""
+
+    scene: str
+    kind: str
+    answers: int
+    evidence: list[Evidence]
+    right: list[bool]
+
+
+def main() -> None:
+    options = arguments(__doc__).parse_args()
+    cases = json.loads(OPEN_CASES.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory(prefix="memsweep-relevance-") as home:
+        app = make_app(load_settings(overrides={"MEMSWEEP_HOME": home}))
+        questions = list(asked(cases, app))
+        model = app.embedder.model.name
+        app.close()
+    fitted = fit(questions)
+    print(f"{model}: {len(questions)} questions\nfitted {fitted}\nin use {calibration_for(model)}\n")
+    odds = left_out(questions)
+    _show_meaning(questions, odds)
+    _show_choices(questions, odds)
+    figures = [Figure("logarithmic loss, scenes left out", _loss(questions, odds))]
+    show_figures(figures)
+    write_json(options.json, "relevance", figures, model=model, fitted=astuple(fitted))
+
+
+def asked(cases: Mapping[str, Any], app: App) -> Iterator[Asked]:
+    scenes = [
+        (scene["id"], [{"add": entry} for entry in scene["memories"]] + scene["questions"]) for scene in cases["scenes"]
+    ]
+    for name, steps in scenes + [(session["id"], session["steps"]) for session in cases["sessions"]]:
+        known: dict[str, str] = {}
+        replaced: set[str] = set()
+        for step in steps:
+            if "add" in step:
+                known[app.memory(name).remember(step["add"]["text"]).memory_id] = step["add"]["id"]
+                replaced.add(step["add"].get("supersedes", ""))
+            else:
+                yield _asked(app, name, step, known, replaced)
+
+
+def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str], replaced: set[str]) -> Asked:
+    store, question = app.engine.open(name), step["question"]
+    ranking = rank(store, app.embedder, question, Filters())
+    found, _ = look_at(store, app.embedder.model.name, question, ranking, ALL)
+    (words,) = store.matched_words(question, [question])
+    names = names_in(question, words)
+    live = [each for each in found if known[each.passage.memory_id] not in replaced]
+    evidence = [evidence_of(each.similarity, words, names, each.words) for each in live]
+    right = [known[each.passage.memory_id] in step["right"] for each in live]
+    return Asked(name, step.get("kind", "session"), len(step["right"]), evidence, right)
+
+
+def fit(questions: Sequence[Asked]) -> Calibration:
+    """More words must never count against a passage: where they would, only all of them together count."""
+    rows, right = _rows(questions)
+    fitted = _fit(rows, right)
+    if fitted.share < 0:
+        rows[:, 2] = 0.0
+        fitted = _fit(rows, right)
+    return fitted
+
+
+def _fit(rows: Floats, right: Floats) -> Calibration:
+    """Logistic regression by Newton's method; the base is moved to where right and wrong are equally many."""
+    middle, width = rows.mean(0), rows.std(0) + 1e-9
+    middle[0], width[0] = 0.0, 1.0
+    scaled = (rows - middle) / width
+    weights, penalty = np.zeros(rows.shape[1]), np.diag([0.0, *[PENALTY] * (rows.shape[1] - 1)])
+    for _ in range(STEPS):
+        chance = 1 / (1 + np.exp(-scaled @ weights))
+        slope = scaled.T @ (chance - right) + penalty @ weights
+        bend = (scaled * (chance * (1 - chance))[:, None]).T @ scaled + penalty
+        weights -= np.linalg.solve(bend, slope)
+    weights /= width
+    base = weights[0] - weights[1:] @ middle[1:] + np.log((1 - right).sum() / right.sum())
+    return Calibration(*(round(float(value), 2) for value in (base, *weights[1:])))
+
+
+def _rows(questions: Sequence[Asked]) -> tuple[Floats, Floats]:
+    rows = [
+        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking)
+        for question in questions
+        for each in question.evidence
+    ]
+    return np.array(rows, float), np.array([right for question in questions for right in question.right], float)
+
+
+def left_out(questions: Sequence[Asked]) -> list[Floats]:
+    """The odds of everything, each scene by what was fitted on the others."""
+    fitted = {scene: fit([q for q in questions if q.scene != scene]) for scene in {q.scene for q in questions}}
+    return [np.array([fitted[q.scene].odds(each) for each in q.evidence]) for q in questions]
+
+
+def _loss(questions: Sequence[Asked], odds: Sequence[Floats]) -> float:
+    right, all_odds = np.concatenate([np.array(q.right, float) for q in questions]), np.concatenate(odds)
+    return float(np.mean(np.log1p(np.exp(np.where(right > 0, -all_odds, all_odds)))))
+
+
+def _show_meaning(questions: Sequence[Asked], odds: Sequence[Floats]) -> None:
+    right = np.concatenate([np.array(q.right, bool) for q in questions])
+    relevance = 1 / (1 + np.exp(-np.concatenate(odds)))
+    rows = []
+    for least in np.arange(0, 1, 0.1):
+        here = (relevance >= least) & (relevance < least + 0.1)
+        good, bad = (here & right).sum() / right.sum(), (here & ~right).sum() / (~right).sum()
+        rows.append((f"{least:.1f}", str(here.sum()), str((here & right).sum()), f"{good / max(1e-9, good + bad):.2f}"))
+    print(table(("relevance from", "memories", "right", "right if both were as many"), rows), end="\n\n")
+
+
+def _show_choices(questions: Sequence[Asked], odds: Sequence[Floats]) -> None:
+    rows = []
+    for least in (-0.6, -0.4, -0.2, 0.0, 0.2):
+        for behind in (0.4, 0.6, 0.8, 1.0, 1.3):
+            scored = _scored(questions, odds, least, behind)
+            rows.append((f"{least:.1f}", f"{behind:.1f}", *(f"{value:.3f}" for value in scored)))
+    header = ("least odds", "behind", "precision", "with an answer", "recall", "right silence", "far")
+    print(table(header, rows), end="\n\n")
+
+
+def _scored(questions: Sequence[Asked], odds: Sequence[Floats], least: float, behind: float) -> list[float]:
+    precision, answerable, recall, silence, far = [], [], [], [], []
+    for question, values in zip(questions, odds, strict=True):
+        best = max(values, default=-50.0)
+        enough = min(BEYOND_DOUBT, max(least, best - behind))
+        chosen = [right for right, value in zip(question.right, values, strict=True) if value >= enough]
+        value = sum(chosen) / len(chosen) if chosen else float(not question.answers)
+        precision.append(value)
+        if question.answers:
+            answerable.append(value)
+            recall.append(sum(chosen) / question.answers)
+        else:
+            silence.append(float(not chosen))
+            far += [float(not chosen)] * (question.kind == "far")
+    return [float(np.mean(values)) for values in (precision, answerable, recall, silence, far)]
+
+
+if __name__ == "__main__":
+    main()
