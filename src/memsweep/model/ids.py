@@ -12,6 +12,8 @@ _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 
 DEFAULT_WORKSPACE = "default"
 PERSONAL_WORKSPACE = "personal"
+DEFAULT_PROJECT = "default"
+"""Of context windows."""
 WORKSPACE_RECEIPT = "wsrcpt"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import BadInput
@@ -15,7 +15,9 @@ from memsweep.remember.files import by_file
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.relevance import calibration_for, evidence_of, is_measured, names_in, words_to_match
 from memsweep.remember.remember import check_model
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
 DEPTH = 100  # how many candidates words and meaning hand in each

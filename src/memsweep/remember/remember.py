@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder, Tokeniser, quantise
 from memsweep.errors import ModelMismatch
@@ -24,7 +25,9 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
 from memsweep.remember.similar import similar_to
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 NewId = Callable[[str], str]
 

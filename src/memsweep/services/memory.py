@@ -8,20 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
-from memsweep.model.window import DEFAULT_PROJECT
+from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.operation import Async, Mode, Sync, operation
 from memsweep.services.access import Access, async_access, sync_access
-from memsweep.services.care import CareService
-from memsweep.services.code import CodeService
 from memsweep.services.collector import collector
-from memsweep.services.graph import GraphService
-from memsweep.services.search import search_along
-from memsweep.services.sweep import SweepService
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -34,6 +29,10 @@ if TYPE_CHECKING:
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
+    from memsweep.services.care import CareService
+    from memsweep.services.code import CodeService
+    from memsweep.services.graph import GraphService
+    from memsweep.services.sweep import SweepService
     from memsweep.store.ports.windows import Segments
     from memsweep.store.protocol import Store
 
@@ -45,10 +44,30 @@ class BaseMemory(Generic[Mode]):
         self._access = access
         self._calls = access.calls
         self.workspace_id = access.workspace_id
-        self.code = CodeService(access)
-        self.graph = GraphService(access)
-        self.sweep = SweepService(access)
-        self.care = CareService(access)
+
+    @cached_property
+    def code(self) -> CodeService[Mode]:
+        from memsweep.services.code import CodeService
+
+        return CodeService(self._access)
+
+    @cached_property
+    def graph(self) -> GraphService[Mode]:
+        from memsweep.services.graph import GraphService
+
+        return GraphService(self._access)
+
+    @cached_property
+    def sweep(self) -> SweepService[Mode]:
+        from memsweep.services.sweep import SweepService
+
+        return SweepService(self._access)
+
+    @cached_property
+    def care(self) -> CareService[Mode]:
+        from memsweep.services.care import CareService
+
+        return CareService(self._access)
 
     @operation
     def remember(
@@ -119,6 +138,7 @@ class BaseMemory(Generic[Mode]):
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
+        from memsweep.services.search import search_along
 
         checked, app = make_filters(filters), self._access.app
 
