@@ -26,6 +26,7 @@ def remember(
     thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
+    tier: Annotated[str, Option(help="agent, tool or import, if not a person said it.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
     scope: Annotated[
         str, Option(metavar="project|personal", help="personal: preferences, people, habits; found in every project.")
@@ -49,6 +50,7 @@ def remember(
             expires_at=expires or None,
             pinned=pin,
             scope=scope,
+            tier=tier,
             supersedes=supersedes or None,
             find_similar=True,
         )

@@ -82,6 +82,7 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        tier: str = "",
         supersedes: Iterable[str] | None = None,
         find_similar: bool = False,
         scope: str = "",
@@ -89,8 +90,9 @@ class BaseMemory(Generic[Mode]):
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
         `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
-        the result also names memories that it seems to repeat or to contradict. What has the scope `personal` goes to
-        the personal workspace, and is found in every project.
+        the result also names memories that it seems to repeat or to contradict. `tier`
+        lowers how far it is trusted: person, agent, tool or import. What has the scope `personal` goes to the personal
+        workspace, and is found in every project.
         """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
@@ -108,6 +110,7 @@ class BaseMemory(Generic[Mode]):
             supersedes=supersedes,
         )
         access = self._access.in_scope(scope)
+        origin = access.origin(tier)
         gate = access.gate(draft.source)
         draft = through_gate(draft, gate)
         app, chunking = access.app, access.settings.chunking
@@ -121,6 +124,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            origin=origin,
             find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
@@ -207,6 +211,7 @@ class BaseMemory(Generic[Mode]):
             now=self._access.clock(),
             new_id=new_id,
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
+            origin=self._access.origin(),
         )
         return NewText(pieces, app.embedder.model, named)
 
@@ -236,7 +241,7 @@ class BaseMemory(Generic[Mode]):
 
         access = self._access
         tools = window_dependencies(
-            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id
+            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id, access.origin
         )
         return ContextWindow(tools, project_id, access.calls)
 

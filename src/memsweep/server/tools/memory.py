@@ -23,6 +23,7 @@ Scope = Annotated[
     Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
 ]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
+Tier = Annotated[str, Field(description="lower trust: tool or import")]
 Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
@@ -40,6 +41,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         expires_at: Time = None,
         pinned: bool = False,
         scope: Scope = "project",
+        tier: Tier = "",
         supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
         """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
@@ -56,6 +58,7 @@ def memory_tools(app: App) -> list[ToolRow]:
             expires_at=expires_at,
             pinned=pinned,
             scope=scope,
+            tier=tier,
             supersedes=supersedes,
             find_similar=True,
         )

@@ -26,7 +26,7 @@ from memsweep.store.file import meta_sql, values
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
-from memsweep.store.sqlite import intents, registry_sql
+from memsweep.store.sqlite import intents, registry_sql, sql
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.store import SqliteStore
 from memsweep.store.stored import expect
@@ -270,7 +270,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
         )
         if name is None or deleted_at is not None:
             return None
-        return one(db, registry_sql.COUNT_MEMORIES), name, file.name, description, created_at
+        return one(db, sql.COUNT_MEMORIES), name, file.name, description, created_at
 
 
 def _make_workspace_file(path: Path, workspace: Workspace) -> None:

@@ -22,7 +22,7 @@ from memsweep.store.file import care_sql, copy_sql, mark, mending, meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite import registry_sql, rescue
+from memsweep.store.sqlite import registry_sql, rescue, sql
 from memsweep.store.sqlite.installing import install
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.readable import refusal
@@ -209,7 +209,7 @@ def _look(path: Path) -> _Facts | None:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
             guard(db)
             mark.notice(db, path)  # closing it may empty a damaged log
-            one(db, registry_sql.COUNT_MEMORIES)  # a file without this table is no workspace
+            one(db, sql.COUNT_MEMORIES)  # a file without this table is no workspace
             return _Facts(
                 name=_said(db, "workspace", str, "lost"),
                 description=_said(db, "description", str, ""),

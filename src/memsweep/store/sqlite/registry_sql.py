@@ -51,5 +51,4 @@ ADD_AUDIT_ONCE = """
     insert into audit (at, actor, action, subject, reason) select :at, :actor, :action, :subject, :reason
     where not exists (
         select 1 from audit where subject = :subject and at = :at and action = :action and reason = :reason)"""
-COUNT_MEMORIES = "select count(*) from memory"
 COUNT_LIVE = "select count(*) from memory where trash is null"
