@@ -55,6 +55,7 @@ def test_a_small_answer_is_whole_and_has_no_note() -> None:
     assert answer == {
         "results": [
             {
+                "kind": "memory",
                 "memory_id": "mem_0123456789ab",
                 "chunk_id": "chk_0123456789ab",
                 "text": "short text",

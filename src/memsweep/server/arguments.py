@@ -10,6 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from memsweep.model.roles import ROLES
+from memsweep.model.search import KINDS
+
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
@@ -49,6 +52,9 @@ FILTERS = fields(
     path={**TEXT, "description": "file, folder or pattern"},
     language=TEXT,
     symbol_kind=TEXT,
+    kind=one_of(KINDS),
+    role=one_of(ROLES),
+    include_tests=FLAG,
 )
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
 RELATION = fields(

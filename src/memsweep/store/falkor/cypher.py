@@ -158,6 +158,8 @@ ORIGINS = """
     UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, m.key, m.path"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
+COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
+COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
 EMBEDDINGS = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key, e.data"
@@ -205,6 +207,9 @@ def _letters(part: str) -> str:
     return letter_set(part[1:-1]) if _CLOSED.fullmatch(part) else "(?!)"
 
 
+_OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "false", "segment": "false"}
+
+
 def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, dict[str, Any]]:
     """What a hit must be, as a condition on `m` and `c`, with its values."""
     parts: list[str] = []
@@ -226,6 +231,8 @@ def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, d
         if (wanted := getattr(filters, name)) is not None:
             parts.append(f"{where} = ${name}")
             values[name] = wanted
+    if filters.kind is not None:
+        parts.append(_OF_KIND[filters.kind])
     if not filters.include_stale:
         parts.append("NOT m.stale")
     return " AND ".join(parts) or "true", values

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.search import Candidate, Filters, Kind, Origin, Passage, Place, Statement
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
 from memsweep.store.file.words import depth_of
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, texts
@@ -68,6 +68,17 @@ def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) ->
     return dict(db.execute(sql.at_places(where), [json.dumps(list(places)), *values]))
 
 
+def smaller_kind(db: apsw.Connection) -> Kind | None:
+    found: Kind | None = one(db, sql.SMALLER_KIND)
+    return found
+
+
+def statements_about(db: apsw.Connection, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
+    wanted = {"names": json.dumps(list(names)), "words": json.dumps(list(words)), "limit": limit}
+    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, wanted)
+    return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
+
+
 def origins(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Origin]:
     rows: Iterable[Any] = db.execute(sql.ORIGINS, (json.dumps(list(keys)),))
     return {key: Origin(memory, path) for key, memory, path in rows}
@@ -111,7 +122,7 @@ def _with_nearest(
 ) -> dict[int, Place | None]:
     """What the words found and the closest that are live and pass, with their places.
 
-    Looks further only where many of the closest do not pass.
+    Where many of the closest do not pass, only those that do are looked at.
     """
     import numpy as np
 
@@ -127,7 +138,9 @@ def _with_nearest(
         nearest = [key for key in ordered if key in places][:depth]
         if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
             return {key: places[key] for key in {*by_words, *nearest} if key in places}
-        reach *= 8
+        passing = np.fromiter((key for (key,) in db.execute(sql.passing(where), values)), np.int64)
+        here = np.isin(keys, passing)
+        keys, cosines = keys[here], cosines[here]
 
 
 def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: list[int]) -> list[float]:

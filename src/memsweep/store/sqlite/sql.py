@@ -319,6 +319,23 @@ ADD_AUDIT_ONCE = """
 COUNT_MEMORIES = "select count(*) from memory"
 
 
+# An index that leaves the texts alone; the table would be read with all of them.
+_NOTES = """
+    select id from memory indexed by memory_by_hash
+    where trash is null and id not in (select memory from code_file)"""
+_OF_KIND = {
+    "memory": f"memory.id in ({_NOTES})",
+    "code": "memory.id in (select memory from code_file)",
+    "fact": "false",
+    "segment": "false",
+}
+SMALLER_KIND = f"""
+    select case when not exists (select 1 from code_file) then null
+                when not exists ({_NOTES}) then null
+                when (select count(*) from code_file) > (select count(*) from ({_NOTES})) then 'memory'
+                else 'code' end"""
+
+
 def condition(filters: Filters) -> tuple[str, list[Any]]:
     """What a hit must be, as a condition on `memory` and `chunk`, with its values. Staleness is not part of it."""
     parts: list[str] = []
@@ -346,6 +363,8 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     if filters.symbol_kind is not None:
         parts.append("chunk.symbol_kind = ?")
         values.append(filters.symbol_kind)
+    if filters.kind is not None:
+        parts.append(_OF_KIND[filters.kind])
     return " and ".join(parts), values
 
 
@@ -377,6 +396,10 @@ def live_of(where: str) -> str:
         f"select chunk.id, {_PLACE} from json_each(?) as wanted join chunk on chunk.id = wanted.value"
         f" where chunk.trash is null{where}"
     )
+
+
+def passing(where: str) -> str:
+    return f"select chunk.id from chunk where chunk.trash is null{where}"
 
 
 def newest(where: str) -> str:

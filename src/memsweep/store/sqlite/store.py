@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.search import Candidate, Filters, Kind, Origin, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -132,6 +132,14 @@ class SqliteStore:
         with self._pool.reading() as db:
             writing.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
+
+    def smaller_kind(self) -> Kind | None:
+        with self._pool.reading() as db:
+            return searching.smaller_kind(db)
+
+    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
+        with self._pool.reading() as db:
+            return searching.statements_about(db, names, words, limit)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         with self._pool.reading() as db:
