@@ -1,13 +1,17 @@
 """The time until something answers: commands against an empty Python, the server against an empty one of the same SDK.
 
-Everything is started in turns, so that the noise of the machine falls on all of it. `cold` starts have no compiled
-bytecode of ours or of the SDK (an empty cache in a folder of its own), as after an installation.
+Everything is started in turns, so that the noise of the machine falls on all of it. Limits in milliseconds are for a
+machine that does nothing else. There a command takes about its CPU time, which hardly depends on what others do: so
+that is what they are compared with. `cold` starts have no compiled bytecode of ours or of the SDK (an empty cache in a
+folder of its own), as after an installation.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -16,11 +20,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from common import Figure, arguments, at_most, show_figures, table, write_json
 from memsweep import open_memory
-from stdio import ECHO
+from stdio import ECHO, cpu_seconds
 
 SERVER_SECONDS, SERVER_SHARE = 1.0, 0.6
 QUICK_MS, SEARCH_MS = 80.0, 300.0
@@ -33,13 +37,20 @@ TALK: Sequence[tuple[int | None, str, dict[str, Any]]] = (
 )
 
 
+class Taken(NamedTuple):
+    """Milliseconds until the answer."""
+
+    wall: float
+    cpu: float
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """What is started, and how: a command to its end, or a server until it has said what tools it has."""
 
     name: str
     command: list[str]
-    run: Callable[[list[str], dict[str, str]], None]
+    run: Callable[[list[str], dict[str, str]], Taken]
 
 
 def main() -> None:
@@ -67,27 +78,30 @@ def _subjects() -> list[Subject]:
     ]
 
 
-def _in_turns(subjects: Sequence[Subject], starts: int, home: Path, cold: Path | None) -> dict[str, list[float]]:
-    """Milliseconds of every start, by name; the first round fills the caches of the disk and does not count."""
-    measured: dict[str, list[float]] = {subject.name: [] for subject in subjects}
+def _in_turns(subjects: Sequence[Subject], starts: int, home: Path, cold: Path | None) -> dict[str, list[Taken]]:
+    """Every start, by name; the first round fills the caches of the disk and does not count."""
+    measured: dict[str, list[Taken]] = {subject.name: [] for subject in subjects}
     for turn in range(starts + 1):
         for subject in subjects:
             env = {**os.environ, "MEMSWEEP_HOME": str(home)}
             if cold is not None:
                 env["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(dir=cold)
-            began = time.perf_counter()
-            subject.run(subject.command, env)
-            measured[subject.name] += [(time.perf_counter() - began) * 1000] if turn else []
+            taken = subject.run(subject.command, env)
+            measured[subject.name] += [taken] if turn else []
     return measured
 
 
-def _to_its_end(command: list[str], env: dict[str, str]) -> None:
+def _to_its_end(command: list[str], env: dict[str, str]) -> Taken:
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Taken((time.perf_counter() - began) * 1000, cpu * 1000)
 
 
-def _until_listed(command: list[str], env: dict[str, str]) -> None:
-    """The time of ending it counts as well, and is nothing: it is killed."""
-    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+def _until_listed(command: list[str], env: dict[str, str]) -> Taken:
+    """It goes on importing while it answers, so its CPU time is that of the whole process so far."""
+    pipe, nowhere, began = subprocess.PIPE, subprocess.DEVNULL, time.perf_counter()
     with subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=nowhere) as server:
         assert server.stdin is not None
         assert server.stdout is not None
@@ -97,30 +111,35 @@ def _until_listed(command: list[str], env: dict[str, str]) -> None:
             server.stdin.flush()
             if number is not None and "result" not in json.loads(server.stdout.readline()):
                 raise RuntimeError(f"{method} was refused")
+        taken = Taken((time.perf_counter() - began) * 1000, 1000 * (cpu_seconds({server.pid}) or math.nan))
         server.kill()
+    return taken
 
 
-def report(measured: dict[str, list[float]], file: Path | None, **more: Any) -> None:
-    rows = [(name, f"{min(times):.0f}", f"{statistics.median(times):.0f}") for name, times in measured.items()]
-    print(table(("from exec", "least ms", "median ms"), rows), end="\n\n")
+def report(measured: dict[str, list[Taken]], file: Path | None, **more: Any) -> None:
+    rows = []
+    for name, starts in measured.items():
+        shown = (*medians(starts), min(each.wall for each in starts), min(each.cpu for each in starts))
+        rows.append((name, *(f"{value:.0f}" for value in shown)))
+    print(table(("from exec", "wall ms", "CPU ms", "least wall", "least CPU"), rows), end="\n\n")
     figures = judged(measured)
     show_figures(figures)
     write_json(file, "startup", figures, starts=measured, **more)
 
 
-def judged(measured: dict[str, list[float]]) -> list[Figure]:
-    """Limits in milliseconds are for a machine that does nothing else: there the least counts, and the ratio always."""
-    median = {name: statistics.median(times) for name, times in measured.items()}
-    least = {name: min(times) for name, times in measured.items()}
+def medians(starts: Sequence[Taken]) -> Taken:
+    return Taken(statistics.median(each.wall for each in starts), statistics.median(each.cpu for each in starts))
+
+
+def judged(measured: dict[str, list[Taken]]) -> list[Figure]:
+    median = {name: medians(starts) for name, starts in measured.items()}
+    empty, served = median["empty Python"], median["memsweep serve"]
+    commands = {"--version": QUICK_MS, "search": SEARCH_MS}
     return [
-        at_most("serve, to initialize and tools/list", least["memsweep serve"] / 1000, SERVER_SECONDS, "s"),
-        at_most("serve / empty server", median["memsweep serve"] / median["empty server"], SERVER_SHARE, "x"),
-        at_most("--version", least["memsweep --version"], QUICK_MS, "ms"),
-        at_most("search", least["memsweep search"], SEARCH_MS, "ms"),
-        *(
-            Figure(f"{name.removeprefix('memsweep ')} / empty Python", median[name] / median["empty Python"], "x")
-            for name in ("memsweep --version", "memsweep search")
-        ),
+        at_most("serve, to initialize and tools/list", served.wall / 1000, SERVER_SECONDS, "s"),
+        at_most("serve / empty server", served.wall / median["empty server"].wall, SERVER_SHARE, "x"),
+        *(at_most(f"{name}, CPU", median[f"memsweep {name}"].cpu, limit, "ms") for name, limit in commands.items()),
+        *(Figure(f"{name} / empty Python", median[f"memsweep {name}"].wall / empty.wall, "x") for name in commands),
     ]
 
 

@@ -168,7 +168,7 @@ class Bench:
         others, began = _children(), time.perf_counter()
         async with self._connected(server):
             seconds = time.perf_counter() - began
-            return Start(seconds, _cpu_seconds(_children() - others))
+            return Start(seconds, cpu_seconds(_children() - others))
 
     @asynccontextmanager
     async def _connected(self, server: StdioServerParameters) -> AsyncIterator[Client]:
@@ -326,7 +326,7 @@ def _children() -> set[int]:
     return found
 
 
-def _cpu_seconds(processes: set[int]) -> float | None:
+def cpu_seconds(processes: set[int]) -> float | None:
     if len(processes) != 1:
         return None
     fields = Path(f"/proc/{processes.pop()}/stat").read_text().rpartition(")")[2].split()

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
-from memsweep.model.plan import Totals, Undone
 from memsweep.model.text import check_text, without_password
 from memsweep.model.times import days_ago
 from memsweep.services.memory import AsyncMemory, Memory
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from memsweep.model.audit import TrashPage
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
+    from memsweep.model.plan import Undone
     from memsweep.remember.sightings import Sightings
     from memsweep.store.protocol import Engine
 
@@ -120,6 +120,8 @@ class App:
                 hint=error.hint,
             ) from error
         counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
+        from memsweep.model.plan import Totals, Undone
+
         return Undone(Totals(*counts), ())
 
     def restore(self, path: str | os.PathLike[str], workspace_id: str = "", *, replace: bool = False) -> Restored:

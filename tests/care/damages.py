@@ -36,6 +36,11 @@ MORE = """
     where name = 'Ada';
     insert into merge_move (receipt, kind, a, b, c, said)
     select id, 'mention', 1, 1, null, 'null' from receipt where uid = 'rcpt_merge';
+    insert into revision (receipt, kind, item, at, before)
+    select id, 'memory', 1, 1, '{}' from receipt where uid = 'rcpt_merge';
+    insert into supersession (old, new, at)
+    select id, (select max(id) from memory where trash is null and source <> 'code_indexer'), 5 from memory
+    where trash is not null;
     insert into code_skip (root, path, language, stamp, digest, read_at_ns)
     values ((select id from code_root), 'broken.py', 'python', '1:2', 'abc', 5);
     insert into tombstone (hash, at, memory, reason) values (zeroblob(16), 5, 'mem_gone', 'deleted forever');

@@ -37,6 +37,7 @@ _NAMES = {
     "relation": {"subject": "entity", "object": "entity"},
     "mention": {"chunk": "chunk", "entity": "entity"},
     "relation_source": {"relation": "relation", "memory": "memory"},
+    "supersession": {"old": "memory", "new": "memory"},
     "alias": {"entity": "entity"},
 }
 
@@ -149,8 +150,8 @@ def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
     receipt = {row["id"]: row["uid"] for row in rows.get("receipt", ())}
     plan = {row["id"]: row["uid"] for row in rows.get("plan", ())}
     told: dict[str, list[str]] = {}
-    for table in (*_IN_TRASH, *_RECORDS, "thread", "memory_tag", "vector", "mention", "relation_source", "code_root",
-                  "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
+    for table in (*_IN_TRASH, *_RECORDS, "thread", "memory_tag", "vector", "mention", "relation_source", "supersession",
+                  "code_root", "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
                   "merge_move", "revision"):  # fmt: skip
         kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
         told[table] = sorted(_told(table, row_codec.comparable(row), receipt, plan) for row in kept)

@@ -19,12 +19,13 @@ from tests.support.engines import Home
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "merging_cypher", "whole_graph_cypher", "graph_rows_cypher", "receipt_cypher")  # fmt: skip
+           "merging_cypher", "whole_graph_cypher", "graph_rows_cypher", "receipt_cypher",
+           "superseding_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity", "segment": "Segment"}  # fmt: skip
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
-           "key", "target", "besides"}  # fmt: skip
+           "key", "target", "besides", "memory"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
          "label", "field", "exact", "start"}  # fmt: skip
 PAIRS = {"items", "places", "ends", "names"}
@@ -33,7 +34,7 @@ LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|NOT_PURGED|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
-    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|STATEMENTS_OF_NOTES|AUDIT_OF"
+    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|STATEMENTS_OF_NOTES|AUDIT_OF|LINKS"
 )
 
 

@@ -80,6 +80,7 @@ DAMAGES = {
     "a name that is none": "MATCH (e:Entity) SET e.created_at = 'oops', e.confidence = 7",
     "a fact without weight": "MATCH ()-[r:RELATED_TO]->() SET r.weight = 'heavy', r.last_seen = 'oops'",
     "an event at no time": "MATCH (e:AuditEvent) SET e.at = 'oops', e.counts = '{'",
+    "a link at no time": "MATCH ()-[s:SUPERSEDES]->() SET s.at = 'oops'",
     "a segment of no kind": "MATCH (s:Segment) SET s.type = 'song', s.tags = 5",
     "a window without counts": "MATCH (p:Project) SET p.tokens = 'many', p.config = '['",
 }
@@ -87,7 +88,8 @@ DAMAGES = {
 
 @pytest.fixture
 def filled(memory: Memory) -> Memory:
-    memory.remember("The heron stands in the river.", tags=["bird"], metadata={"n": 1})
+    old = memory.remember("The heron stands in the lake.").memory_id
+    memory.remember("The heron stands in the river.", tags=["bird"], metadata={"n": 1}, supersedes=[old])
     memory.remember("Ada knows Grace, says the other one.", tags=["people"], entities=["Ada", "Grace"])
     memory.graph.relate("Ada", "knows", "Grace")
     memory.pin(memory.search("Ada").hits[0].passage.memory_id)

@@ -40,7 +40,17 @@ WORDS = ("harbour", "violin", "comet", "ledger", "glacier", "orchard", "lantern"
 _WINDOWED = {"project", "segment", "segment_link"}  # the model looks after these
 TABLES = (
     *("meta", "thread", "memory", "memory_tag", "chunk", "vector", "entity", "relation", "mention", "relation_source"),
-    *("alias", "merge_move", "code_root", "code_file", "name_seen", "project", "segment", "segment_link"),
+    *(
+        "supersession",
+        "alias",
+        "merge_move",
+        "code_root",
+        "code_file",
+        "name_seen",
+        "project",
+        "segment",
+        "segment_link",
+    ),
 )
 _MEMORIES = """
     select memory.uid, text, thread.uid, tags, pinned, receipt.uid from memory

@@ -263,6 +263,19 @@ def test_a_client_that_stops_reading_during_the_import_ends_the_server(home: Pat
         assert b"Traceback" not in server.process.stderr.read()
 
 
+@pytest.mark.parametrize("found", ["", "{", "{}", '{"profiles": {"default": []}}'])
+def test_without_recorded_answers_the_sdk_answers_everything(home: Path, found: str) -> None:
+    home.parent.joinpath("recorded.json").write_text(found)
+    script = "import pathlib, sys, memsweep.server.handshake as handshake\n"
+    script += f"handshake.RECORDED = pathlib.Path({str(home.parent / 'recorded.json')!r})\n"
+    script += "sys.argv = ['memsweep', 'serve']\nfrom memsweep.__main__ import main\nmain()"
+    server = RawServer([sys.executable, "-c", script], environment(home))
+    assert server.initialize()["result"]["serverInfo"]["name"] == "memsweep"
+    assert len(server.ask("tools/list")["result"]["tools"]) > 5
+    _ended(server)
+    server.end()
+
+
 def test_a_broken_setting_is_said_before_anything_is_answered(home: Path) -> None:
     with held_server(home, MEMSWEEP_CHUNKING_SIZE="many") as server:
         server.send_bytes(_line(request(1, "initialize", "2025-11-25")))

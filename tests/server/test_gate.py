@@ -107,9 +107,10 @@ def fill(app: App, workspace: str) -> dict[str, str]:
 
 
 def state(app: App) -> Any:
-    """All that a removal would change: counts, trash, windows, receipts, tombstones of every workspace."""
-    found = {}
-    for workspace in app.workspaces():
+    """All that a removal would change: counts, trash, windows, receipts, tombstones of the newest and a bystander."""
+    known = app.workspaces()
+    found: dict[str, Any] = {"every workspace": [workspace.id for workspace in known]}
+    for workspace in sorted(known, key=lambda each: each.created_at)[-2:]:
         memory = app.memory(workspace.id)
         stats = memory.stats()
         done = [event.action for event in memory.sweep.audit(limit=1000) if event.action != "plan"]

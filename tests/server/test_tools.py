@@ -73,6 +73,27 @@ def test_metadata_as_deep_as_it_may_be_comes_back(server: ServerClient, workspac
     assert server.call("get_memory", memory_id=added.memory_id, workspace_id=workspace)["metadata"] == deep
 
 
+def test_a_memory_takes_the_place_of_another(server: ServerClient, workspace: str) -> None:
+    old = server.call("add_memory", text="The office is in Berlin.", workspace_id=workspace)
+    new = server.call("add_memory", text="The office is in Paris.", workspace_id=workspace)
+    assert "similar" not in old
+    ((similar),) = new["similar"]
+    assert (similar["memory_id"], similar["kind"]) == (old["memory_id"], "contradicts")
+    assert similar["differs"] == [["office is in Paris", "office is in Berlin"]]
+    again = server.call(
+        "add_memory", text="The office is in Paris.", supersedes=[old["memory_id"]], workspace_id=workspace
+    )
+    assert (again["duplicate_of"], again["supersedes"]) == (new["memory_id"], [old["memory_id"]])
+    found = server.call("search_memory", query="office in Berlin", workspace_id=workspace)
+    assert [hit["memory_id"] for hit in found["results"]] == [new["memory_id"]]
+    ((link),) = server.call("get_memory", memory_id=old["memory_id"], workspace_id=workspace)["superseded_by"]
+    assert link["memory_id"] == new["memory_id"]
+    past = server.call("search_memory", query="office", filters={"as_of": "2020-01-01"}, workspace_id=workspace)
+    assert past["results"] == []
+    explained = server.call("explain_memory", id=old["memory_id"], workspace_id=workspace)
+    assert any("superseded it" in said for said in explained["because"])
+
+
 def test_searches_are_filtered_and_paged(server: ServerClient, workspace: str) -> None:
     for number in range(12):
         server.call(

@@ -206,6 +206,14 @@ INVARIANTS = {
         "statements of a relation link to something that is not there",
         "edges",
     ),
+    "supersession_without_end": Invariant(
+        "memory is superseded by, or supersedes, something that is not there",
+        "memories are superseded by, or supersede, something that is not there",
+        "edges",
+    ),
+    "supersession_in_a_circle": Invariant(
+        "memory supersedes what supersedes it", "memories supersede what supersedes them", "edges"
+    ),
     "entity_twice": Invariant("entity is there more than once", "entities are there more than once", "twins"),
     "name_twice": Invariant(
         "thing is there twice, once without a type of its own",

@@ -26,8 +26,9 @@ from memsweep.cli.door import (
 )
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
+from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.model.text import excerpt
-from memsweep.model.window import DEFAULT_PROJECT, Swept
+from memsweep.model.window import Swept
 from memsweep.report import context as report
 from memsweep.report.counts import named
 from memsweep.store.named_files import read_text

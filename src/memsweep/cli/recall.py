@@ -28,6 +28,9 @@ def search(
     tests: Annotated[bool, Option("--tests/--no-tests", help="With or without tests.")] = True,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    as_of: Annotated[
+        str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
+    ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
     cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
     mode: Annotated[
@@ -43,6 +46,7 @@ def search(
         "source": source,
         "date_from": since,
         "date_to": until,
+        "as_of": as_of,
         "include_stale": include_stale,
         "kind": kind,
         "path": path,

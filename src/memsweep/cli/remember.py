@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
 from memsweep.report.secrets_met import in_sentences
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def remember(
@@ -24,6 +27,9 @@ def remember(
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
+    supersedes: Annotated[
+        list[str] | None, Option(metavar="ID", help="A memory whose place it takes; can be repeated.")
+    ] = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -39,6 +45,8 @@ def remember(
             entities=entity or None,
             expires_at=expires or None,
             pinned=pin,
+            supersedes=supersedes or None,
+            find_similar=True,
         )
     )
     answer = report.remembered(result)
@@ -46,8 +54,21 @@ def remember(
         words = f"Known already as {result.memory_id}; marked as seen."
     else:
         words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
+    if result.supersedes:
+        words += f" It supersedes {', '.join(result.supersedes)}."
     sentences = " ".join((words, *in_sentences(answer)))
-    show(answer, as_json, lambda console: console.print(sentences, markup=False))
+
+    def said(console: Console) -> None:
+        console.print(sentences, markup=False)
+        for each in answer.get("similar", []):
+            console.print(harmless(f"It {_SEEMS[each['kind']]} {each['memory_id']}: {each['text']}"), markup=False)
+        if "similar" in answer:
+            say(console, "If it takes the place of one, remember it again with --supersedes ID.")
+
+    show(answer, as_json, said)
+
+
+_SEEMS = {"repeats": "seems to repeat", "contradicts": "seems to contradict"}
 
 
 def standard_input() -> str:

@@ -41,7 +41,7 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     `kept` are memories that stay all the same, and why.
     """
     keys = _keys(items)
-    kept = {**_seen_since(rows, items), **kept}
+    kept = {**_seen_since(rows, items), **_current_again(rows, items), **kept}
     originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
     live = rows.live({**keys, "memory": keys["memory"] | originals})
     memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
@@ -88,6 +88,12 @@ def _seen_since(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
     planned = {item.key: item.evidence["last_seen_at"] for item in items if item.reason == "not_seen"}
     seen = rows.last_seen(planned)
     return {key: "seen since the plan was made" for key in planned if seen.get(key, 0) > planned[key]}
+
+
+def _current_again(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+    """Memories that were planned because another one supersedes them, and none does any more."""
+    planned = {item.key for item in items if item.reason == "superseded_memory"}
+    return dict.fromkeys(planned - rows.superseded(planned), "no longer superseded")
 
 
 def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:

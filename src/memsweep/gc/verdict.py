@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.gc.planner import make_plan
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
-from memsweep.model.plan import Kind, MemoryRow, Survey, Verdict
+from memsweep.model.plan import NAMING_MEMORIES, Kind, MemoryRow, Survey, Verdict
 from memsweep.model.text import counted
 from memsweep.model.times import from_micros, iso
 from memsweep.report.reasons import why
@@ -38,14 +38,16 @@ def judge(
     )
     if kind == "memory":
         row = next(row for row in survey.memories if row.key == key)
-        return Verdict(uid, kind, not accused, tuple(_reasons_of_memory(row)), accused)
+        reasons = (*_reasons_of_memory(row), *_reasons_of_links(survey, key, id_of))
+        return Verdict(uid, kind, not accused, reasons, accused)
     path = _way_to_root(survey, key, options)
     reasons = tuple(_reasons_of_entity(survey, path, options, id_of))
     return Verdict(uid, kind, bool(path) or not accused, reasons, accused, path)
 
 
 def _readable(evidence: Mapping[str, Any], id_of: Callable[[int], str]) -> Mapping[str, Any]:
-    return {**evidence, "kept": id_of(evidence["kept"])} if "kept" in evidence else evidence
+    """With the ids of the memories that it names."""
+    return {name: id_of(value) if name in NAMING_MEMORIES else value for name, value in evidence.items()}
 
 
 def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
@@ -59,6 +61,16 @@ def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
         yield f"It was remembered, and last seen {seen}."
     if row.expires_at is not None:
         yield f"It expires at {iso(from_micros(row.expires_at))}."
+
+
+def _reasons_of_links(survey: Survey, key: int, id_of: Callable[[int], str]) -> Iterable[str]:
+    newer = sorted((at, new) for old, new, at in survey.supersessions if old == key)
+    older = sorted((old for old, new, _ in survey.supersessions if new == key), reverse=True)
+    if newer:
+        at, new = newer[0]
+        yield f"Search leaves it out: {id_of(new)} superseded it at {iso(from_micros(at))}."
+    if older:
+        yield f"It supersedes {_memories(older, id_of)}."
 
 
 def _reasons_of_entity(

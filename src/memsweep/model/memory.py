@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
@@ -47,6 +47,8 @@ class MemoryDraft:
     facts: tuple[Fact, ...] = ()
     expires_at: datetime | None = None
     pinned: bool = False
+    supersedes: tuple[str, ...] = ()
+    """The ids of memories whose place it takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,23 @@ class NewMemory:
         counts = {"memories": int(not known), "chunks": done.chunks_created, "entities": len(entities)}
         return AuditEvent(self.now, self.actor, "add", done.memory_id, counts, ids=(done.memory_id, *entities))
 
+    def superseding(self, done: Remembered) -> AuditEvent:
+        """What the log says of the memories whose place it took."""
+        older = self.draft.supersedes
+        counts = {"memories": len(older)}
+        return AuditEvent(self.now, self.actor, "supersede", done.memory_id, counts, ids=(done.memory_id, *older))
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory that a new text seems to repeat or to contradict, by the beginning of its text."""
+
+    memory_id: str
+    text: str
+    kind: Literal["repeats", "contradicts"]
+    differs: tuple[tuple[str, str], ...]
+    """Each place as the new text and as this memory has it; none where only the form differs."""
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
@@ -121,6 +140,8 @@ class Remembered:
     chunks_created: int
     entities_created: int
     duplicate_of: str | None = None
+    supersedes: tuple[str, ...] = ()
+    similar: tuple[Similar, ...] = ()
     redacted: tuple[str, ...] = ()
     """The kinds of secrets that were not stored."""
     warnings: tuple[str, ...] = ()
@@ -146,6 +167,14 @@ def code_file(path: str | None, root: str, language: str, lines: int, verified_a
 
 
 @dataclass(frozen=True, slots=True)
+class Superseding:
+    """The memory at the other end of a link, and since when one of the two has superseded the other."""
+
+    memory_id: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """A whole memory, as it is given back."""
 
@@ -168,6 +197,9 @@ class Memory:
     revisions: int = 0
     """How many earlier forms of it are kept."""
     revised_at: datetime | None = None
+    supersedes: tuple[Superseding, ...] = ()
+    superseded_by: tuple[Superseding, ...] = ()
+    """Both: the live ones of its whole chain, the nearest first."""
 
 
 def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:

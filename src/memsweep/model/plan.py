@@ -20,6 +20,9 @@ Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
 PERMANENT_TYPES = frozenset({"rule"})
 
 
+# What evidence names these ways is a memory: by its key inside, by its id for people.
+NAMING_MEMORIES = ("kept", "superseded_by")
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -79,6 +82,8 @@ class Survey:
     """Which memory speaks of which entity."""
     relations: Sequence[RelationRow] = ()
     texts: Mapping[int, str] = field(default_factory=dict)
+    supersessions: Sequence[tuple[int, int, int]] = ()
+    """A memory, the one that has superseded it, and since when."""
     missing_files: frozenset[int] = frozenset()
 
     def links(self, without: Collection[int] = ()) -> Iterator[tuple[int, int]]:

@@ -21,6 +21,7 @@ KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
 
+    `as_of`: what was there at a moment and was not superseded yet.
     Without a kind, segments are not looked at. A role is what a file of code is for.
     """
 
@@ -32,6 +33,7 @@ class Filters:
     path: str | None = None
     language: str | None = None
     symbol_kind: str | None = None
+    as_of: datetime | None = None
     kind: Kind | None = None
     role: Role | None = None
     include_tests: bool = True

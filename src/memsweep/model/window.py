@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
 
-DEFAULT_PROJECT = "default"
-
 
 @dataclass(slots=True)
 class WindowState:

@@ -12,6 +12,7 @@ from typing import Any
 from memsweep.errors import BadInput
 from memsweep.model.gate import Gate
 from memsweep.model.memory import CODE_SOURCE, Fact, MemoryDraft, NamedThing
+from memsweep.model.superseding import MOST_SUPERSEDED
 from memsweep.model.text import check_text, refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
@@ -35,6 +36,7 @@ def make_draft(
     relations: object = None,
     expires_at: object = None,
     pinned: object = False,
+    supersedes: object = None,
 ) -> MemoryDraft:
     return MemoryDraft(
         text=checked_text(text),
@@ -46,6 +48,7 @@ def make_draft(
         facts=tuple(_fact(r) for r in _items(relations, "relations")),
         expires_at=None if expires_at in (None, "") else parse_time(expires_at, "expires_at"),
         pinned=_flag(pinned, "pinned"),
+        supersedes=_ids(supersedes, "supersedes"),
     )
 
 
@@ -102,6 +105,16 @@ def checked_tags(value: object) -> tuple[str, ...]:
     if len(tags) > MAX_TAGS:
         raise BadInput(f"tags has {len(tags)} items; at most {MAX_TAGS} are accepted.")
     return tuple(tags)
+
+
+def _ids(value: object, what: str) -> tuple[str, ...]:
+    items = _items(value, what)
+    if len(items) > MOST_SUPERSEDED:
+        raise BadInput(f"{what} has {len(items)} ids; at most {MOST_SUPERSEDED} are accepted.")
+    for each in items:
+        if not isinstance(each, str):
+            raise BadInput(f"{what} must be a list of memory ids, and {each!r:.80} is none.")
+    return tuple(dict.fromkeys(items))
 
 
 def _source(value: object) -> str:

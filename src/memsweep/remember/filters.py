@@ -37,6 +37,7 @@ def make_filters(value: object = None) -> Filters:
         path=_text(given["path"], "path") if "path" in given else None,
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
+        as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
         kind=_one_of(given["kind"], "kind", KINDS) if "kind" in given else None,
         role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
         include_tests=_flag(given.get("include_tests", True), "include_tests"),

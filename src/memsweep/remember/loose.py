@@ -8,13 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder
 from memsweep.model.search import Filters, Passage, Statement
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import name_key
 from memsweep.remember.relevance import MOST_WORDS
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 MOST_EMBEDDED = 16
 _MOST_STATEMENTS = 100

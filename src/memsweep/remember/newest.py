@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.search import Filters, Passage
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 _FIRST, _MOST = 64, 4096  # chunks to look through
 

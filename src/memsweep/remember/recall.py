@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder
 from memsweep.errors import BadInput
@@ -13,7 +14,9 @@ from memsweep.remember.choosing import CONSIDERED, precise
 from memsweep.remember.ranking import DEPTH, Found, look_at, rank
 from memsweep.remember.relevance import is_measured
 from memsweep.remember.remember import check_model
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 50

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder, Tokeniser, quantise
 from memsweep.errors import ModelMismatch
@@ -23,7 +24,10 @@ from memsweep.model.memory import (
 from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
-from memsweep.store.protocol import Store
+from memsweep.remember.similar import similar_to
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 NewId = Callable[[str], str]
 
@@ -47,11 +51,15 @@ def remember(
     chunk_size: ChunkSize = ChunkSize(),
     edge_rate: float = DEFAULT_EDGE_RATE,
     actor: str = "",
+    find_similar: bool = False,
 ) -> Remembered:
-    """Store a memory, or touch the one that says the same. Nothing is written before everything is ready."""
+    """Store a memory, or touch the one that says the same. Nothing is written before everything is ready.
+
+    `find_similar`: also say what it seems to repeat or to contradict, if it is short enough for one chunk.
+    """
     identity, draft = content_hash(draft.text), _with_types(draft)
-    names = draft.entities or draft.facts
-    if not names and (twin := store.touch_twin(draft, identity, now)):
+    beside = draft.entities or draft.facts or draft.supersedes
+    if not beside and (twin := store.touch_twin(draft, identity, now)):
         return Remembered(twin, 0, 0, duplicate_of=twin)
     check_model(store.model(), embedder.model)
     chunks = chunks_of(embedder, tokeniser, draft.text, new_id, chunk_size)
@@ -66,7 +74,9 @@ def remember(
         edge_rate=edge_rate,
         actor=actor,
     )
-    return store.add(new, embedder.model)
+    known = similar_to(store, chunks[0], draft.supersedes) if find_similar and len(chunks) == 1 else ()
+    done = store.add(new, embedder.model)
+    return done if done.duplicate_of else replace(done, similar=known)
 
 
 def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from memsweep.errors import MemsweepError
-from memsweep.model.search import Hit
-from memsweep.store.protocol import Store
+
+if TYPE_CHECKING:
+    from memsweep.model.search import Hit
+    from memsweep.store.protocol import Store
 
 RESOLUTION = timedelta(minutes=1)
 """A memory that was seen a moment ago is not written again: searches for the same cost nothing."""

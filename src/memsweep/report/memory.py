@@ -18,7 +18,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Stats, Workspace
+    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -38,6 +38,8 @@ class RememberedAnswer(SecretsMet):
     chunks_created: int
     entities_created: int
     duplicate_of: str | None
+    supersedes: NotRequired[list[str]]
+    similar: NotRequired[list[dict[str, Any]]]
 
 
 class FoundAnswer(TypedDict):
@@ -70,6 +72,8 @@ class MemoryAnswer(TypedDict):
     verified_at: NotRequired[str | None]
     revisions: NotRequired[int]
     revised_at: NotRequired[str]
+    supersedes: NotRequired[list[dict[str, str]]]
+    superseded_by: NotRequired[list[dict[str, str]]]
     next_offset: NotRequired[int]
     note: NotRequired[str]
 
@@ -131,7 +135,16 @@ def remembered(result: Remembered) -> RememberedAnswer:
         "entities_created": result.entities_created,
         "duplicate_of": result.duplicate_of,
     }
+    if result.supersedes:
+        answer["supersedes"] = list(result.supersedes)
+    if result.similar:
+        answer["similar"] = [_similar(each) for each in result.similar]
     return {**answer, **secrets_met(result)}
+
+
+def _similar(each: Similar) -> dict[str, Any]:
+    shown: dict[str, Any] = {"memory_id": each.memory_id, "kind": each.kind, "text": each.text}
+    return {**shown, "differs": [list(place) for place in each.differs]} if each.differs else shown
 
 
 def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
@@ -203,7 +216,15 @@ def memory(result: Memory) -> MemoryAnswer:
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
     if result.revised_at is not None:
         answer |= {"revisions": result.revisions, "revised_at": iso(result.revised_at)}
+    if result.supersedes:
+        answer["supersedes"] = _chain(result.supersedes)
+    if result.superseded_by:
+        answer["superseded_by"] = _chain(result.superseded_by)
     return answer
+
+
+def _chain(links: Iterable[Superseding]) -> list[dict[str, str]]:
+    return [{"memory_id": link.memory_id, "at": iso(link.at)} for link in links]
 
 
 def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnswer:

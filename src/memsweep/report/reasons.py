@@ -34,6 +34,8 @@ def why(reason: str, evidence: Mapping[str, Any]) -> str:
             return f"It weighs {evidence['weight']:g} now: nobody has confirmed it for a long time."
         case "superseded":
             return f"Another fact has replaced it since {_moment(evidence['invalid_at'])}."
+        case "superseded_memory":
+            return f"{evidence['superseded_by']} has superseded it since {_moment(evidence['superseded_at'])}."
         case "duplicate":
             return f"It says the same as {evidence['kept']}, which is kept."
         case "near_duplicate":

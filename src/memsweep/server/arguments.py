@@ -52,6 +52,7 @@ FILTERS = fields(
     path={**TEXT, "description": "file, folder or pattern"},
     language=TEXT,
     symbol_kind=TEXT,
+    as_of=TIME,
     kind=one_of(KINDS),
     role=one_of(ROLES),
     include_tests=FLAG,

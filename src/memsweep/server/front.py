@@ -50,7 +50,10 @@ class Front:
         """Answer what can be answered already; where input or output cannot be watched, that has to wait."""
         if not is_watchable(self._reading) or not is_watchable(self._writing):
             return
-        self._handshake = Handshake(profile, load_recorded())
+        try:
+            self._handshake = Handshake(profile, load_recorded())
+        except (OSError, ValueError, KeyError):  # a damaged installation starts late, as it did without a front
+            return
         self._stopped, self._stop = os.pipe()
         self._usual_seconds = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)

@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
-from memsweep.model.window import DEFAULT_PROJECT
+from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.operation import Async, Mode, Sync, operation
 from memsweep.services.access import Access, async_access, sync_access
-from memsweep.services.care import CareService
-from memsweep.services.code import CodeService
 from memsweep.services.collector import collector
-from memsweep.services.graph import GraphService
-from memsweep.services.sweep import SweepService
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -33,6 +29,10 @@ if TYPE_CHECKING:
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
+    from memsweep.services.care import CareService
+    from memsweep.services.code import CodeService
+    from memsweep.services.graph import GraphService
+    from memsweep.services.sweep import SweepService
     from memsweep.store.ports.windows import Segments
     from memsweep.store.protocol import Store
 
@@ -44,10 +44,30 @@ class BaseMemory(Generic[Mode]):
         self._access = access
         self._calls = access.calls
         self.workspace_id = access.workspace_id
-        self.code = CodeService(access)
-        self.graph = GraphService(access)
-        self.sweep = SweepService(access)
-        self.care = CareService(access)
+
+    @cached_property
+    def code(self) -> CodeService[Mode]:
+        from memsweep.services.code import CodeService
+
+        return CodeService(self._access)
+
+    @cached_property
+    def graph(self) -> GraphService[Mode]:
+        from memsweep.services.graph import GraphService
+
+        return GraphService(self._access)
+
+    @cached_property
+    def sweep(self) -> SweepService[Mode]:
+        from memsweep.services.sweep import SweepService
+
+        return SweepService(self._access)
+
+    @cached_property
+    def care(self) -> CareService[Mode]:
+        from memsweep.services.care import CareService
+
+        return CareService(self._access)
 
     @operation
     def remember(
@@ -62,8 +82,14 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        supersedes: Iterable[str] | None = None,
+        find_similar: bool = False,
     ) -> Remembered:
-        """Remember a text. Adding the same text to the same thread again only marks the memory as seen."""
+        """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
+
+        `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
+        the result also names memories that it seems to repeat or to contradict.
+        """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
 
@@ -77,6 +103,7 @@ class BaseMemory(Generic[Mode]):
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
         )
         gate = self._access.gate(draft.source)
         draft = through_gate(draft, gate)
@@ -91,6 +118,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.likeness import differences
 from memsweep.model.plan import (
+    NAMING_MEMORIES,
     Beside,
     Kind,
     Plan,
@@ -114,8 +115,8 @@ def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
     wanted: dict[Kind, set[int]] = {}
     for item in items:
         wanted.setdefault(item.kind, set()).add(item.key)
-        if "kept" in item.evidence:
-            wanted.setdefault("memory", set()).add(item.evidence["kept"])
+        for name in _named(item.evidence):
+            wanted.setdefault("memory", set()).add(item.evidence[name])
     described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
     near = [item for item in items if item.reason == NEAR_DUPLICATE]
     texts = rows.texts({key for item in near for key in (item.key, item.evidence["kept"])})
@@ -125,8 +126,8 @@ def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
 def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts: Mapping[int, str]) -> PlanView:
     row = described.get((item.kind, item.key), Described())
     evidence = dict(item.evidence)
-    if "kept" in evidence:  # keys are the engine's own; people get ids
-        evidence["kept"] = described.get(("memory", evidence["kept"]), Described()).id
+    for name in _named(evidence):  # keys are the engine's own; people get ids
+        evidence[name] = described.get(("memory", evidence[name]), Described()).id
     is_relation = item.kind == "relation"
     whole_name = f"{row.end_names[0]} {row.name} {row.end_names[1]}" if is_relation else row.name
     return PlanView(
@@ -145,6 +146,10 @@ def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts
         ends=(row.ends or ("", "")) if is_relation else None,
         beside=_beside(texts.get(item.key), texts.get(item.evidence.get("kept", 0))),
     )
+
+
+def _named(evidence: Mapping[str, Any]) -> list[str]:
+    return [name for name in NAMING_MEMORIES if name in evidence]
 
 
 def _beside(text: str | None, kept: str | None) -> Beside | None:

@@ -24,7 +24,16 @@ from memsweep.model.plan import Found, Kind, Survey
 from memsweep.model.strategies import ALIASES, ALL, NAMES
 
 Need = Literal[
-    "graph", "unspoken graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"
+    "graph",
+    "unspoken graph",
+    "relations",
+    "statements",
+    "ways",
+    "lone chunks",
+    "chunk counts",
+    "texts",
+    "files",
+    "supersessions",
 ]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
@@ -50,10 +59,10 @@ STRATEGIES: dict[str, Strategy] = {
     "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"unspoken graph", "statements"})),
     "expired": Strategy(expired.find, CASCADE),
     "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
-    "duplicates": Strategy(duplicates.find, CASCADE | {"texts"}),
+    "duplicates": Strategy(duplicates.find, CASCADE | {"texts", "supersessions"}),
     # It takes no memories, and may still take most of what is known.
     "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
-    "superseded": Strategy(superseded.find, frozenset({"relations"})),
+    "superseded": Strategy(superseded.find, CASCADE | {"relations", "supersessions"}),
 }
 
 

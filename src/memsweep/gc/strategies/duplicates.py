@@ -1,9 +1,9 @@
 """Memories that say the same: equal text, equal but for case, spacing and punctuation, or nearly so.
 
-Never code files. One of a group is kept, and every other names it. Of equal texts that is a pinned one first, then one
-that does not expire, then the oldest, because that is the one whose id others know. Of two texts that differ, however
-little, the newer one is the revision: it is never taken in favour of the older one. Nearness is no chain: what goes is
-near to what is kept, not only to something else that goes.
+Never code files, nor what was superseded, which search does not show. One of a group is kept, and every other names it.
+Of equal texts that is a pinned one first, then one that does not expire, then the oldest, because that is the one whose
+id others know. Of two texts that differ, however little, the newer one is the revision: it is never taken in favour of
+the older one. Nearness is no chain: what goes is near to what is kept, not only to something else that goes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _Mark = tuple[object, ...]
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
-    rows = {row.key: row for row in survey.memories if not row.is_code}
+    superseded = {old for old, _, _ in survey.supersessions}
+    rows = {row.key: row for row in survey.memories if not row.is_code and row.key not in superseded}
     texts = {key: comparable(survey.texts[key]) for key in rows if key in survey.texts}
     exact = _chains(_groups((row.content_hash, row.key) for row in rows.values()))
     folded = _chains(_groups((text.words, key) for key, text in texts.items() if text.words))

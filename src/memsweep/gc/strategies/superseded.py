@@ -1,8 +1,9 @@
-"""Facts that another one has replaced, and that have been closed for long; with the entities that only they held."""
+"""Facts and memories that another one replaced long ago; with the entities that only those facts held."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import liveness
@@ -12,10 +13,29 @@ if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
 
 DEFAULT_DAYS = 30.0
+MEMORY = "superseded_memory"
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     oldest = options.micros_ago(DEFAULT_DAYS if options.ttl_days is None else options.ttl_days)
+    yield from _memories(survey, oldest)
+    # What follows the memories is found by the planner.
+    yield from _facts(replace(survey, edges=(), stated=()), options, oldest)
+
+
+def _memories(survey: Survey, oldest: int) -> Iterator[Found]:
+    """Each names the last that took its place, and the first moment at which one did."""
+    last: dict[int, int] = {}
+    since: dict[int, int] = {}
+    for old, new, at in survey.supersessions:
+        last[old] = max(new, last.get(old, new))
+        since[old] = min(at, since.get(old, at))
+    for old, at in since.items():
+        if at <= oldest:
+            yield Found("memory", old, MEMORY, {"superseded_by": last[old], "superseded_at": at})
+
+
+def _facts(survey: Survey, options: Options, oldest: int) -> Iterator[Found]:
     closed = {row.key: row.invalid_at for row in survey.relations if row.invalid_at and row.invalid_at <= oldest}
     if not closed:
         return

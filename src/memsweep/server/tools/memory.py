@@ -20,6 +20,7 @@ Relations = Annotated[list[dict[str, Any]] | None, looks_like(items_of(RELATION)
 Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
+Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
@@ -35,9 +36,11 @@ def memory_tools(app: App) -> list[ToolRow]:
         relations: Relations = None,
         expires_at: Time = None,
         pinned: bool = False,
+        supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
         """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
-        is known in other words, use update_memory. The same text again is only marked as seen."""
+        is known in other words, use update_memory; if it changed, supersedes. The same text again is
+        only marked as seen. similar: what it seems to repeat or contradict."""
         result = app.memory(workspace_id).remember(
             text,
             tags=tags,
@@ -48,6 +51,8 @@ def memory_tools(app: App) -> list[ToolRow]:
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            supersedes=supersedes,
+            find_similar=True,
         )
         return report.remembered(result)
 

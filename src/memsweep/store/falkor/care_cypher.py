@@ -18,6 +18,7 @@ EDGES_BETWEEN = {
     "WAS_RELATED_TO": f"{_FROM}-[r:WAS_RELATED_TO]->(o) RETURN properties(r), s.key, o.key",
     "MENTIONS": f"{_FROM}-[:MENTIONS]->(e) RETURN s.key, e.key, coalesce(s.trash, e.trash)",
     "STATES": f"{_FROM}-[r:STATES]->() RETURN r.relation, s.key",
+    "SUPERSEDES": f"{_FROM}-[r:SUPERSEDES]->(o) RETURN o.key, s.key, r.at",
 }
 
 # steps: each does something with a `row`; the labels of what an edge joins are `begin` and `end`
@@ -38,6 +39,9 @@ ADD_EDGE = {
     "STATES": """
         MATCH (m:{begin} {{ref: toString(row.memory)}}) MATCH (e:{end} {{ref: toString(row.subject)}})
         CREATE (m)-[:STATES {{relation: row.relation}}]->(e)""",
+    "SUPERSEDES": """
+        MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
+        CREATE (n)-[:SUPERSEDES {{at: row.at}}]->(o)""",
 }
 DROP_EDGE = {
     "HAS_CHUNK": "MATCH ()-[h:HAS_CHUNK]->(c:{end} {{ref: toString(row.key)}}) DELETE h",
@@ -46,7 +50,10 @@ DROP_EDGE = {
     "MENTIONS": "MATCH (c)-[r:MENTIONS]->(e:{end} {{ref: toString(row.entity)}}) WHERE c.key = row.chunk DELETE r",
     "STATES": """
         MATCH ()-[s:STATES {{relation: row.relation}}]->() WITH row, s WHERE startNode(s).key = row.memory DELETE s""",
+    "SUPERSEDES": "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s",
 }
+SET_LINK = """
+    MATCH (n:{begin} {{ref: toString(row.new)}})-[s:SUPERSEDES]->(o) WHERE o.key = row.old SET s.at = row.at"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
 CHUNKLESS = """

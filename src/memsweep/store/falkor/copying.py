@@ -128,9 +128,18 @@ def _edges(db: apsw.Connection) -> Iterator[Step]:
         yield edges(kind, rows_sql.of_state(rows_sql.RELATIONS, live=live), ("subject", "object"), _relation)
     yield edges("MENTIONS", rows_sql.MENTIONS, ("chunk", "entity"))
     yield edges("STATES", rows_sql.STATEMENTS, ("memory", "entity"))
+    yield edges("SUPERSEDES", rows_sql.SUPERSESSIONS, ("new", "old"))
 
 
-_ENDS = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "subject": "Entity", "object": "Entity"}
+_ENDS = {
+    "memory": "Memory",
+    "new": "Memory",
+    "old": "Memory",
+    "chunk": "Chunk",
+    "entity": "Entity",
+    "subject": "Entity",
+    "object": "Entity",
+}
 _ADD_EMBEDDING = of(care_cypher.ADD_NODE, label="Embedding")
 _SPECIAL = {"Project", "MergeMove"}
 _DERIVED = {of(care_cypher.ADD_NODE, label="SegmentLink")} | {  # what other rows speak of: no rows that are counted

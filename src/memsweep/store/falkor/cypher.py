@@ -73,6 +73,7 @@ def props(place: str, names: Iterable[str]) -> str:
 # remembering
 MEMORIES_BY_HASH = """
     MATCH (m:Memory {content_hash: $hash}) WHERE NOT m.stale AND m.source <> $code_source
+    OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, newer WHERE newer IS NULL
     RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned"""
 KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
 THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
@@ -211,7 +212,7 @@ _OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "f
 
 
 def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, dict[str, Any]]:
-    """What a hit must be, as a condition on `m` and `c`, with its values."""
+    """What a hit must be, as a condition on `m` and `c` that leaves `c`, with its values."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     if filters.tags:
@@ -220,7 +221,12 @@ def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, d
     if filters.source is not None:
         parts.append("m.source = $source")
         values["source"] = filters.source
-    for bound, name, sign in ((filters.date_from, "date_from", ">="), (filters.date_to, "date_to", "<=")):
+    bounds = (
+        (filters.date_from, "date_from", ">="),
+        (filters.date_to, "date_to", "<="),
+        (filters.as_of, "as_of", "<="),
+    )
+    for bound, name, sign in bounds:
         if bound is not None:
             parts.append(f"m.created_at {sign} ${name}")
             values[name] = to_micros(bound)
@@ -235,7 +241,10 @@ def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, d
         parts.append(_OF_KIND[filters.kind])
     if not filters.include_stale:
         parts.append("NOT m.stale")
-    return " AND ".join(parts) or "true", values
+    # A pattern in the condition itself would cost three times as much as one that may match nothing.
+    then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
+    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, newer WHERE newer IS NULL"
+    return f"{' AND '.join(parts) or 'true'} {current}", values
 
 
 def match_words(where: str) -> str:

@@ -11,7 +11,7 @@ from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import cypher, gc_cypher, surveying
+from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
@@ -74,6 +74,9 @@ class FalkorItems:
             key: last_seen(created, seen, stale=stale, verified_at=verified)
             for key, created, seen, stale, verified in self._rows(gc_cypher.LAST_SEEN, memories)
         }
+
+    def superseded(self, memories: Collection[int]) -> set[int]:
+        return {key for (key,) in self._rows(superseding_cypher.STILL_SUPERSEDED, memories)}
 
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         asked = [(kind, (_LIVE[kind], {"keys": sorted(keys)})) for kind, keys in wanted.items() if keys]

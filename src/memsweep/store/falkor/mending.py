@@ -113,7 +113,7 @@ def _change_edges(
     def label_now(edge: node_codec.NewEdge) -> str:
         """Of the node that an edge leads to, while edges are dropped."""
         family = edge.labels[1].removeprefix("Trashed")
-        names = {"HAS_CHUNK": "key", "MENTIONS": "entity"}
+        names = {"HAS_CHUNK": "key", "MENTIONS": "entity", "SUPERSEDES": "old"}
         key = (family, (edge.row.get(names.get(edge.kind, ""), 0),))
         return will_be.get(key, was.get(key, (edge.labels[1], {})))[0]
 

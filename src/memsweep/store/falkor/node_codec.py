@@ -111,3 +111,5 @@ def edges(rows: Table) -> Iterator[NewEdge]:
         subject = subjects.get(row["relation"], 0)
         said = {"relation": row["relation"], "memory": row["memory"], "subject": subject}
         yield from joined("STATES", ("memory", row["memory"]), ("entity", subject), said)
+    for row in rows["supersession"]:
+        yield from joined("SUPERSEDES", ("memory", row["new"]), ("memory", row["old"]), row)

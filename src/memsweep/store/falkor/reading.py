@@ -157,4 +157,14 @@ def _statement(found: list[Any]) -> TableRow:
     return "relation_source", dict(zip(("relation", "memory"), found, strict=True))
 
 
-_EDGES = {"RELATED_TO": _relation, "WAS_RELATED_TO": _relation, "MENTIONS": _mention, "STATES": _statement}
+def _supersession(found: list[Any]) -> TableRow:
+    return "supersession", dict(zip(("old", "new", "at"), found, strict=True))
+
+
+_EDGES = {
+    "RELATED_TO": _relation,
+    "WAS_RELATED_TO": _relation,
+    "MENTIONS": _mention,
+    "STATES": _statement,
+    "SUPERSEDES": _supersession,
+}

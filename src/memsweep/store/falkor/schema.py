@@ -6,6 +6,7 @@
 
 (:Memory)-[:HAS_CHUNK {index}]->(:Chunk)-[:MENTIONS]->(:Entity)-[:RELATED_TO {key, relation, weight …}]->(:Entity)
 (:Memory)-[:STATES {relation}]->(:Entity)      the relation of that key, which begins there, comes from this memory
+(:Memory)-[:SUPERSEDES {at}]->(:Memory)        one has taken the place of the other
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them

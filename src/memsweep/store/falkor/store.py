@@ -15,13 +15,24 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    Superseding,
     code_file,
     last_seen,
     vector_bytes,
 )
 from memsweep.model.search import Candidate, Filters, Kind, Origin, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import code, cypher, gc_cypher, reembedding, revision_cypher, searching, words, writing
+from memsweep.store.falkor import (
+    code,
+    cypher,
+    gc_cypher,
+    reembedding,
+    revision_cypher,
+    searching,
+    superseding_cypher,
+    words,
+    writing,
+)
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
@@ -30,6 +41,7 @@ from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
+from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
 from memsweep.store.stored import expect, mapping
@@ -66,8 +78,9 @@ class FalkorStore:
             return writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
-        asked = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
-        found, things, changes = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
+        of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
+        asked = (*of_itself, superseding_cypher.OLDER, superseding_cypher.NEWER)
+        found, things, changes, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
         if not found:
             return None
         *of_memory, path, root, language, lines, verified = found[0]
@@ -94,6 +107,8 @@ class FalkorStore:
             code=code_file(path, root, language, lines, verified),
             revisions=revisions,
             revised_at=None if revised is None else from_micros(revised),
+            supersedes=_chain(older),
+            superseded_by=_chain(newer),
         )
 
     def stats(self) -> Stats:
@@ -222,3 +237,7 @@ class FalkorStore:
         """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
             yield tx
+
+
+def _chain(rows: Iterable[Row]) -> tuple[Superseding, ...]:
+    return tuple(Superseding(uid, from_micros(at)) for uid, at in rows)

@@ -9,7 +9,7 @@ from memsweep.model.memory import last_seen
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.sources import stands_alone
-from memsweep.store.falkor import gc_cypher
+from memsweep.store.falkor import gc_cypher, superseding_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
@@ -58,6 +58,9 @@ def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_fil
         relations=_relations(asked) if "relations" in needs else (),
         texts=dict(map(tuple, asked.ask(gc_cypher.TEXTS))) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
+        supersessions=[(old, new, at) for old, new, at in asked.ask(superseding_cypher.LINKS)]
+        if "supersessions" in needs
+        else (),
     )
 
 

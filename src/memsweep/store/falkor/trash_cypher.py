@@ -18,6 +18,8 @@ CLASHING_TEXTS = """
     WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
+    OPTIONAL MATCH (mine)<-[:SUPERSEDES]-(newer:Memory) WITH mine, theirs, newer WHERE newer IS NULL
+    OPTIONAL MATCH (theirs)<-[:SUPERSEDES]-(newest:Memory) WITH mine, theirs, newest WHERE newest IS NULL
     RETURN mine.key, mine.id, theirs.id"""
 CHUNKS_WITH_MEMORIES = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)

@@ -32,8 +32,9 @@ _LABELS = {
 _DERIVED = {"memory_tag", "segment_link"}
 """Rows that a graph keeps as a property of another one."""
 _ITEMS = {"memory", "chunk", "entity"}
+_BETWEEN = {"relation", "supersession"}
 _EDGES = ("RELATED_TO", "WAS_RELATED_TO")
-_KEYS = {"code_file": "memory", "vector": "chunk"}
+_KEYS = {"code_file": "memory", "vector": "chunk", "supersession": "new"}
 _LISTS = {"tags", "refs"}
 _HASHES = {"content_hash", "hash"}
 
@@ -94,11 +95,11 @@ def mend(tx: Transaction, now: int) -> Mended:
         table, row, wrong, name = damaged
         key = row.get(_KEYS.get(table, "id"))
         values = mended(table, row, wrong, key if isinstance(key, int) else 0, now)
-        if not isinstance(key, int) or (table not in _LABELS and table != "relation"):
+        if not isinstance(key, int) or (table not in _LABELS and table not in _BETWEEN):
             raise StoreCorrupt(f"{damaged.place} cannot be mended in a graph.", hint="Restore a backup with --replace.")
         was = ", ".join(f"{column} was {shown(row[column])}" for column in wrong)
         said.append(f"{name}: {was} ({table}); " + ("it was dropped." if values is None else "it was replaced."))
-        _write(tx, table, key, values)
+        _write(tx, table, key, values if table != "supersession" else {**row, **(values or {})})
         if table in _ITEMS and (is_own_id(name, "mem") or is_own_id(name, "ent")):
             ids.append(name)
     return Mended(said, tuple(ids))
@@ -111,6 +112,10 @@ def _write(tx: Transaction, table: str, key: int, values: Row | None) -> None:
                 tx.do(care_cypher.DROP_EDGE[kind], [{"set": {"key": key}}])
             else:
                 tx.do(care_cypher.change_edge(kind), [{"key": key, "set": _properties(values)}])
+        return
+    if table == "supersession":
+        for label in _LABELS["memory"]:
+            tx.do(care_cypher.of(care_cypher.SET_LINK, begin=label), [values])
         return
     at = {"ref": str(key)}
     for label in _LABELS[table]:

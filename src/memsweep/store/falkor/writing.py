@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +23,7 @@ from memsweep.model.memory import (
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
-from memsweep.store.falkor import cypher, gc_cypher, graph_cypher
+from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
@@ -64,6 +65,7 @@ def about(new: NewMemory) -> list[Query]:
     return [
         *_about_twin(new.draft, new.content_hash),
         (gc_cypher.BURIED, {"hashes": [new.content_hash.hex()]}),
+        *superseding.about(new),
         *([(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)] if named else ()),
         *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
     ]
@@ -114,6 +116,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     memory, chunks = _add_memory(tx, new)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
     created = add_names(tx, new, new.mentions, memory, chunks, texts)
+    superseding.supersede(tx, memory, new)
     return _logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
@@ -125,13 +128,16 @@ def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
     created = add_names(tx, new, told, memory, chunks, {})
+    superseding.supersede(tx, memory, new)
     return _logged(tx, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
 
 def _logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
     if (event := new.event(done, created)) is not None:
         add_event(tx, event)
-    return done
+    if new.draft.supersedes:
+        add_event(tx, new.superseding(done))
+    return replace(done, supersedes=new.draft.supersedes)
 
 
 def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:

@@ -6,58 +6,8 @@ check finds, both are made from the same condition.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-def _no(table: str, key: str) -> str:
-    return f"not exists (select 1 from {table} where {table}.id = {key})"
-
-
-class Dangling(NamedTuple):
-    """Rows that say nothing without a row that is not there."""
-
-    table: str
-    sample: str
-    condition: str
-
-    @property
-    def find(self) -> str:
-        return f"select {self.sample} from {self.table} where {self.condition}"
-
-    @property
-    def drop(self) -> str:
-        return f"delete from {self.table} where {self.condition}"
-
-
-DANGLING = {
-    "mention_without_end": Dangling(
-        "mention",
-        "format('chunk %d and entity %d', chunk, entity)",
-        f"{_no('chunk', 'mention.chunk')} or {_no('entity', 'mention.entity')}",
-    ),
-    "relation_without_end": Dangling(
-        "relation", "uid", f"{_no('entity', 'relation.subject')} or {_no('entity', 'relation.object')}"
-    ),
-    "source_without_end": Dangling(
-        "relation_source",
-        "format('relation %d and memory %d', relation, memory)",
-        f"{_no('relation', 'relation_source.relation')} or {_no('memory', 'relation_source.memory')}",
-    ),
-    "alias_without_entity": Dangling("alias", "name", _no("entity", "alias.entity")),
-    "move_without_receipt": Dangling(
-        "merge_move", "format('%s of receipt %d', kind, receipt)", _no("receipt", "merge_move.receipt")
-    ),
-    "revision_without_receipt": Dangling("revision", "format('%s %d', kind, item)", _no("receipt", "revision.receipt")),
-    "tag_without_memory": Dangling("memory_tag", "tag", _no("memory", "memory_tag.memory")),
-    "file_without_memory": Dangling("code_file", "path", _no("memory", "code_file.memory")),
-    "skip_without_root": Dangling("code_skip", "path", _no("code_root", "code_skip.root")),
-    "scope_without_root": Dangling("code_scope", "filters", _no("code_root", "code_scope.root")),
-    "item_without_plan": Dangling(
-        "plan_item", "format('item %d of plan %d', position, plan)", _no("plan", "plan_item.plan")
-    ),
-    "link_without_segment": Dangling("segment_link", "target", _no("segment", "segment_link.source")),
-    "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)", _no("chunk", "vector.chunk")),
-}
+from memsweep.store.file.dangling import DANGLING
+from memsweep.store.file.dangling import without as _no
 
 _DIMENSION = "(select value ->> 'dimension' from meta where key = 'model')"
 _TAGS_ARE_A_LIST = "case when json_valid(memory.tags) then json_type(memory.tags) end is 'array'"

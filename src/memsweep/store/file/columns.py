@@ -138,6 +138,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     },
     "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH},
     "relation_source": {"relation": _LINK, "memory": _LINK},
+    "supersession": {"old": _LINK, "new": _LINK, "at": _NOW},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
     "merge_move": {
         "receipt": _LINK,

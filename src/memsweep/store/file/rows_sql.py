@@ -19,6 +19,7 @@ TABLES = (
     "relation",
     "mention",
     "relation_source",
+    "supersession",
     "alias",
     "merge_move",
     "code_root",
@@ -89,6 +90,9 @@ STATEMENTS = """
     select s.relation, s.memory, r.subject, m.trash is not null as trashed_memory, e.trash is not null as trashed_entity
     from relation_source s join relation r on r.id = s.relation join memory m on m.id = s.memory
     join entity e on e.id = r.subject order by 4, 5, 1, 2"""
+SUPERSESSIONS = """
+    select s.new, s.old, s.at, n.trash is not null as trashed_new, o.trash is not null as trashed_old
+    from supersession s join memory n on n.id = s.new join memory o on o.id = s.old order by 4, 5, 1, 2"""
 
 
 def trashable(table: str, *, live: bool) -> str:

@@ -283,6 +283,13 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create index revision_by_receipt on revision (receipt);
     create index revision_by_item on revision (kind, item);
     """,
+    # Which memory has taken the place of which; see `memsweep.model.superseding`.
+    """
+    create table supersession (
+        old integer not null, new integer not null, at integer not null, primary key (old, new)
+    ) without rowid;
+    create index supersession_by_new on supersession (new);
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

@@ -18,6 +18,7 @@ OWNERS = {
     "memory_tag": ("memory", _MEMORY),
     "code_file": ("memory", _MEMORY),
     "relation_source": ("memory", _MEMORY),
+    "supersession": ("new", _MEMORY),
     "vector": ("chunk", _MEMORY_OF_CHUNK),
     "mention": ("chunk", _MEMORY_OF_CHUNK),
 }

@@ -64,6 +64,9 @@ class ItemRows(ItemReads, Protocol):
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         """When those that are live were last seen, as a survey says it."""
 
+    def superseded(self, memories: Collection[int]) -> set[int]:
+        """Those of these that a live memory supersedes."""
+
     def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
         """Their ids, live or in the trash."""
 

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -27,10 +27,12 @@ from memsweep.store.file.connect import Pool, connect, inode, make_file, make_fo
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
 from memsweep.store.sqlite import intents, sql
-from memsweep.store.sqlite.home import SqliteHomeKeeper
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.store import SqliteStore
 from memsweep.store.stored import expect
+
+if TYPE_CHECKING:
+    from memsweep.store.sqlite.home import SqliteHomeKeeper
 
 
 class SqliteEngine:
@@ -43,7 +45,12 @@ class SqliteEngine:
         self._stores: dict[str, tuple[int, SqliteStore]] = {}
         self._lock = threading.Lock()
         self._intents = Intents(lambda: self._registry, self._folder)
-        self.keeper = SqliteHomeKeeper(lambda: self._registry, self._folder, self._intents)
+
+    @cached_property
+    def keeper(self) -> SqliteHomeKeeper:
+        from memsweep.store.sqlite.home import SqliteHomeKeeper  # late: few commands look after the home
+
+        return SqliteHomeKeeper(lambda: self._registry, self._folder, self._intents)
 
     def workspaces(self) -> list[Workspace]:
         if not self._has_registry():

@@ -15,7 +15,7 @@ from memsweep.model.times import to_micros
 from memsweep.store.file.connect import one, row
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
-from memsweep.store.sqlite import item_sql, surveying
+from memsweep.store.sqlite import item_sql, superseding_sql, surveying
 
 
 class SqliteItems:
@@ -47,6 +47,9 @@ class SqliteItems:
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         return dict(self._rows(item_sql.LAST_SEEN, memories))
+
+    def superseded(self, memories: Collection[int]) -> set[int]:
+        return {key for (key,) in self._rows(superseding_sql.STILL_SUPERSEDED, memories)}
 
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
         return {

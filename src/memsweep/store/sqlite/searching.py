@@ -15,7 +15,7 @@ from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
 from memsweep.store.file.words import depth_of
-from memsweep.store.sqlite import graph_sql, sql
+from memsweep.store.sqlite import graph_sql, sql, superseding_sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, texts
@@ -154,7 +154,8 @@ def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32]
 
 
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:
-    return sql.eligible(filters, any_stale=bool(one(db, sql.ANY_STALE)), key=key)
+    stale, superseded = (bool(one(db, asked)) for asked in (sql.ANY_STALE, superseding_sql.ANY_LINKS))
+    return sql.eligible(filters, any_stale=stale, any_superseded=superseded, key=key)
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:

@@ -7,16 +7,17 @@ from typing import Any
 
 from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
+from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED, superseded_chunks
 
 # meta
 
 # remembering
 KNOWS_HASH = "select 1 from memory where content_hash = ? and trash is null"
-FIND_TWIN = """
+FIND_TWIN = f"""
     select memory.id, memory.uid, memory.tags, memory.metadata from memory
     left join thread on thread.id = memory.thread
     where content_hash = :hash and trash is null and stale = 0 and source <> :code_source
-      and thread.uid is :thread and memory.text = :text
+      and thread.uid is :thread and memory.text = :text and {NOT_SUPERSEDED}
     limit 1"""
 TOUCH_MEMORY = """
     update memory set last_seen_at = max(coalesce(last_seen_at, created_at), :now), tags = :tags, metadata = :metadata,
@@ -349,7 +350,7 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     if filters.source is not None:
         parts.append("memory.source = ?")
         values.append(filters.source)
-    for bound, sign in ((filters.date_from, ">="), (filters.date_to, "<=")):
+    for bound, sign in ((filters.date_from, ">="), (filters.date_to, "<="), (filters.as_of, "<=")):
         if bound is not None:
             parts.append(f"memory.created_at {sign} ?")
             values.append(to_micros(bound))
@@ -368,16 +369,19 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     return " and ".join(parts), values
 
 
-def eligible(filters: Filters, *, any_stale: bool, key: str) -> tuple[str, list[Any]]:
+def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: str) -> tuple[str, list[Any]]:
     """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
 
-    A filter lists what passes, staleness lists what does not: both lists are short in practice.
+    A filter lists what passes; what is stale or superseded is listed to be left out: all lists are short in practice.
     """
     clause, values = condition(filters)
     members = "select chunk.id from memory join chunk on chunk.memory = memory.id where memory.trash is null"
     parts = [f" and {key} in ({members} and {clause})"] if clause else []
     if any_stale and not filters.include_stale:
         parts.append(f" and {key} not in ({members} and memory.stale)")
+    if any_superseded:
+        parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
+        values += [] if filters.as_of is None else [to_micros(filters.as_of)]
     return "".join(parts), values
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+import apsw
+
 from memsweep.model.memory import (
     EmbeddingModel,
     Memory,
@@ -15,26 +18,30 @@ from memsweep.model.memory import (
     NewMemory,
     Remembered,
     Stats,
+    Superseding,
     code_file,
     last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Kind, Origin, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, trash_sql, writing
-from memsweep.store.sqlite.collector import SqliteCollector, tombstoned
-from memsweep.store.sqlite.graph import SqliteGraph
-from memsweep.store.sqlite.keeper import SqliteKeeper
-from memsweep.store.sqlite.segments import SqliteSegments
+from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, superseding_sql, trash_sql, writing
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
+
+if TYPE_CHECKING:
+    from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+    from memsweep.model.search import Candidate, Filters, Kind, Origin, Passage, Place, Statement
+    from memsweep.store.ports.memories import Embed
+    from memsweep.store.sqlite.collector import SqliteCollector
+    from memsweep.store.sqlite.graph import SqliteGraph
+    from memsweep.store.sqlite.keeper import SqliteKeeper
+    from memsweep.store.sqlite.segments import SqliteSegments
+    from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
 
 class SqliteStore:
@@ -46,11 +53,38 @@ class SqliteStore:
         self._pool = Pool(path, WORKSPACE_MIGRATIONS)
         self._vectors = VectorIndex(path.with_suffix(""))
         self._words = WordQuery()
-        self.collector = SqliteCollector(self._pool, self._vectors)
-        self.keeper = SqliteKeeper(path, self._pool, self._vectors)
-        self.segments = SqliteSegments(self._pool)
-        self.graph = SqliteGraph(self._pool)
-        self.whole_graph = SqliteWholeGraph(self._pool)
+
+    # Most commands need one feature or none, and importing the others would take longer than the command.
+
+    @cached_property
+    def collector(self) -> SqliteCollector:
+        from memsweep.store.sqlite.collector import SqliteCollector
+
+        return SqliteCollector(self._pool, self._vectors)
+
+    @cached_property
+    def keeper(self) -> SqliteKeeper:
+        from memsweep.store.sqlite.keeper import SqliteKeeper
+
+        return SqliteKeeper(self.path, self._pool, self._vectors)
+
+    @cached_property
+    def segments(self) -> SqliteSegments:
+        from memsweep.store.sqlite.segments import SqliteSegments
+
+        return SqliteSegments(self._pool)
+
+    @cached_property
+    def graph(self) -> SqliteGraph:
+        from memsweep.store.sqlite.graph import SqliteGraph
+
+        return SqliteGraph(self._pool)
+
+    @cached_property
+    def whole_graph(self) -> SqliteWholeGraph:
+        from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
+
+        return SqliteWholeGraph(self._pool)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:
@@ -105,6 +139,8 @@ class SqliteStore:
                 code=code_file(path, root, language, lines, verified),
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
+                supersedes=_chain(db, superseding_sql.OLDER, key),
+                superseded_by=_chain(db, superseding_sql.NEWER, key),
             )
 
     def stats(self) -> Stats:
@@ -185,6 +221,8 @@ class SqliteStore:
 
     def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
         with self._pool.reading() as db:
+            from memsweep.store.sqlite.collector import tombstoned
+
             return tombstoned(db, hashes)
 
     def write_files(
@@ -226,3 +264,7 @@ class SqliteStore:
 
     def close(self) -> None:
         self._pool.close()
+
+
+def _chain(db: apsw.Connection, statement: str, memory: int) -> tuple[Superseding, ...]:
+    return tuple(Superseding(uid, from_micros(at)) for uid, at in db.execute(statement, (memory,)))

@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
 from memsweep.model.reach import spanning, without_root
-from memsweep.store.sqlite import gc_sql
+from memsweep.store.sqlite import gc_sql, superseding_sql
 from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
@@ -35,6 +35,7 @@ def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collectio
         relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS))) if "relations" in needs else (),
         texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
         missing_files=frozenset(missing_files),
+        supersessions=list(db.execute(superseding_sql.LINKS)) if "supersessions" in needs else (),
     )
 
 

@@ -32,7 +32,9 @@ CLASHING_TEXTS = """
     select mine.id, mine.uid, theirs.uid from json_each(?) as wanted join memory as mine on mine.id = wanted.value
     join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
       and theirs.source <> 'code_indexer' and theirs.thread is mine.thread and theirs.text = mine.text
-    where mine.source <> 'code_indexer'"""
+    where mine.source <> 'code_indexer' and not exists (
+        select 1 from supersession join memory as newer on newer.id = supersession.new and newer.trash is null
+        where supersession.old in (mine.id, theirs.id))"""
 CHUNKS_OF = """
     select chunk.id, memory.id, memory.id is not null and memory.trash is null
     from chunk left join memory on memory.id = chunk.memory where chunk.trash = ?"""
@@ -117,6 +119,8 @@ FREE_OF_MEMORIES = (
     "delete from relation_source where memory in (select value from json_each(?))",
     "delete from memory_tag where memory in (select value from json_each(?))",
     "delete from code_file where memory in (select value from json_each(?))",
+    "delete from supersession where old in (select value from json_each(?))",
+    "delete from supersession where new in (select value from json_each(?))",
     "delete from memory where id in (select value from json_each(?))",
 )
 FREE_OF_RELATIONS = (

@@ -37,6 +37,7 @@ _TAIL_MIN = 8192
 _ROWS_A_THREAD = 100_000
 _MOST_THREADS = 4
 _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
+_TAIL_PARTS = 16
 
 
 class _Part:
@@ -65,7 +66,7 @@ class VectorIndex:
         self._last = 0
         self._file: _Part | None = None
         self._tail: list[tuple[int, bytes]] = []
-        self._tail_part: _Part | None = None
+        self._tail_parts: list[_Part] = []
 
     def similarities(self, db: apsw.Connection, query: bytes) -> tuple[Ids, npt.NDArray[np.float32]]:
         """Keys of all chunks that have a vector, ascending, and the cosine of each with the query."""
@@ -108,7 +109,7 @@ class VectorIndex:
         return self._stem.parent.glob(f"{self._stem.name}.*.vec")
 
     def _reset(self, generation: object) -> None:
-        self._generation, self._last, self._file, self._tail, self._tail_part = generation, 0, None, [], None
+        self._generation, self._last, self._file, self._tail, self._tail_parts = generation, 0, None, [], []
 
     def _refresh(self, db: apsw.Connection, dimension: int) -> list[_Part]:
         generation, newest = row(db, sql.VECTORS_STATE)
@@ -119,13 +120,19 @@ class VectorIndex:
                 self._read_newest_file(db, dimension, newest or 0)
             if newest and newest > self._last:
                 rows: list[Any] = db.execute(sql.VECTORS_AFTER, (self._last,)).fetchall()
-                self._tail += ((key, data) for key, data in rows if _fits(data, dimension))
-                self._last, self._tail_part = rows[-1][0], None
+                self._last = rows[-1][0]
+                self._append([(key, data) for key, data in rows if _fits(data, dimension)], dimension)
                 if len(self._tail) > max(_TAIL_MIN, self._in_file() // _TAIL_SHARE):
                     self._write_file(dimension)
-            if self._tail and self._tail_part is None:
-                self._tail_part = _stack(self._tail, dimension)
-            return [part for part in (self._file, self._tail_part) if part is not None]
+            return [*([] if self._file is None else [self._file]), *self._tail_parts]
+
+    def _append(self, rows: list[tuple[int, bytes]], dimension: int) -> None:
+        """A few rows are a part of their own: stacking the whole tail for each memory would cost more than it does."""
+        self._tail += rows
+        if rows:
+            self._tail_parts.append(_stack(rows, dimension))
+        if len(self._tail_parts) > _TAIL_PARTS:
+            self._tail_parts = [_stack(self._tail, dimension)]
 
     def _in_file(self) -> int:
         return 0 if self._file is None else len(self._file.ids)
@@ -137,7 +144,7 @@ class VectorIndex:
                 if one(db, sql.VECTOR, (int(part.ids[-1]),)) not in (None, part.rows[-1].tobytes()):
                     continue  # an older database was put back, and its keys were given out again
                 self._file = part
-                self._last, self._tail, self._tail_part = last, [], None
+                self._last, self._tail, self._tail_parts = last, [], []
                 return
 
     def _lasts(self, generation: object, newest: int) -> list[int]:
@@ -155,7 +162,7 @@ class VectorIndex:
         path = self._path(self._last, self._generation)
         try:
             _write(path, parts)
-            self._file, self._tail, self._tail_part = _read(path, dimension), [], None
+            self._file, self._tail, self._tail_parts = _read(path, dimension), [], []
         except (OSError, ValueError):
             return  # no space, or a folder that cannot be written: the private tail serves as well
         for other in (*self._files(), *path.parent.glob(f"{self._stem.name}.*.draft")):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import apsw
 
+from memsweep.model import superseding
+from memsweep.model.ids import findable
 from memsweep.model.memory import (
     CODE_SOURCE,
     DEFAULT_TYPE,
@@ -22,12 +25,13 @@ from memsweep.model.memory import (
 )
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.revision import Piece
+from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import other_model, other_query_model
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.stating import mention_again, state_fact
 from memsweep.store.stored import to_json
@@ -105,6 +109,7 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     chunks = _add_chunks(db, memory, new, thread)
     created, told = add_names(db, new, new.mentions, memory, chunks)
     mention_again(db, chunks, told, new.edge_rate, new.now)
+    _supersede(db, memory, new)
     return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
@@ -116,13 +121,27 @@ def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
     created, _ = add_names(db, new, told, memory, chunks)
+    _supersede(db, memory, new)
     return _logged(db, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
 
 def _logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
     if (event := new.event(done, created)) is not None:
         add_event(db, event)
-    return done
+    if new.draft.supersedes:
+        add_event(db, new.superseding(done))
+    return replace(done, supersedes=new.draft.supersedes)
+
+
+def _supersede(db: apsw.Connection, memory: int, new: NewMemory) -> None:
+    """Link the memory to those whose place it takes."""
+    if not (wanted := new.draft.supersedes):
+        return
+    found = db.execute(superseding_sql.TO_SUPERSEDE, (to_json([findable(each) for each in wanted]),))
+    older = superseding.keys_of(wanted, {uid: Older(key, source) for uid, key, source in found})
+    known: set[Any] = set(db.execute(superseding_sql.LINKS_AROUND, {"older": to_json(list(older)), "memory": memory}))
+    links = superseding.new_links(memory, older, known)
+    db.executemany(superseding_sql.ADD_LINK, [(*pair, to_micros(new.now)) for pair in links])
 
 
 def add_names(

@@ -1,0 +1,28 @@
+"""Which memories have taken the place of others: Cypher. Pure text; every value is a parameter.
+
+A link stays between its two memories when one of them, or both, are moved to the trash and back.
+"""
+
+from __future__ import annotations
+
+TO_SUPERSEDE = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key, m.source"
+LINKS_UNDER = """
+    UNWIND $older AS key MATCH (n:Memory {ref: toString(key)})-[:SUPERSEDES]->(o)
+    RETURN o.key, n.key, o.trash IS NOT NULL"""
+LINKS_OVER = """
+    MATCH (o:Memory {ref: toString($memory)})<-[:SUPERSEDES]-(n) RETURN o.key, n.key, n.trash IS NOT NULL"""
+ADD_LINK = """
+    MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
+    MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at"""
+OLDER = """
+    MATCH (m:Memory {id: $id})-[s:SUPERSEDES]->(o:Memory) RETURN o.id, s.at ORDER BY o.key DESC"""
+NEWER = """
+    MATCH (m:Memory {id: $id})<-[s:SUPERSEDES]-(n:Memory) RETURN n.id, s.at ORDER BY n.key"""
+LINKS = "MATCH (n:Memory)-[s:SUPERSEDES]->(o:Memory) RETURN o.key, n.key, s.at ORDER BY o.key, n.key"
+STILL_SUPERSEDED = """
+    UNWIND $keys AS key MATCH (o:Memory {ref: toString(key)})<-[:SUPERSEDES]-(:Memory) RETURN DISTINCT o.key"""
+
+
+def add_link(*, new_is_trashed: bool, old_is_trashed: bool) -> str:
+    new, old = ("TrashedMemory" if trashed else "Memory" for trashed in (new_is_trashed, old_is_trashed))
+    return ADD_LINK.format(begin=new, end=old)

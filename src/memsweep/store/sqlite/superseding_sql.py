@@ -1,0 +1,34 @@
+"""Which memories have taken the place of others: statements. Pure text; values are always bound."""
+
+from __future__ import annotations
+
+ANY_LINKS = "select exists (select 1 from supersession)"
+TO_SUPERSEDE = """
+    select uid, id, source from memory where trash is null and uid in (select value from json_each(?))"""
+LINKS_AROUND = """
+    select old, new from supersession where new in (select value from json_each(:older))
+    union select old, new from supersession where old = :memory"""
+ADD_LINK = "insert into supersession (old, new, at) values (?, ?, ?) on conflict do nothing"
+OLDER = """
+    select memory.uid, at from supersession join memory on memory.id = old and trash is null
+    where new = ? order by old desc"""
+NEWER = """
+    select memory.uid, at from supersession join memory on memory.id = new and trash is null
+    where old = ? order by new"""
+# Of live memories alone.
+LINKS = """
+    select old, new, at from supersession join memory as older on older.id = old and older.trash is null
+    join memory as newer on newer.id = new and newer.trash is null order by old, new"""
+STILL_SUPERSEDED = """
+    select distinct old from supersession join memory as newer on newer.id = new and newer.trash is null
+    where old in (select value from json_each(:keys))"""
+NOT_SUPERSEDED = """not exists (
+    select 1 from supersession join memory as newer on newer.id = supersession.new and newer.trash is null
+    where supersession.old = memory.id)"""
+
+
+def superseded_chunks(up_to_a_moment: bool) -> str:
+    """The chunks of what a live memory supersedes, or did so at a moment."""
+    return f"""
+        select chunk.id from supersession join memory as newer on newer.id = new and newer.trash is null
+        join chunk on chunk.memory = old{" where at <= ?" if up_to_a_moment else ""}"""
