@@ -28,6 +28,11 @@ def search(
     tests: Annotated[bool, Option("--tests/--no-tests", help="With or without tests.")] = True,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    tier: Annotated[
+        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
+    ] = None,
+    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
+    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
     ] = None,
@@ -48,6 +53,9 @@ def search(
         "date_to": until,
         "as_of": as_of,
         "include_stale": include_stale,
+        "tier": tier,
+        "client": client,
+        "session": session,
         "kind": kind,
         "path": path,
         "include_tests": tests,

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from memsweep.model.code import CodePlace
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.roles import Role
 
 SearchMode = Literal["precise", "deep"]
@@ -34,6 +35,9 @@ class Filters:
     language: str | None = None
     symbol_kind: str | None = None
     as_of: datetime | None = None
+    tier: str | None = None
+    client: str | None = None
+    session: str | None = None
     kind: Kind | None = None
     role: Role | None = None
     include_tests: bool = True
@@ -43,6 +47,11 @@ class Filters:
         """Whether something without tags, source or path may pass."""
         nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to)
         return replace(self, include_stale=False, include_tests=True) == nothing_else
+
+    def accept(self, origin: Origin) -> bool:
+        """Whether something from there may be a hit."""
+        asked = ((self.tier, origin.tier), (self.client, origin.client), (self.session, origin.session))
+        return all(wanted is None or wanted == there for wanted, there in asked)
 
 
 # Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search
@@ -88,11 +97,12 @@ class Statement(NamedTuple):
     created_at: datetime
 
 
-class Origin(NamedTuple):
-    """The memory that a chunk is part of, by key, and the path of its file if it is code."""
+class Owner(NamedTuple):
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
 
     memory: int
     path: str | None
+    tier: str = UNKNOWN.tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +124,7 @@ class Passage:
     last_seen_at: datetime
     """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
+    origin: Origin = UNKNOWN
     loose: Literal["fact", "segment"] | None = None
     """It is no chunk of a memory: `chunk_id` is the id of a relation or a segment, and `memory_id` is empty."""
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import TypeVar
 
 from memsweep.errors import BadInput
+from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.roles import ROLES
 from memsweep.model.search import KINDS, Filters
 from memsweep.model.text import refuse_lone_surrogate
@@ -38,6 +39,9 @@ def make_filters(value: object = None) -> Filters:
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
         as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
+        tier=_tier(given["tier"]) if "tier" in given else None,
+        client=_text(given["client"], "client") if "client" in given else None,
+        session=_text(given["session"], "session") if "session" in given else None,
         kind=_one_of(given["kind"], "kind", KINDS) if "kind" in given else None,
         role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
         include_tests=_flag(given.get("include_tests", True), "include_tests"),
@@ -60,6 +64,12 @@ def _text(value: object, what: str) -> str:
     if len(value) > _LONGEST:
         raise BadInput(f"filters.{what} has {len(value):,} characters; at most {_LONGEST:,} are accepted.")
     return value.strip()
+
+
+def _tier(value: object) -> str:
+    if value not in (*TIERS, UNKNOWN.tier):
+        raise BadInput(f"filters.tier must be one of {', '.join((*TIERS, UNKNOWN.tier))}, not {value!r:.80}.")
+    return str(value)
 
 
 def _flag(value: object, what: str) -> bool:

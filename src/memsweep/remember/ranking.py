@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.model.roles import role_of
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place, Ranked
+from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
 from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.relevance import calibration_for, evidence_of, names_in, relevance_of, words_to_match
+from memsweep.remember.tiers import by_tier
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
@@ -88,13 +89,13 @@ def _of_chunks(
     ranked = fuse(candidates, weights)
     keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
     ranked = spread(ranked, keys_at, weights)
-    origins = store.origins([key for _, key, *_ in ranked])
-    code = {key for key, origin in origins.items() if origin.path is not None}
+    owners = store.owners([key for _, key, *_ in ranked])
+    code = {key for key, owner in owners.items() if owner.path is not None}
     parts = [[each for each in candidates if (each.key in code) == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
-    allowed = [[row for row in rows if _has_role(origins.get(row[1]), filters)] for rows in rankings]
+    allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
     similarity = {each.key: each.similarity for each in candidates}
-    return [by_file(rows, origins, query) for rows in allowed if rows], similarity
+    return [by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity
 
 
 def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> list[Candidate]:
@@ -107,10 +108,10 @@ def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> li
     return found
 
 
-def _has_role(origin: Origin | None, filters: Filters) -> bool:
+def _has_role(owner: Owner | None, filters: Filters) -> bool:
     if filters.role is None and filters.include_tests:
         return True
-    role = role_of(origin.path) if origin is not None and origin.path is not None else None
+    role = role_of(owner.path) if owner is not None and owner.path is not None else None
     return (filters.role in (None, role)) and (filters.include_tests or role != "test")
 
 

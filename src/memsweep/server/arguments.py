@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.roles import ROLES
 from memsweep.model.search import KINDS
 
@@ -53,6 +54,9 @@ FILTERS = fields(
     language=TEXT,
     symbol_kind=TEXT,
     as_of=TIME,
+    tier=one_of([*TIERS, UNKNOWN.tier]),
+    client=TEXT,
+    session=TEXT,
     kind=one_of(KINDS),
     role=one_of(ROLES),
     include_tests=FLAG,

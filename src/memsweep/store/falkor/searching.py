@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import code_place
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.search import (
     Candidate,
     Filters,
     Kind,
-    Origin,
+    Owner,
     Passage,
     Place,
     Statement,
@@ -18,7 +19,7 @@ from memsweep.model.search import (
     stream_and_position,
 )
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import cypher, graph_cypher
+from memsweep.store.falkor import cypher, graph_cypher, origin_cypher
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
@@ -85,8 +86,8 @@ def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[s
     return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
 
 
-def origins(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Origin]:
-    return {key: Origin(memory, path) for key, memory, path in graph.ask(cypher.ORIGINS, keys=list(keys))}
+def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
+    return {key: Owner(*rest) for key, *rest in graph.ask(cypher.OWNERS, keys=list(keys))}
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -170,12 +171,22 @@ def _places(rows: Iterable[Row]) -> Places:
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:
+    origins = _origins(graph, filters)
     if filters.path is None:
-        return cypher.condition(filters, None)
+        return cypher.condition(filters, None, origins)
     wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")
     rows = graph.ask(cypher.CODE_PLACES)
     places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
-    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)])
+    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)], origins)
+
+
+def _origins(graph: GraphHandle, filters: Filters) -> list[int | None] | None:
+    """The keys of the origins that pass; nothing if all do. They are few."""
+    if filters.tier is None and filters.client is None and filters.session is None:
+        return None
+    known: dict[int | None, Origin] = {key: stored_origin(*said) for key, *said in graph.ask(origin_cypher.EVERY)}
+    known[None] = UNKNOWN
+    return [key for key, origin in known.items() if filters.accept(origin)]
 
 
 def _passage(
@@ -192,7 +203,7 @@ def _passage(
     stale: bool,
     pinned: bool,
     seen: int,
-    *code: Any,
+    *rest: Any,
 ) -> Passage:
     expect(str, chunk, memory, text, source, *tags)
     return Passage(
@@ -209,5 +220,6 @@ def _passage(
         stale=stale,
         pinned=pinned,
         last_seen_at=from_micros(seen),
-        code=code_place(*code),
+        code=code_place(*rest[6:]),
+        origin=stored_origin(*rest[:6]),
     )

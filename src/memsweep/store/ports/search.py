@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, Kind, Origin, Passage, Place, Statement
+from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
 
 
 class SearchIndex(Protocol):
@@ -27,7 +27,7 @@ class SearchIndex(Protocol):
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         """The keys of the live chunks at these places that pass the filters."""
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         """Where these chunks are from."""
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:

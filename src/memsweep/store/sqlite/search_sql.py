@@ -9,9 +9,10 @@ from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
-ORIGINS = """
-    select chunk.id, chunk.memory, code_file.path from json_each(?) as wanted
-    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory"""
+OWNERS = """
+    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown') from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
+    left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
@@ -68,6 +69,13 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
         values.append(filters.symbol_kind)
     if filters.kind is not None:
         parts.append(_OF_KIND[filters.kind])
+    for name in ("client", "session"):
+        if (wanted := getattr(filters, name)) is not None:
+            parts.append(f"memory.origin in (select id from origin where {name} = ?)")
+            values.append(wanted)
+    if filters.tier is not None:
+        parts.append("coalesce((select tier from origin where id = memory.origin), 'unknown') = ?")
+        values.append(filters.tier)
     return " and ".join(parts), values
 
 
