@@ -65,6 +65,7 @@ def test_a_small_answer_is_whole_and_has_no_note() -> None:
                 "source": "",
                 "tags": ["a", "b"],
                 "created_at": "2026-03-31T00:00:00Z",
+                "origin": "unknown",
             }
         ],
         "total": 1,
