@@ -150,7 +150,7 @@ def test_what_another_process_writes_to_falkor_is_found_by_one_that_has_searched
         other.memory().remember(f"the lamp of room {number} is broken")
         hits = app.memory().search(f"lamp of room {number}").hits
         assert hits[0].passage.text == f"the lamp of room {number} is broken"
-        assert "meaning" in hits[0].why
+        assert "similarity" in hits[0].why
     other.close()
 
 
