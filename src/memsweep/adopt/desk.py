@@ -12,7 +12,7 @@ from memsweep.adopt.clients import ONLY_STORE, Client
 from memsweep.adopt.dead import Judge
 from memsweep.adopt.folders import read_store, store_folder, store_names
 from memsweep.adopt.mirror import Mirror, Seen, lost_files, observed, our_changes, with_caught
-from memsweep.adopt.projects import FindTree, find_projects
+from memsweep.adopt.projects import find_projects, find_tree
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import put_back
 from memsweep.errors import NotFound
@@ -36,7 +36,6 @@ class Desk:
     home: str
     """The person's, which paths of memories may lead to."""
     vault: Vault
-    find_tree: FindTree
     judge: Judge
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
@@ -62,8 +61,8 @@ def read(desk: Desk, scope: Scope, mirror: Mirror, *, dry_run: bool = False) -> 
     """The stores in scope, mirrored unless it is a dry run."""
     on_disk = store_names(desk.client, desk.root)
     known = sorted({*on_disk, *(place.store for place in mirror.versions)})
-    projects = find_projects(desk.client, desk.root, known, scope.here, desk.find_tree)
-    names = frozenset(known if scope.all_projects or not desk.client.stores else _near(desk, scope.here, projects))
+    projects = find_projects(desk.client, desk.root, known, scope.here)
+    names = frozenset(known if scope.all_projects or not desk.client.stores else _near(scope.here, projects))
     if not names:
         _refuse_nothing(desk, scope, bool(known))
     return _mirrored(desk, names, projects, mirror, dry_run=dry_run)
@@ -75,9 +74,9 @@ def _refuse_nothing(desk: Desk, scope: Scope, has_others: bool) -> None:
     raise NotFound(f"{desk.client.title} keeps no memory{where} in {desk.root}.", hint=hint)
 
 
-def _near(desk: Desk, here: str, projects: Mapping[str, Project]) -> list[str]:
+def _near(here: str, projects: Mapping[str, Project]) -> list[str]:
     """The stores of a folder, of the work tree that it is in, and of every other work tree of the repository."""
-    tree = desk.find_tree(here)
+    tree = find_tree(here)
     folders = {here, *((tree.top, tree.repository) if tree else ())} - {""}
     return [store for store, each in projects.items() if each.folder in folders or (each.repository in folders)]
 

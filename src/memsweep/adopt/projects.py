@@ -1,14 +1,14 @@
 """Which folder a store of Claude Code belongs to. Its name says too little: `a-b` may be a/b, a.b or a-b.
 
 What is known comes from the client: its list of projects, and the working folders in its sessions. What git says of
-work trees is handed in. A folder that nobody knows is unknown, never gone.
+work trees is read from its files. A folder that nobody knows is unknown, never gone.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from memsweep.adopt.clients import Client, is_slug_of
 from memsweep.adopt.dead import PathState
 from memsweep.model.adopt import ClientStore, Project
+from memsweep.project.worktree import find_work_tree, repository_of
 from memsweep.regular import read_regular, read_start
 
 _MOST_SETTINGS = 64 * 1024**2
@@ -33,16 +34,21 @@ class Tree(NamedTuple):
     common_dir: str
 
 
-FindTree = Callable[[str], Tree | None]
+def find_tree(folder: str) -> Tree | None:
+    """A `.git` that leads into a repository which does not know of it makes no work tree of that."""
+    found = find_work_tree(folder)
+    if found is None:
+        return None
+    common_dir = repository_of(found)
+    above, name = os.path.split(common_dir)
+    return Tree(found.top, above if name == ".git" else "", common_dir)
 
 
-def find_projects(
-    client: Client, root: str, stores: Sequence[str], here: str, find_tree: FindTree
-) -> dict[str, Project]:
+def find_projects(client: Client, root: str, stores: Sequence[str], here: str) -> dict[str, Project]:
     """The project of each store; one without a folder where nobody knows."""
     if not client.stores:
         return dict.fromkeys(stores, Project())
-    known = _by_store(stores, [*_here(here, find_tree), *_listed(root)])
+    known = _by_store(stores, [*_here(here), *_listed(root)])
     for store in stores:
         if store not in known:
             known |= _by_store([store], _worked_in(Path(root, client.stores, store)))
@@ -50,7 +56,7 @@ def find_projects(
     linked = {folder: tree.repository for tree in trees.values() if tree for folder in _linked(tree)}
     known |= {store: folder for store, folder in _by_store(stores, linked).items() if store not in known}
     trees |= {folder: find_tree(folder) for folder in linked if folder not in trees and os.path.isdir(folder)}
-    return {store: _project(known.get(store, ""), trees, linked, find_tree) for store in stores}
+    return {store: _project(known.get(store, ""), trees, linked) for store in stores}
 
 
 def look_at(store: ClientStore, path: str, home: str) -> PathState:
@@ -89,7 +95,7 @@ def _by_store(stores: Iterable[str], folders: Iterable[str]) -> dict[str, str]:
     return {store: folder for store, folder in pairs if folder}
 
 
-def _here(folder: str, find_tree: FindTree) -> Iterator[str]:
+def _here(folder: str) -> Iterator[str]:
     if folder:
         tree = find_tree(folder)
         yield from (folder, *((tree.top, tree.repository) if tree else ()))
@@ -126,7 +132,7 @@ def _linked(tree: Tree) -> Iterator[str]:
             yield os.path.dirname(os.path.normpath(os.path.join(file.parent, git_file)))
 
 
-def _project(folder: str, trees: dict[str, Tree | None], linked: dict[str, str], find_tree: FindTree) -> Project:
+def _project(folder: str, trees: dict[str, Tree | None], linked: dict[str, str]) -> Project:
     if not folder:
         return Project()
     if (tree := trees.get(folder)) is not None:
@@ -134,13 +140,13 @@ def _project(folder: str, trees: dict[str, Tree | None], linked: dict[str, str],
     try:
         os.lstat(folder)
     except (FileNotFoundError, NotADirectoryError):
-        return Project(folder, True, linked.get(folder) or _by_location(folder, find_tree))
+        return Project(folder, True, linked.get(folder) or _by_location(folder))
     except (OSError, ValueError):
         return Project(folder)
     return Project(folder)
 
 
-def _by_location(folder: str, find_tree: FindTree) -> str:
+def _by_location(folder: str) -> str:
     """Where a work tree that is gone was in a folder of work trees of its repository."""
     above = os.path.dirname(folder)
     if os.path.basename(above) not in _WORKTREE_FOLDERS:

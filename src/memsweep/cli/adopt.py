@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,7 +29,9 @@ def adopt(
     dry_run: Annotated[bool, Option("--dry-run", help="Only look; write nothing, not even the mirror.")] = False,
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
-    allow_large: Annotated[bool, Option("--allow-large", help="Allow removing more than half of a memory folder.")] = False,
+    allow_large: Annotated[
+        bool, Option("--allow-large", help="Allow removing more than half of a memory folder.")
+    ] = False,
     restore: Annotated[
         list[str] | None, Option("--restore", metavar="NAME", help="Bring back a file that was deleted.")
     ] = None,
@@ -84,7 +87,7 @@ def _purge(client: str, older_than_days: float | None, yes: bool, as_json: bool)
     show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
-def _one_at_most(given: dict[str, object]) -> None:
+def _one_at_most(given: Mapping[str, object]) -> None:
     named = [name for name, value in given.items() if value]
     if len(named) > 1:
         raise BadInput(f"{' and '.join(named)} exclude each other.", hint="Pass one of them.")

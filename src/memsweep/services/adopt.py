@@ -14,7 +14,6 @@ from memsweep.operation import Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.adopt.desk import Desk, Scope
-    from memsweep.adopt.projects import Tree
     from memsweep.model.adopt import Applied, FileVersion, Look, MirrorPurged, Place
     from memsweep.services.access import Access
 
@@ -98,16 +97,17 @@ class AdoptService(Generic[Mode]):
         from memsweep.adopt.clients import client_named
         from memsweep.adopt.desk import Desk
         from memsweep.adopt.vault import vault_of
-        from memsweep.settings import client_folder
+        from memsweep.settings.load import client_variables
 
         client, settings = client_named(name), self._access.settings
-        root = str(client_folder(client.variable, client.folder))
+        home = os.path.realpath(os.path.expanduser("~"))
+        given = client_variables().get(client.variable, "")
+        root = os.path.realpath(os.path.expanduser(given) if given else os.path.join(home, client.folder))
         return Desk(
             client,
             root,
-            os.path.realpath(os.path.expanduser("~")),
+            home,
             vault_of(settings.home, client.name, root),
-            _tree_of,
             _contradicting,
             self._access.clock,
             new_id,
@@ -119,17 +119,6 @@ def _scope(project: Folder, all_projects: bool) -> Scope:
     from memsweep.adopt.desk import Scope
 
     return Scope(os.path.realpath(project), all_projects)
-
-
-def _tree_of(folder: str) -> Tree | None:
-    from memsweep.adopt.projects import Tree
-    from memsweep.code.gitrepo import find_work_tree
-
-    found = find_work_tree(folder)
-    if found is None:
-        return None
-    above, name = os.path.split(found.common_dir)
-    return Tree(found.top, above if name == ".git" else "", found.common_dir)
 
 
 def _contradicting(texts: Sequence[str]) -> Iterator[tuple[int, int, tuple[tuple[str, str], ...]]]:

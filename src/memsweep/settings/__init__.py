@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from memsweep.settings.fields import Settings as Settings
-from memsweep.settings.load import client_folder as client_folder
 from memsweep.settings.load import config_file as config_file
 from memsweep.settings.load import load_settings as load_settings
 from memsweep.settings.load import stored_at as stored_at
