@@ -25,7 +25,7 @@ Judge = Callable[[Sequence[str]], Iterator[tuple[int, int, tuple[tuple[str, str]
 """Which of some texts contradict each other: their places, and where they differ."""
 
 _OF_THE_PERSON = frozenset({"user", "feedback"})
-_MOST_COMPARED = 400
+_MOST_COMPARED = 150
 """Files of one store whose statements are compared with each other."""
 _MOST_SHOWN = 5
 _ABSENCE = re.compile(

@@ -62,10 +62,12 @@ def writes_back(client: Client, wanted: Mapping[Place, bytes], contents: Mapping
     after = dict(wanted)
     for place, data in wanted.items():
         index = Place(place.store, client.index)
-        is_indexed = client.index not in client.made_by_client and is_note(client, place.name)
+        note = read_note(data)
+        has_entry = is_note(client, place.name) and bool(note.name or note.description)
+        is_indexed = has_entry and client.index not in client.made_by_client and index not in wanted
         current = after.get(index, contents.get(index, b""))
         if is_indexed and posixpath.basename(place.name) not in current.decode("utf-8", "replace"):
-            after[index] = edited_index(current, [], [entry_line(place.name, read_note(data))])
+            after[index] = edited_index(current, [], [entry_line(place.name, note)])
     return ordered(
         Write(Change(place, digest_of(contents[place]) if place in contents else ABSENT, digest_of(data)), data)
         for place, data in after.items()
