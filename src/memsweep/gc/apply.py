@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memsweep.gc.planner import capped_by_plan, refuse_over_cap
 from memsweep.gc.purge import Freeing, close
+from memsweep.gc.retraction import Retraction
 from memsweep.gc.selection import Selected, ids_of, planned_totals, select
 from memsweep.model.operation import Operation
 from memsweep.model.plan import PlanDraft, Receipt, Totals
@@ -97,15 +98,25 @@ def move(
     segments: Sequence[tuple[int, int]] = (),
 ) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
-    made = removal.receipt(replace(selected.going.totals, segments=len(segments)), selected.skipped)
+    segments = [*segments, *_still_there(tx, selected.segments)]
+    retraction = Retraction(tx, selected.changes)
+    skipped = (*selected.skipped, *retraction.skipped)
+    made = removal.receipt(replace(selected.going.totals, segments=len(segments)), skipped)
     key = tx.receipts.add(made)
     tx.items.trash(selected.going, key)
     tx.segments.trash(segments, key)
+    retraction.write(tx, key)
     tx.plans.use(plan, key)
     tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, selected.ids))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
     return Moved(made, key)
+
+
+def _still_there(tx: Changes, segments: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of a plan that nobody has pinned or taken out since."""
+    there = set(tx.segments.unpinned()) if segments else set()
+    return [each for each in segments if tuple(each) in there]
 
 
 class _Forgetting:

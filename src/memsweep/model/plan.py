@@ -12,9 +12,13 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from memsweep.model.brought import Brought
 from memsweep.model.times import CLOCK_TOLERANCE, iso
 
 Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
+
+CHANGES = frozenset({"falls_back", "holds_again"})
+"""Reasons of items that stay, as something else than they are."""
 
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})
@@ -80,6 +84,8 @@ class Survey:
     relations: Sequence[RelationRow] = ()
     texts: Mapping[int, str] = field(default_factory=dict)
     missing_files: frozenset[int] = frozenset()
+    brought: Brought | None = None
+    """What somebody brought, if that is asked for."""
 
     def links(self, without: Collection[int] = ()) -> Iterator[tuple[int, int]]:
         """The ends of every relation that stands once these memories are gone."""

@@ -13,6 +13,7 @@ from memsweep.gc.strategies import (
     empty_memories,
     expired,
     missing_files,
+    origin,
     orphaned_chunks,
     orphaned_entities,
     stale_code,
@@ -24,7 +25,16 @@ from memsweep.model.plan import Found, Kind, Survey
 from memsweep.model.strategies import ALIASES, ALL, NAMES
 
 Need = Literal[
-    "graph", "unspoken graph", "relations", "statements", "ways", "lone chunks", "chunk counts", "texts", "files"
+    "graph",
+    "unspoken graph",
+    "relations",
+    "statements",
+    "ways",
+    "lone chunks",
+    "chunk counts",
+    "texts",
+    "files",
+    "origins",
 ]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
@@ -54,6 +64,7 @@ STRATEGIES: dict[str, Strategy] = {
     # It takes no memories, and may still take most of what is known.
     "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
     "superseded": Strategy(superseded.find, frozenset({"relations"})),
+    "origin": Strategy(origin.find, CASCADE | {"relations", "origins"}, ("memory", "entity", "relation")),
 }
 
 

@@ -20,6 +20,7 @@ TABLES = (
     "relation",
     "mention",
     "relation_source",
+    "contribution",
     "alias",
     "merge_move",
     "code_root",
@@ -44,8 +45,8 @@ REBUILD_WORDS = (
 )
 
 _NUMBERED = (
-    "origin", "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt",
-    "revision", "audit", "project", "segment",
+    "contribution", "origin", "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan",
+    "receipt", "revision", "audit", "project", "segment",
 )  # fmt: skip
 # also of rows that are gone: a key never comes back
 HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))
