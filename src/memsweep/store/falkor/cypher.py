@@ -91,7 +91,8 @@ RELATIONS_FROM = """
     UNWIND $subjects AS subject MATCH (s:Entity {ref: toString(subject)}) WITH s
     MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
       AND ($relations IS NULL OR r.relation_key IN $relations) AND ($objects IS NULL OR o.key IN $objects)
-    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
+    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in,
+           r.created_at, r.valid_at"""
 ADD_THREAD = "CREATE (:Thread {*row})"
 SET_LAST_PLACE = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
 ADD_MEMORY = "CREATE (:Memory {*row})"

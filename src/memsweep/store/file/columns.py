@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from memsweep.model.contribution import ACTS
 from memsweep.model.origin import TIERS
 from memsweep.model.segment import Generation, Role, SegmentType
 from memsweep.store.file.forms import (
@@ -150,6 +151,22 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "origin": _MAYBE_LINK,
     },
     "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH, "origin": _MAYBE_LINK},
+    # What is damaged counts no more than what was taken back: the fact stays as it is.
+    "contribution": {
+        "id": _KEY,
+        "relation": _LINK,
+        "act": Column(one_of(*ACTS), drop),
+        "at": Column(time, drop),
+        "rate": Column(share, drop),
+        "value": Column(or_null(share), drop),
+        "explicit": Column(flag, drop),
+        "valid_at": _MAYBE_TIME,
+        "origin": _MAYBE_LINK,
+        "memory": _MAYBE_LINK,
+        "before": Column(or_null(anything), drop),
+        "after": Column(or_null(anything), drop),
+        "trash": _TRASH,
+    },
     "relation_source": {"relation": _LINK, "memory": _LINK},
     "supersession": {"old": _LINK, "new": _LINK, "at": _NOW},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
