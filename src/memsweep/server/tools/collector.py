@@ -22,9 +22,7 @@ from memsweep.server.tools import ToolRow
 Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
-Whose = Annotated[
-    dict[str, Any] | None, Field(description="strategy origin: {session, client, tier, source, since, until}")
-]
+Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
