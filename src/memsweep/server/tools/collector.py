@@ -14,7 +14,7 @@ from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
 from memsweep.report import questions
 from memsweep.report.reasons import why
-from memsweep.server.arguments import looks_like
+from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
