@@ -153,7 +153,7 @@ def test_by_source_and_by_time(memory: Memory) -> None:
         memory.remember("Ada still owns the Engine.", source="chat", relations=[{**FACT, "weight": 0.5}])
     receipt = memory.sweep.prune("origin", origin={"source": "wiki"}, confirm=True)
     assert receipt.totals.memories == 1
-    assert [hit.passage.source for hit in memory.search("Engine").hits] == ["chat"]
+    assert [hit.passage.source for hit in memory.search("Engine", filters={"kind": "memory"}).hits] == ["chat"]
     memory.sweep.undo(receipt.id)
     nothing = memory.sweep.plan("origin", origin={"until": "2020-01-01"})
     assert nothing.item_count == 0
