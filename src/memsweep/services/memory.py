@@ -137,6 +137,7 @@ class BaseMemory(Generic[Mode]):
         mode: SearchMode = "precise",
     ) -> Page:
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
+        from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Page
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
@@ -145,6 +146,8 @@ class BaseMemory(Generic[Mode]):
         app, store = self._access.app, self._access.found()
         if store is None:
             return Page((), 0, None)
+        if (back := self._access.quarantine.held_back(self._access.clock())) is not None:
+            checked = leaving_out(checked, back)
         page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
         app.sightings.note(store, page.hits, self._access.clock())
         return page
@@ -152,6 +155,15 @@ class BaseMemory(Generic[Mode]):
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
+        found = self._found(memory_id)
+        return replace(found, quarantine=self._access.quarantine.until(found, self._access.clock()))
+
+    @operation
+    def release(self, memory_id: str) -> StoredMemory:
+        """Let a memory out of quarantine: search finds it from now on."""
+        from memsweep.gc import collect
+
+        collect.release(collector(self._access), self._found(memory_id).id)
         return self._found(memory_id)
 
     def _found(self, memory_id: str) -> StoredMemory:
@@ -276,7 +288,10 @@ def _stats(access: Access[Any]) -> Stats:
 
     store = access.found()
     engine = "falkor" if access.settings.store else "sqlite"
-    return no_stats(access.workspace_id, engine) if store is None else store.stats()
+    if store is None:
+        return no_stats(access.workspace_id, engine)
+    back = access.quarantine.held_back(access.clock())
+    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
 
 
 class Memory(BaseMemory[Sync]):
