@@ -14,7 +14,7 @@ from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
 from memsweep.report import questions
 from memsweep.report.reasons import why
-from memsweep.server.arguments import looks_like
+from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
@@ -22,9 +22,7 @@ from memsweep.server.tools import ToolRow
 Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
-Whose = Annotated[
-    dict[str, Any] | None, Field(description="strategy origin: {session, client, tier, source, since, until}")
-]
+Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
