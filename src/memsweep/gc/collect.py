@@ -283,14 +283,6 @@ def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
         return kind
 
 
-def release(tools: CollectorDependencies, memory_id: str) -> None:
-    """Let a memory out of quarantine."""
-    doing = tools.operation()
-    with tools.store.changing() as tx:
-        tx.origins.release(live_memory(tx.items, memory_id, tools.workspace_id), to_micros(doing.now))
-        tx.audit(doing.event("release", memory_id, ids=(memory_id,)))
-
-
 def remove_tombstone(tools: CollectorDependencies, memory_id: str) -> bool:
     """Let what was forgotten for good be learned again; whether there was something."""
     with tools.store.changing() as tx:

@@ -161,9 +161,9 @@ class BaseMemory(Generic[Mode]):
     @operation
     def release(self, memory_id: str) -> StoredMemory:
         """Let a memory out of quarantine: search finds it from now on."""
-        from memsweep.gc import collect
+        from memsweep.gc.release import release
 
-        collect.release(collector(self._access), self._found(memory_id).id)
+        release(collector(self._access), self._found(memory_id).id)
         return self._found(memory_id)
 
     def _found(self, memory_id: str) -> StoredMemory:
@@ -263,12 +263,15 @@ class BaseMemory(Generic[Mode]):
         from memsweep.graph.whole_graph import briefing
         from memsweep.model.briefing import WorkspaceBriefing
         from memsweep.model.code import CODE_RELATIONS
+        from memsweep.model.quarantine import leaving_out
+        from memsweep.model.search import Filters
         from memsweep.remember.newest import newest_memories
         from memsweep.services.graph import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
         store = self._access.found()
-        newest = () if store is None else newest_memories(store, limit)
+        back = self._access.quarantine.held_back(self._access.clock())
+        newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
         return WorkspaceBriefing(_stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:

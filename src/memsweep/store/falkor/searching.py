@@ -10,6 +10,7 @@ from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.search import (
     Candidate,
     Filters,
+    HeldBack,
     Kind,
     Owner,
     Passage,
