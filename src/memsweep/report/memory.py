@@ -67,6 +67,7 @@ class MemoryAnswer(TypedDict):
     chunk_count: int
     entities: list[dict[str, str]]
     origin: dict[str, str]
+    quarantine: NotRequired[str]
     path: NotRequired[str]
     file_path: NotRequired[str]
     language: NotRequired[str]
@@ -87,6 +88,7 @@ class StatsAnswer(TypedDict):
     total_entities: int
     total_relations: int
     stale_memories: int
+    quarantined: NotRequired[int]
     database_bytes: int
     vector_bytes: int
     engine: str
@@ -216,6 +218,8 @@ def memory(result: Memory) -> MemoryAnswer:
         "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
         "origin": {name: value for name, value in asdict(result.origin).items() if value},
     }
+    if result.quarantine:
+        answer["quarantine"] = f"Search leaves it out {result.quarantine}."
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
@@ -249,6 +253,8 @@ def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnsw
         "oldest": iso(result.oldest) if result.oldest else None,
         "newest": iso(result.newest) if result.newest else None,
     }
+    if result.quarantined:
+        answer["quarantined"] = result.quarantined
     if result.warnings:
         answer["warnings"] = list(result.warnings)
     return {**answer, "schedule": dict(schedule)} if schedule else answer

@@ -151,6 +151,10 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
+    def release_memory(memory_id: str, workspace_id: str = "") -> report.ReleaseAnswer:
+        """Let a memory out of quarantine, after a person has looked at it: search finds it from now on."""
+        return report.released(app.memory(workspace_id).release(memory_id))
+
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
         """Explain why a memory or an entity is kept or is garbage, with its history."""
         return report.explained(*app.memory(workspace_id).sweep.explain(id))
@@ -166,4 +170,5 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(clear_all, destroys=True, asks=clear_asks, profile="full"),
         ToolRow(explain_memory, reads=True, profile="full"),
         ToolRow(pin, repeats=True, profile="full"),
+        ToolRow(release_memory, repeats=True, profile="full"),
     ]

@@ -8,7 +8,7 @@ from typing import Any
 from memsweep.model.contribution import Contribution, FactState, as_text, from_text
 from memsweep.model.origin import Origin, stored_origin
 from memsweep.store.falkor import contribution_cypher as own
-from memsweep.store.falkor import origin_cypher
+from memsweep.store.falkor import cypher, origin_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.ports.origins import BroughtMemory, Fact
 
@@ -81,6 +81,9 @@ class FalkorOrigins:
 
     def give_back(self, receipt: int) -> None:
         writable(self._asked).do(own.GIVE_BACK, [receipt])
+
+    def release(self, memory: int, at: int) -> None:
+        writable(self._asked).do(cypher.CHANGE_MEMORY, [{"key": memory, "set": {"released_at": at}}])
 
     def set_facts(self, facts: Mapping[int, Fact]) -> None:
         rows = [{"key": key, "set": {**_properties(f.state), "version": f.version}} for key, f in facts.items()]

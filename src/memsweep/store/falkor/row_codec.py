@@ -23,7 +23,7 @@ FLAGS = {"stale", "pinned", "handed_in", "explicit"}
 PLAIN: dict[str, tuple[str, ...]] = {
     "origin": ("door", "client", "client_version", "session", "tool", "tier"),
     "memory": ("text", "source", "metadata", "thread", "created_at", "updated_at", "last_seen_at", "expires_at",
-               "stale", "pinned", "version", "trash", "origin"),
+               "stale", "pinned", "version", "trash", "origin", "released_at"),
     "chunk": ("memory", "position", "text", "start", "first_line", "last_line", "stream", "stream_position", "symbol",
               "symbol_kind", "words", "trash"),
     "entity": ("name", "name_key", "type", "type_key", "confidence", "current", "handed_in", "pinned", "created_at",

@@ -94,6 +94,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "version": _VERSION,
         "trash": _TRASH,
         "origin": _MAYBE_LINK,
+        "released_at": _MAYBE_TIME,
     },
     "memory_tag": {"tag": Column(text, drop), "memory": _LINK},
     "chunk": {

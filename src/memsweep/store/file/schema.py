@@ -330,6 +330,10 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create index contribution_by_origin on contribution (origin);
     create index contribution_by_trash on contribution (trash) where trash is not null;
     """,
+    # When somebody let a memory out of quarantine.
+    """
+    alter table memory add column released_at integer;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

@@ -55,4 +55,7 @@ class OriginRows(OriginReads, Protocol):
 
     def give_back(self, receipt: int) -> None: ...
 
+    def release(self, memory: int, at: int) -> None:
+        """Let a memory out of quarantine."""
+
     def set_facts(self, facts: Mapping[int, Fact]) -> None: ...

@@ -31,6 +31,8 @@ TAKE_BACK = "update contribution set trash = ? where id in (select value from js
 TAKEN_BACK = "select distinct relation from contribution where trash = ?"
 GIVE_BACK = "update contribution set trash = null where trash = ?"
 
+RELEASE = "update memory set released_at = ?, version = version + 1 where id = ?"
+
 # what origins brought; of all where none are named
 _OF = "(:origins is null or origin in (select value from json_each(:origins)))"
 ORIGINS = "select id, door, client, client_version, session, tool, tier from origin"

@@ -80,6 +80,9 @@ class SqliteOrigins:
     def give_back(self, receipt: int) -> None:
         self._db.execute(own.GIVE_BACK, (receipt,))
 
+    def release(self, memory: int, at: int) -> None:
+        self._db.execute(own.RELEASE, (at, memory))
+
     def set_facts(self, facts: Mapping[int, Fact]) -> None:
         self._db.executemany(own.SET_FACT, [(*fact.state, fact.version, key) for key, fact in facts.items()])
 

@@ -98,7 +98,7 @@ GET_MEMORY = f"""
            last_seen_at, expires_at, stale, pinned, version,
            (select count(*) from chunk where memory = memory.id and chunk.trash is null),
            code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at),
-           {origin_sql.FIELDS}
+           released_at, {origin_sql.FIELDS}
     from memory left join thread on thread.id = memory.thread
     left join origin on origin.id = memory.origin
     left join code_file on code_file.memory = memory.id
