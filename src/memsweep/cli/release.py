@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument
 
 from memsweep.cli.door import InWorkspace, Json, say, show, with_app
-from memsweep.report import collector as report
+from memsweep.report import releases as report
 
 
 def release(

@@ -20,7 +20,6 @@ from memsweep.report.memory import ListedWorkspace, deleted_workspaces
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage
-    from memsweep.model.memory import Memory
     from memsweep.model.plan import Beside, Deleted, Plan, PlanView, Receipt, Totals, Undone, Verdict
 
 _HOW_TO_APPLY = (
@@ -118,11 +117,6 @@ class PinAnswer(TypedDict):
     pinned: bool
 
 
-class ReleaseAnswer(TypedDict):
-    memory_id: str
-    message: str
-
-
 class AuditAnswer(TypedDict):
     events: list[dict[str, Any]]
 
@@ -135,10 +129,6 @@ class ExplainAnswer(TypedDict):
     garbage_for: list[dict[str, str]]
     path: list[dict[str, str | None]]
     history: list[dict[str, Any]]
-
-
-def released(memory: Memory) -> ReleaseAnswer:
-    return {"memory_id": memory.id, "message": f"Released {memory.id}: search finds it from now on."}
 
 
 def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[AuditEvent]) -> ExplainAnswer:

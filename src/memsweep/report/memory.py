@@ -19,7 +19,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Similar, Stats, Superseding, Workspace
+    from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -116,12 +116,6 @@ class ListedWorkspace(WorkspaceAnswer):
 class WorkspacesAnswer(TypedDict):
     workspaces: list[ListedWorkspace]
     current: str
-
-
-class ReembeddedAnswer(TypedDict):
-    workspace_id: str
-    chunks: int
-    model: str | None
 
 
 class CopiedAnswer(TypedDict):
@@ -304,10 +298,6 @@ def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
     how = f"undo_prune with {result.receipt_id} brings it back"
     answer = workspace(result, f"Moved workspace {result.id!r} to the trash; {how}.")
     return {**answer, "receipt_id": result.receipt_id or ""}
-
-
-def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
-    return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}
 
 
 def copied(restored: Restored) -> CopiedAnswer:
