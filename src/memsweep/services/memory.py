@@ -145,7 +145,8 @@ class BaseMemory(Generic[Mode]):
         app, store = self._access.app, self._access.found()
         if store is None:
             return Page((), 0, None)
-        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
+        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
+        page = recall(store, app.embedder, query, filters=checked, **options)
         app.sightings.note(store, page.hits, self._access.clock())
         return page
 
