@@ -18,6 +18,8 @@ COMMANDS = {
     "get": "recall",
     "update": "update",
     "stats": "recall",
+    "where": "project",
+    "trust": "project",
     "index": "index",
     "watch": "watch",
     "prune": "prune",
@@ -64,6 +66,14 @@ def command_line(first: str = "") -> typer.Typer:
     return cli
 
 
+def _in_project(folder: str) -> str:
+    if folder:
+        from memsweep.cli.door import in_project
+
+        in_project(folder)
+    return folder
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"memsweep {__version__}")
@@ -71,6 +81,10 @@ def _print_version(wanted: bool) -> None:
 
 
 def memsweep(
+    project: Annotated[
+        str,
+        typer.Option("--project", metavar="FOLDER", help="Run the command as if in this folder.", callback=_in_project),
+    ] = "",
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,

@@ -224,6 +224,8 @@ class Workspace:
     receipt_id: str | None = None
     """Of its deletion."""
     deleted_at: datetime | None = None
+    project: str = ""
+    """The project that it was made for; `memsweep.project` says how it is written."""
 
 
 @dataclass(frozen=True, slots=True)

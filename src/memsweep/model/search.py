@@ -10,6 +10,7 @@ from memsweep.model.code import CodePlace
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.roles import Role
 
+MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
 """What answers a query and nothing else; or everything with a trace of evidence, best first, to page through."""
 MODES: tuple[SearchMode, ...] = ("precise", "deep")
@@ -148,6 +149,8 @@ class Hit:
     why: str
     words: tuple[str, ...] = ()
     relevance: float = 0.0
+    scope: str = ""
+    """`personal` for what was found in the personal workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +164,5 @@ class Page:
     """How many hits were left out, for they cannot be read."""
     nearest: Hit | None = None
     """Where nothing is relevant: what came closest."""
+    note: str = ""
+    """What to know where nothing was found."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memsweep.embed.protocol import Embedder
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
-from memsweep.model.search import MODES, Filters, Hit, Page, SearchMode
+from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
 from memsweep.remember.choosing import CONSIDERED, precise
 from memsweep.remember.listings import Listing, Listings
 from memsweep.remember.ranking import DEPTH, Found, look_at, rank
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
-MAX_LIMIT = 50
 
 
 def recall(

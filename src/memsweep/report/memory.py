@@ -155,6 +155,8 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     answer: FoundAnswer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
     if any(_is_shortened(hit, shown) for hit, shown in zip(page.hits, results, strict=True)):
         answer["note"] = _SHORTENED
+    if page.note:
+        answer["note"] = page.note
     if page.damaged:
         left_out = f"Left out {counted(page.damaged, 'damaged hit')}: run `memsweep doctor`."
         answer["note"] = f"{left_out} {answer.get('note', '')}".strip()
@@ -332,6 +334,8 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
     shown |= {"why": hit.why, "source": passage.source}
     shown |= {"tags": _fitting(passage.tags, share // 4), "created_at": iso(passage.created_at)}
     shown["origin"] = passage.origin.brief
+    if hit.scope:
+        shown["scope"] = hit.scope
     if passage.stale:
         shown["stale"] = True
     if passage.code is not None:

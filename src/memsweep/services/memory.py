@@ -85,12 +85,14 @@ class BaseMemory(Generic[Mode]):
         tier: str = "",
         supersedes: Iterable[str] | None = None,
         find_similar: bool = False,
+        scope: str = "",
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
         `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
         the result also names memories that it seems to repeat or to contradict. `tier`
-        lowers how far it is trusted: person, agent, tool or import.
+        lowers how far it is trusted: person, agent, tool or import. What has the scope `personal` goes to the personal
+        workspace, and is found in every project.
         """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
@@ -107,12 +109,13 @@ class BaseMemory(Generic[Mode]):
             pinned=pinned,
             supersedes=supersedes,
         )
-        origin = self._access.origin(tier)
-        gate = self._access.gate(draft.source)
+        access = self._access.in_scope(scope)
+        origin = access.origin(tier)
+        gate = access.gate(draft.source)
         draft = through_gate(draft, gate)
-        app, chunking = self._access.app, self._access.settings.chunking
+        app, chunking = access.app, access.settings.chunking
         result = remember(
-            self._store_to_fill(),
+            _store_to_fill(access),
             app.embedder,
             app.local_model,
             draft,
@@ -137,27 +140,30 @@ class BaseMemory(Generic[Mode]):
         mode: SearchMode = "precise",
     ) -> Page:
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
-        from memsweep.model.search import Page
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
+        from memsweep.services.search import search_along
 
-        checked = make_filters(filters)
-        app, store = self._access.app, self._access.found()
-        if store is None:
-            return Page((), 0, None)
-        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
-        page = recall(store, app.embedder, query, filters=checked, **options)
-        app.sightings.note(store, page.hits, self._access.clock())
-        return page
+        checked, app = make_filters(filters), self._access.app
+
+        def ask(store: Store, limit: int, cursor: str | None) -> Page:
+            options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
+            page = recall(store, app.embedder, query, filters=checked, **options)
+            app.sightings.note(store, page.hits, self._access.clock())
+            return page
+
+        return search_along(self._access, ask, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        return self._found(memory_id)
+        return self._found(memory_id, self._access.found(), self._access.personal_store())
 
-    def _found(self, memory_id: str) -> StoredMemory:
-        store = self._access.store
-        found = store.memory(memory_id) if isinstance(memory_id, str) and memory_id.isascii() else None
+    def _found(self, memory_id: str, *stores: Store | None) -> StoredMemory:
+        """In the first of some stores that has it, by default in the workspace's own."""
+        known = isinstance(memory_id, str) and memory_id.isascii()
+        looked_in = [store for store in stores or (self._access.store,) if store is not None]
+        found = next(filter(None, (store.memory(memory_id) for store in looked_in)), None) if known else None
         if found is None:
             from memsweep.gc.missing import no_memory
 
@@ -263,13 +269,14 @@ class BaseMemory(Generic[Mode]):
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
 
-    def _store_to_fill(self) -> Store:
-        """The first memory makes the workspace, but not before there is a model that could embed it."""
-        try:
-            return self._access.store
-        except UnknownWorkspace:
-            _ = self._access.app.embedder.model  # a server that is down says so here
-            return self._access.create_store()
+
+def _store_to_fill(access: Access[Mode]) -> Store:
+    """The first memory makes the workspace, but not before there is a model that could embed it."""
+    try:
+        return access.store
+    except UnknownWorkspace:
+        _ = access.app.embedder.model  # a server that is down says so here
+        return access.create_store()
 
 
 def _stats(access: Access[Any]) -> Stats:
@@ -283,8 +290,9 @@ def _stats(access: Access[Any]) -> Stats:
 class Memory(BaseMemory[Sync]):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
-    def __init__(self, app: App, workspace_id: str, *, named: bool = True) -> None:
-        super().__init__(sync_access(app, workspace_id, named=named))
+    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
+        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
+        super().__init__(sync_access(app, workspace_id, named, personal))
 
     def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
@@ -300,8 +308,9 @@ class Memory(BaseMemory[Sync]):
 class AsyncMemory(BaseMemory[Async]):
     """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
 
-    def __init__(self, app: App, workspace_id: str, *, named: bool = True) -> None:
-        super().__init__(async_access(app, workspace_id, named=named))
+    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
+        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
+        super().__init__(async_access(app, workspace_id, named, personal))
 
     async def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
-from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.ids import PERSONAL_WORKSPACE
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import name_key, without_password
 
@@ -185,7 +185,14 @@ class Settings:
         " (`falkors://` for TLS; `?ca=`, `?sentinel=`, `?timeout=`)",
         default="files in `home`",
     )
-    workspace: str = setting(DEFAULT_WORKSPACE, "what an empty workspace id means")
+    workspace: str = setting(
+        "", "what an empty workspace id means, in every project", default="the project's; `memsweep where` says which"
+    )
+    personal: str = setting(
+        PERSONAL_WORKSPACE,
+        "the workspace of what holds in every project: preferences, people, habits; it is searched along with the"
+        " project's",
+    )
     log_level: str = setting("WARNING", "the log goes to standard error", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
     embedding: Embedding = table(Embedding, "who makes the vectors")
     chunking: Chunking = table(Chunking, "how texts are cut")
@@ -196,10 +203,12 @@ class Settings:
     secrets: Secrets = table(Secrets, "passwords and keys in what is to be stored")
     schedule: Schedule = table(Schedule, "background collection by a running server")
     api_key: str = field(default="", repr=False)
+    project: str = field(default="", repr=False)
+    """A folder of the project that a client says it is in; empty: the working directory."""
 
     def shown(self) -> dict[str, Any]:
         """What may be shown to a person: no secret."""
         values = asdict(self)
-        del values["api_key"]
+        del values["api_key"], values["project"]
         values["embedding"]["url"] = without_password(self.embedding.url)
         return {**values, "home": str(self.home), "store": without_password(self.store)}

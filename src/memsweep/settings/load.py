@@ -47,7 +47,8 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
     named = bool(environ.get("MEMSWEEP_CONFIG"))
     stored = {} if _home_is_locked(environ) else _from_file(config_file(environ), must_exist=named)
     settings: Settings = _build(Settings, _merge(stored, _from_environ(environ)), "")
-    check_name(settings.workspace, "the workspace in the settings")
+    for name in filter(None, (settings.workspace, settings.personal)):
+        check_name(name, "the workspace in the settings")
     _check_pairs(settings)
     embedding = _with_defaults(settings.embedding)
     return replace(
@@ -56,6 +57,7 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         store=_checked_store(settings.store),
         embedding=embedding,
         api_key=_api_key(environ, embedding.api_key_env),
+        project=environ.get("CLAUDE_PROJECT_DIR", ""),
     )
 
 

@@ -305,6 +305,7 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
         "created_at": _NOW,
         "deleted_at": _MAYBE_TIME,
         "receipt": _MAYBE_TEXT,
+        "project": _TEXT,
     },
     "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
     "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},

@@ -332,4 +332,9 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
     """
     create table pending_event (id integer primary key, file text not null, event text not null);
     """,
+    # The project that a workspace was made for; empty: for none.
+    """
+    alter table workspace add column project text not null default '';
+    create index workspace_by_project on workspace (project) where project <> '';
+    """,
 )
