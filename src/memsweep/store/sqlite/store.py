@@ -185,6 +185,10 @@ class SqliteStore:
             writing.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
 
+    def revision(self, *, now: bool) -> str:
+        with self._pool.reading() as db:
+            return f"{self.path.name}.{one(db, search_sql.REVISION)}"
+
     def smaller_kind(self) -> Kind | None:
         with self._pool.reading() as db:
             return searching.smaller_kind(db)
