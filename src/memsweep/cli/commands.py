@@ -31,6 +31,7 @@ COMMANDS = {
     "purge": "prune",
     "pin": "prune",
     "unpin": "prune",
+    "release": "release",
     "explain": "prune",
     "audit": "prune",
     "doctor": "care",
