@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
+from memsweep.gc import redact
 from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
@@ -39,6 +40,7 @@ from memsweep.model.plan import (
     Undone,
     Verdict,
 )
+from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
 from memsweep.model.times import days_ago
 from memsweep.store import plans
@@ -107,6 +109,8 @@ def plan(
     tools: CollectorDependencies, strategy: str, ttl_days: float | None = None, fading: Fading | None = None
 ) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
+    if strategy == SECRETS:
+        return redact.plan(tools)
     options = tools.options(ttl_days, fading)
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
@@ -137,6 +141,8 @@ def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_la
     """Remove what a saved plan names, and nothing else."""
     _require(confirm, _PREVIEW)
     strategy = load_plan(tools, plan_id).strategy
+    if strategy == SECRETS:
+        return redact.apply(tools, plan_id)
     seen = _first_look(tools, needs_of_plan(strategy))
     removal = _removal(tools, "prune", strategy, plan_id)
     with tools.store.changing(tools.apply_seconds) as tx:
@@ -161,9 +167,12 @@ def plan_and_apply(
     ttl_days: float | None = None,
     fading: Fading | None = None,
 ) -> Receipt:
-    """Plan and apply in one transaction."""
-    resolve(strategy)
+    """Plan and apply in one transaction; secrets are looked for before the one that redacts them."""
+    if strategy != SECRETS:
+        resolve(strategy)
     _require(confirm, _PREVIEW)
+    if strategy == SECRETS:
+        return redact.apply(tools, redact.plan(tools).id)
     check = None if allow_large else partial(check_caps, strategy)
     return _prune(tools, strategy, tools.options(ttl_days, fading), check)
 

@@ -24,6 +24,8 @@ class Checkup:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    """What is no damage, and worth a look."""
 
     @property
     def left(self) -> tuple[Finding, ...]:

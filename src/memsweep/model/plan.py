@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 
 from memsweep.model.times import CLOCK_TOLERANCE, iso
 
-Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
+Kind = Literal["memory", "chunk", "entity", "relation", "segment", "record"]
+"""A record is what the workspace keeps of itself: an event, a plan, a receipt, what something was before."""
 
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})

@@ -16,4 +16,8 @@ RULES = (
 )
 ALIASES = {"stale_files": "stale_code"}
 ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
-NAMES = (*RULES, *ALIASES, "all")
+COLLECTED = (*RULES, *ALIASES, "all")
+"""Those that name garbage."""
+SECRETS = "secrets"
+"""The one that redacts in place."""
+NAMES = (*COLLECTED, SECRETS)

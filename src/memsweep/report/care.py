@@ -21,6 +21,7 @@ class CheckupAnswer(TypedDict):
     findings: list[dict[str, Any]]
     notes: list[str]
     lost: list[str]
+    remarks: list[str]
     message: str
 
 
@@ -69,6 +70,7 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
         ],
         "notes": list(result.notes),
         "lost": list(result.lost),
+        "remarks": list(result.remarks),
         "message": _verdict(len(result.findings), len(result.left)),
     }
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic
 
 from memsweep.clock import new_id
-from memsweep.errors import StoreError
+from memsweep.errors import MemsweepError, StoreError
 from memsweep.model.operation import Operation
-from memsweep.operation import Mode, operation
+from memsweep.model.text import counted
+from memsweep.operation import SUSPECTS, Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.model.care import Backup, Checkup, Compaction
@@ -48,7 +50,20 @@ class CareService(Generic[Mode]):
             actor=access.actor,
             clock=access.clock,
         )
-        return doctor(tools, repair=repair)
+        found = doctor(tools, repair=repair)
+        return replace(found, remarks=tuple(self._secrets_found()))
+
+    def _secrets_found(self) -> list[str]:
+        """What the rules find in what is stored: how much, never what."""
+        from memsweep.gc.redact import count
+
+        try:
+            with self._access.store.collector.reading() as rows:
+                number = count(rows)
+        except (MemsweepError, *SUSPECTS):  # damaged: that is what the findings are about
+            return []
+        found = f"The rules find secrets in {counted(number, 'place')}; `memsweep prune -s secrets` shows them masked."
+        return [found] if number else []
 
     @operation
     def compact(self) -> Compaction:

@@ -9,7 +9,7 @@ from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.strategies import NAMES as STRATEGIES
+from memsweep.model.strategies import COLLECTED as STRATEGIES
 from memsweep.model.text import name_key, without_password
 
 DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
