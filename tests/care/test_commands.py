@@ -48,6 +48,7 @@ def test_a_doctor_says_that_all_is_well(run: Run, stale: Path) -> None:
         "findings": [],
         "notes": [],
         "lost": [],
+        "remarks": [],
         "message": "Healthy: every invariant holds.",
     }
 
