@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cached_property
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
+from memsweep.model.origin import Origin
 from memsweep.model.text import check_text, without_password
 from memsweep.model.times import days_ago
 from memsweep.services.memory import AsyncMemory, Memory
@@ -35,24 +36,48 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000
+BY_LIBRARY = Origin("library", tier="agent")
 
 
-# The name of the client whose call is being served; it follows the call into its thread.
-calling_client: ContextVar[str] = ContextVar("calling_client", default="")
+# Whose call is being served, and through which door; it follows the call into its thread. Doors set it, nobody else.
+calling: ContextVar[Origin | None] = ContextVar("calling", default=None)
+
+
+@contextmanager
+def called_by(origin: Origin) -> Iterator[None]:
+    """What is remembered inside came from there: for doors that serve several callers, such as hooks."""
+    token = calling.set(origin)
+    try:
+        yield
+    finally:
+        calling.reset(token)
 
 
 class App:
     """All that one process needs; parts are made when they are first used, so that starting costs nothing."""
 
-    def __init__(self, settings: Settings, actor: str = "library", *, clock: Callable[[], datetime] = now) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        actor: str = "library",
+        *,
+        clock: Callable[[], datetime] = now,
+        opened_by: Origin = BY_LIBRARY,
+    ) -> None:
         self.settings = settings
         self.clock = clock
         self._actor = actor
+        self._opened_by = opened_by
 
     @property
     def actor(self) -> str:
         """Who is acting, for the audit log: the client of this call, or whoever opened the app."""
-        return calling_client.get() or self._actor
+        return called.actor if (called := calling.get()) is not None else self._actor
+
+    @property
+    def origin(self) -> Origin:
+        """Where what is remembered now comes from."""
+        return calling.get() or self._opened_by
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means the configured one."""
@@ -292,8 +317,8 @@ def _falkor(url: str) -> Engine:
     return FalkorEngine(url)
 
 
-def make_app(settings: Settings | None = None, actor: str = "library") -> App:
-    return App(settings or load_settings(), actor)
+def make_app(settings: Settings | None = None, actor: str = "library", opened_by: Origin = BY_LIBRARY) -> App:
+    return App(settings or load_settings(), actor, opened_by=opened_by)
 
 
 def check_description(text: str) -> str:

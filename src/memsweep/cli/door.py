@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memsweep import __version__
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.origin import Origin
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def print_error(error: MemsweepError) -> None:
 
 def with_app(command: Callable[[App], Any]) -> Any:
     """Open the app for one command and close it again."""
-    app = make_app(actor=f"cli:{_user()}")
+    app = make_app(actor=f"cli:{_user()}", opened_by=Origin("cli", "memsweep", __version__, tier="person"))
     _name_workspace(app.settings.workspace)
     try:
         return command(app)

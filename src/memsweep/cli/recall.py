@@ -24,6 +24,11 @@ def search(
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    tier: Annotated[
+        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
+    ] = None,
+    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
+    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
     ] = None,
@@ -44,6 +49,9 @@ def search(
         "date_to": until,
         "as_of": as_of,
         "include_stale": include_stale,
+        "tier": tier,
+        "client": client,
+        "session": session,
     }
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
     page = with_app(lambda app: app.memory(workspace).search(query, **options))

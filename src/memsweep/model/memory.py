@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros
 
 CODE_SOURCE = "code_indexer"
@@ -105,6 +106,7 @@ class NewMemory:
     now: datetime
     edge_rate: float = DEFAULT_EDGE_RATE
     actor: str = ""
+    origin: Origin = UNKNOWN
 
     def event(self, done: Remembered, entities: Sequence[str]) -> AuditEvent | None:
         """What the log says of it; `entities` are new. Marking a known text as seen is no event."""
@@ -194,6 +196,7 @@ class Memory:
     chunk_count: int
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
+    origin: Origin = UNKNOWN
     revisions: int = 0
     """How many earlier forms of it are kept."""
     revised_at: datetime | None = None

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from memsweep.model.code import CodePlace
+from memsweep.model.origin import UNKNOWN, Origin
 
 SearchMode = Literal["precise", "deep"]
 """What answers a query and nothing else; or everything with a trace of evidence, best first, to page through."""
@@ -29,6 +30,14 @@ class Filters:
     language: str | None = None
     symbol_kind: str | None = None
     as_of: datetime | None = None
+    tier: str | None = None
+    client: str | None = None
+    session: str | None = None
+
+    def accept(self, origin: Origin) -> bool:
+        """Whether something from there may be a hit."""
+        asked = ((self.tier, origin.tier), (self.client, origin.client), (self.session, origin.session))
+        return all(wanted is None or wanted == there for wanted, there in asked)
 
 
 # Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search
@@ -64,11 +73,12 @@ class Ranked(NamedTuple):
     neighbours: float
 
 
-class Origin(NamedTuple):
-    """The memory that a chunk is part of, by key, and the path of its file if it is code."""
+class Owner(NamedTuple):
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
 
     memory: int
     path: str | None
+    tier: str = UNKNOWN.tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,7 @@ class Passage:
     last_seen_at: datetime
     """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
+    origin: Origin = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

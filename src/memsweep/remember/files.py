@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memsweep.model.roles import Role, role_of
-from memsweep.model.search import Origin
+from memsweep.model.search import Owner
 from memsweep.remember.fusion import Row
 
 _A_PAGE = 2  # hits of one file before those of others
@@ -28,23 +28,23 @@ _SPEAKS_OF: Mapping[Role, re.Pattern[str]] = {
 }
 
 
-def by_file(rows: Sequence[Row], origins: Mapping[int, Origin], query: str) -> list[Row]:
+def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str) -> list[Row]:
     """The ranking with passages of code weighed by what their file is for, and by what else the file has to say."""
     asked = {role for role, pattern in _SPEAKS_OF.items() if pattern.search(query)}
-    weighed = sorted(_weighed(row, origins.get(row[1]), asked) for row in rows)
+    weighed = sorted(_weighed(row, owners.get(row[1]), asked) for row in rows)
     of_file: dict[int, list[Row]] = {}
     for row in weighed:
-        if (origin := origins.get(row[1])) is not None and origin.path is not None:
-            of_file.setdefault(origin.memory, []).append(row)
+        if (owner := owners.get(row[1])) is not None and owner.path is not None:
+            of_file.setdefault(owner.memory, []).append(row)
     raised = {found[0][1]: _with_others(found) for found in of_file.values()}
     turn = {row[1]: place // _A_PAGE for found in of_file.values() for place, row in enumerate(found)}
     return sorted((raised.get(row[1], row) for row in weighed), key=lambda row: (turn.get(row[1], 0), row))
 
 
-def _weighed(row: Row, origin: Origin | None, asked: set[Role]) -> Row:
-    if origin is None or origin.path is None:
+def _weighed(row: Row, owner: Owner | None, asked: set[Role]) -> Row:
+    if owner is None or owner.path is None:
         return row
-    role = role_of(origin.path)
+    role = role_of(owner.path)
     return row if role in asked else (row[0] * _WEIGHTS[role], *row[1:])
 
 

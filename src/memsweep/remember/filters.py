@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 
 from memsweep.errors import BadInput
+from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.search import Filters
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time
@@ -35,6 +36,9 @@ def make_filters(value: object = None) -> Filters:
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
         as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
+        tier=_tier(given["tier"]) if "tier" in given else None,
+        client=_text(given["client"], "client") if "client" in given else None,
+        session=_text(given["session"], "session") if "session" in given else None,
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")
@@ -54,6 +58,12 @@ def _text(value: object, what: str) -> str:
     if len(value) > _LONGEST:
         raise BadInput(f"filters.{what} has {len(value):,} characters; at most {_LONGEST:,} are accepted.")
     return value.strip()
+
+
+def _tier(value: object) -> str:
+    if value not in (*TIERS, UNKNOWN.tier):
+        raise BadInput(f"filters.tier must be one of {', '.join((*TIERS, UNKNOWN.tier))}, not {value!r:.80}.")
+    return str(value)
 
 
 def _flag(value: object) -> bool:

@@ -15,6 +15,7 @@ from memsweep.remember.files import by_file
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.relevance import calibration_for, evidence_of, is_measured, names_in, words_to_match
 from memsweep.remember.remember import check_model
+from memsweep.remember.tiers import by_tier
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
@@ -106,7 +107,8 @@ def rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> Rank
     weights = weights_for(embedder.model.name)
     ranked = fuse(candidates, weights)
     ranked = spread(ranked, _neighbourhood(store, candidates, ranked, filters, weights), weights)
-    rows = by_file(ranked, store.origins([key for _, key, *_ in ranked]), query)
+    owners = store.owners([key for _, key, *_ in ranked])
+    rows = by_file(by_tier(ranked, owners), owners, query)
     return Ranking(rows, {each.key: each.similarity for each in candidates})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
@@ -65,6 +66,7 @@ class MemoryAnswer(TypedDict):
     version: int
     chunk_count: int
     entities: list[dict[str, str]]
+    origin: dict[str, str]
     path: NotRequired[str]
     file_path: NotRequired[str]
     language: NotRequired[str]
@@ -209,6 +211,7 @@ def memory(result: Memory) -> MemoryAnswer:
         "version": result.version,
         "chunk_count": result.chunk_count,
         "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
+        "origin": {name: value for name, value in asdict(result.origin).items() if value},
     }
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
@@ -334,6 +337,7 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
         "source": passage.source,
         "tags": _fitting(passage.tags, share // 4),
         "created_at": iso(passage.created_at),
+        "origin": passage.origin.brief,
     }
     if passage.stale:
         shown["stale"] = True
@@ -344,6 +348,7 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
             "thread_id": passage.thread_id,
             "lines": [passage.first_line, passage.last_line],
             "pinned": passage.pinned,
+            "session": passage.origin.session,
         }
     room = share - len(json.dumps(shown, ensure_ascii=False))
     longest = max(_SHORTEST, min(room, _CONCISE_CHARACTERS) if detail == "concise" else room)

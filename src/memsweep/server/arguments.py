@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from memsweep.model.origin import TIERS, UNKNOWN
+
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
@@ -50,6 +52,9 @@ FILTERS = fields(
     language=TEXT,
     symbol_kind=TEXT,
     as_of=TIME,
+    tier=one_of([*TIERS, UNKNOWN.tier]),
+    client=TEXT,
+    session=TEXT,
 )
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
 RELATION = fields(

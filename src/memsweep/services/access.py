@@ -14,6 +14,7 @@ from memsweep.operation import Async, Calls, Mode, Sync
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.model.gate import Gate
+    from memsweep.model.origin import Origin
     from memsweep.settings import Settings
     from memsweep.store.protocol import Store
 
@@ -65,6 +66,10 @@ class Access(Generic[Mode]):
     @property
     def actor(self) -> str:
         return self.app.actor
+
+    def origin(self, tier: str = "") -> Origin:
+        """Where what this call brings comes from, trusted no more than `tier`."""
+        return self.app.origin.lowered(tier)
 
     @property
     def settings(self) -> Settings:

@@ -61,6 +61,7 @@ class CodeService(Generic[Mode]):
                 exclusions=app.exclusions,
                 secrets=app.settings.secrets.action_for(access.workspace_id, CODE_SOURCE),
                 actor=access.actor,
+                origin=access.origin().through("index"),
             )
             return index_codebase(tools, scope, allow_empty=allow_empty, progress=progress)
 

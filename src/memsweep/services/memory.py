@@ -82,13 +82,15 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        tier: str = "",
         supersedes: Iterable[str] | None = None,
         find_similar: bool = False,
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
         `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
-        the result also names memories that it seems to repeat or to contradict.
+        the result also names memories that it seems to repeat or to contradict. `tier`
+        lowers how far it is trusted: person, agent, tool or import.
         """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
@@ -105,6 +107,7 @@ class BaseMemory(Generic[Mode]):
             pinned=pinned,
             supersedes=supersedes,
         )
+        origin = self._access.origin(tier)
         gate = self._access.gate(draft.source)
         draft = through_gate(draft, gate)
         app, chunking = self._access.app, self._access.settings.chunking
@@ -118,6 +121,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            origin=origin,
             find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
@@ -201,6 +205,7 @@ class BaseMemory(Generic[Mode]):
             now=self._access.clock(),
             new_id=new_id,
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
+            origin=self._access.origin(),
         )
         return NewText(pieces, app.embedder.model, named)
 
@@ -230,7 +235,7 @@ class BaseMemory(Generic[Mode]):
 
         access = self._access
         tools = window_dependencies(
-            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id
+            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id, access.origin
         )
         return ContextWindow(tools, project_id, access.calls)
 

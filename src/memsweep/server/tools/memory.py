@@ -20,6 +20,7 @@ Relations = Annotated[list[dict[str, Any]] | None, looks_like(items_of(RELATION)
 Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
+Tier = Annotated[str, Field(description="lower trust: tool or import")]
 Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
@@ -36,6 +37,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         relations: Relations = None,
         expires_at: Time = None,
         pinned: bool = False,
+        tier: Tier = "",
         supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
         """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
@@ -51,6 +53,7 @@ def memory_tools(app: App) -> list[ToolRow]:
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            tier=tier,
             supersedes=supersedes,
             find_similar=True,
         )

@@ -23,12 +23,14 @@ from memsweep.model.graph import (
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import add_event, audit
 from memsweep.store.falkor.changes import FalkorChanges
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
+from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.refusals import unknown_relation, unknown_source
 
@@ -46,9 +48,11 @@ class FalkorGraph:
         with self._graph.writing() as tx:
             yield FalkorChanges(tx)
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str) -> Related:
+    def relate(
+        self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str, origin: Origin = UNKNOWN
+    ) -> Related:
         with self._graph.writing() as tx:
-            done = _Writer(tx, batch, rates, now, new_id).write()
+            done = _Writer(tx, batch, rates, now, new_id, origin_key(tx, origin)).write()
             if (event := done.event(now, actor)) is not None:
                 add_event(tx, event)
             return done
@@ -64,6 +68,7 @@ class FalkorGraph:
         now: datetime,
         actor: str,
         reason: str,
+        origin: Origin = UNKNOWN,
     ) -> Reinforced:
         with self._graph.writing() as tx:
             ends = (find_key(tx, subject), name_key(relation), find_key(tx, target))
@@ -76,7 +81,7 @@ class FalkorGraph:
             days = age_days(last, now)
             if kind == "confirm":
                 new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
-                _see_ends(tx, ends[::2], to_micros(now))
+                _see_ends(tx, ends[::2], to_micros(now), origin_key(tx, origin))
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
             _weigh(found, new, max(seen, to_micros(last)))
@@ -116,7 +121,10 @@ class FalkorGraph:
 class _Writer:
     """One batch: what it makes, and what it finds there."""
 
-    def __init__(self, tx: Transaction, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> None:
+    def __init__(
+        self, tx: Transaction, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, origin: int | None
+    ) -> None:
+        self._origin = origin
         self._batch, self._rates, self._now, self._new_id = batch, rates, now, new_id
         self._tx, self._at = tx, to_micros(now)
         self._created: list[str] = []
@@ -155,7 +163,7 @@ class _Writer:
             return self._seen(found)
         made, uid = NamedThing(thing.name, thing.type or DEFAULT_TYPE), self._new_id("ent")
         self._created.append(uid)
-        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True)
+        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True, origin=self._origin)
 
     def _ends(self, draft: RelationDraft) -> tuple[Known, Known]:
         ends = self._end(draft.subject), self._end(draft.object)
@@ -172,7 +180,8 @@ class _Writer:
         return self._seen(found)
 
     def _seen(self, entity: Known) -> Known:
-        entity.change(handed_in=True, confidence=1.0, last_seen=max(entity.props["last_seen"], self._at))
+        seen_at, origin = max(entity.props["last_seen"], self._at), sole(entity, self._origin)
+        entity.change(handed_in=True, confidence=1.0, last_seen=seen_at, origin=origin)
         return entity
 
     def _relation(
@@ -183,7 +192,7 @@ class _Writer:
         if known is None:
             uid, weight = self._new_id("rel"), draft.weight
             valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
-            told = {"weight": weight, "handed_in": not draft.source, "valid_at": valid}
+            told = {"weight": weight, "handed_in": not draft.source, "valid_at": valid, "origin": self._origin}
             fact = relations.add(place, draft.relation, uid, self._at, **told)
         else:
             fact = known
@@ -204,9 +213,10 @@ def _weigh(relation: Known, weight: float, seen: int, *, explicit: bool = True) 
     relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=handed_in)
 
 
-def _see_ends(tx: Transaction, ends: Collection[int], at: int) -> None:
+def _see_ends(tx: Transaction, ends: Collection[int], at: int, origin: int | None) -> None:
     """A relation from an entity to itself sees it twice."""
-    tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, "at": at} for key, times in Counter(ends).items()])
+    seen = {"at": at, "origin": origin or 0}
+    tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, **seen} for key, times in Counter(ends).items()])
 
 
 def _edge(row: Any, rates: Rates, now: datetime) -> Edge:

@@ -24,7 +24,8 @@ EDGES_AT = """
 SEE_END = """
     MATCH (e:Entity {ref: toString(row.key)})
     SET e.handed_in = true, e.confidence = 1.0, e.version = e.version + row.times,
-        e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END"""
+        e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END,
+        e.origin = CASE WHEN coalesce(e.origin, 0) = row.origin THEN e.origin ELSE 0 END"""
 ADD_SOURCE = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     MERGE (m)-[:STATES {relation: row.relation}]->(e)"""

@@ -28,8 +28,8 @@ Place = tuple[int, str, int, int | None]
 class Loader:
     """One import: which node each id of the file stands for."""
 
-    def __init__(self, tx: Transaction, dump: GraphDump, new_id: NewId) -> None:
-        self._tx, self._dump, self._new_id = tx, dump, new_id
+    def __init__(self, tx: Transaction, dump: GraphDump, new_id: NewId, origin: int | None) -> None:
+        self._tx, self._dump, self._new_id, self._origin = tx, dump, new_id, origin
         self._entities: dict[NameKeys, Known] = {}
         self._relations: dict[Place, Known] = {}
         self._of_file: dict[str, Known] = {}
@@ -176,7 +176,7 @@ class Loader:
 
     def _made(self, **props: Any) -> Known:
         key = self._tx.new_key()
-        return Known(key, {"key": key, "version": 1, **props}, is_new=True)
+        return Known(key, {"key": key, "version": 1, "origin": self._origin, **props}, is_new=True)
 
     def _free_id(self, prefix: str, wanted: str) -> str:
         """The id of the file where it is one of ours and free, trash included; else a new one."""

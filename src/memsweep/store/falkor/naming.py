@@ -35,6 +35,12 @@ class Known:
             self.props["version"] += 1
 
 
+def sole(entity: Known, origin: int | None) -> int | None:
+    """Whose an entity is once this origin has handed it in, too: what two have handed in is neither's alone."""
+    known: int | None = entity.props["origin"]
+    return known if known == origin else 0
+
+
 class Names:
     """The live entities of some names."""
 
@@ -90,7 +96,15 @@ class Names:
         return min(self.of_name(name), key=_by_certainty, default=None)
 
     def add(
-        self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool, named: str = ""
+        self,
+        thing: NamedThing,
+        uid: str,
+        now: int,
+        *,
+        confidence: float,
+        handed_in: bool,
+        named: str = "",
+        origin: int | None = None,
     ) -> Known:
         """A new one; `named` is the key of its name if that is taken."""
         key = self._tx.new_key()
@@ -107,6 +121,7 @@ class Names:
             "created_at": now,
             "last_seen": now,
             "version": 1,
+            "origin": origin,
         }
         made = Known(key, props, is_new=True)
         self._remember(made)
@@ -139,7 +154,7 @@ def keys_of(names: Iterable[str]) -> list[str]:
 
 
 def _known(row: list[Any]) -> Known:
-    names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version")
+    names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version", "origin")
     return Known(row[0], dict(zip(names, row, strict=True)))
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place, place_at, stream_and_position
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, place_at, stream_and_position
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import cypher
+from memsweep.store.falkor import cypher, origin_cypher
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
@@ -59,8 +60,8 @@ def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> 
     return {place_at(stream, position): key for key, stream, position in rows}
 
 
-def origins(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Origin]:
-    return {key: Origin(memory, path) for key, memory, path in graph.ask(cypher.ORIGINS, keys=list(keys))}
+def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
+    return {key: Owner(*rest) for key, *rest in graph.ask(cypher.OWNERS, keys=list(keys))}
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -144,12 +145,22 @@ def _places(rows: Iterable[Row]) -> Places:
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:
+    origins = _origins(graph, filters)
     if filters.path is None:
-        return cypher.condition(filters, None)
+        return cypher.condition(filters, None, origins)
     wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")
     rows = graph.ask(cypher.CODE_PLACES)
     places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
-    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)])
+    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)], origins)
+
+
+def _origins(graph: GraphHandle, filters: Filters) -> list[int | None] | None:
+    """The keys of the origins that pass; nothing if all do. They are few."""
+    if filters.tier is None and filters.client is None and filters.session is None:
+        return None
+    known: dict[int | None, Origin] = {key: stored_origin(*said) for key, *said in graph.ask(origin_cypher.EVERY)}
+    known[None] = UNKNOWN
+    return [key for key, origin in known.items() if filters.accept(origin)]
 
 
 def _passage(
@@ -166,7 +177,7 @@ def _passage(
     stale: bool,
     pinned: bool,
     seen: int,
-    *code: Any,
+    *rest: Any,
 ) -> Passage:
     expect(str, chunk, memory, text, source, *tags)
     return Passage(
@@ -183,5 +194,6 @@ def _passage(
         stale=stale,
         pinned=pinned,
         last_seen_at=from_micros(seen),
-        code=code_place(*code),
+        code=code_place(*rest[6:]),
+        origin=stored_origin(*rest[:6]),
     )

@@ -20,14 +20,15 @@ def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) 
     ]
 
 
-def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> dict[int, Ends]:
+def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, origin: int | None) -> dict[int, Ends]:
     """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
     explicit = {}
     for fact, place in zip(new.facts, places, strict=True):
         known = relations.find(place)
         if known is None:
             weight = 1.0 if fact.fact.weight is None else fact.fact.weight
-            made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight)
+            told = {"weight": weight, "origin": origin}
+            made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), **told)
             explicit[made.key] = place
         else:
             _see_again(known, fact.fact.weight, new)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from memsweep.model.origin import TIERS
 from memsweep.model.plan import Kind
 from memsweep.model.segment import Generation, Role, SegmentType
 from memsweep.store.file.forms import (
@@ -65,6 +66,15 @@ _SHARE = Column(or_null(share), to(None))
 
 COLUMNS: dict[str, dict[str, Column]] = {
     "meta": {"key": _WORD, "value": Column(lambda value: True, drop)},  # what a value may be depends on the key
+    "origin": {
+        "id": _KEY,
+        "door": _TEXT,
+        "client": _TEXT,
+        "client_version": _TEXT,
+        "session": _TEXT,
+        "tool": _TEXT,
+        "tier": Column(one_of(*TIERS), to("import")),
+    },
     "thread": {"id": _KEY, "uid": Column(word, lost("lost thread {}"))},
     "memory": {
         "id": _KEY,
@@ -83,6 +93,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "content_hash": Column(digest, hash_of("text")),
         "version": _VERSION,
         "trash": _TRASH,
+        "origin": _MAYBE_LINK,
     },
     "memory_tag": {"tag": Column(text, drop), "memory": _LINK},
     "chunk": {
@@ -118,6 +129,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "last_seen": Column(time, like("created_at")),
         "version": _VERSION,
         "trash": _TRASH,
+        "origin": _MAYBE_LINK,
     },
     "relation": {
         "id": _KEY,
@@ -136,8 +148,9 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "invalid_at": _MAYBE_TIME,
         "version": _VERSION,
         "trash": _TRASH,
+        "origin": _MAYBE_LINK,
     },
-    "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH},
+    "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH, "origin": _MAYBE_LINK},
     "relation_source": {"relation": _LINK, "memory": _LINK},
     "supersession": {"old": _LINK, "new": _LINK, "at": _NOW},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
@@ -279,6 +292,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "stash": _TRASH,
         "trash": _TRASH,
         "text": _TEXT,
+        "origin": _MAYBE_LINK,
     },
     "segment_link": {"project": _LINK, "target": Column(text, drop), "source": _LINK},
 }

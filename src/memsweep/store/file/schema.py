@@ -290,6 +290,25 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     ) without rowid;
     create index supersession_by_new on supersession (new);
     """,
+    # Where things came from. Nothing: from before this was kept; of a mention, that of its memory.
+    """
+    create table origin (
+        id integer primary key autoincrement,
+        door text not null,
+        client text not null,
+        client_version text not null,
+        session text not null,
+        tool text not null,
+        tier text not null
+    );
+    create index origin_by_value on origin (session, tool, client, client_version, door, tier);
+    alter table memory add column origin integer;
+    alter table entity add column origin integer;
+    alter table relation add column origin integer;
+    alter table mention add column origin integer;
+    alter table segment add column origin integer;
+    create index memory_by_origin on memory (origin) where origin is not null;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

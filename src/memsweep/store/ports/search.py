@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.search import Candidate, Filters, Owner, Passage, Place
 
 
 class SearchIndex(Protocol):
@@ -20,7 +20,7 @@ class SearchIndex(Protocol):
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         """The keys of the live chunks at these places that pass the filters."""
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         """Where these chunks are from."""
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:

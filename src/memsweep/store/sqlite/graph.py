@@ -26,6 +26,7 @@ from memsweep.model.graph import (
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
@@ -35,6 +36,7 @@ from memsweep.store.refusals import unknown_relation, unknown_source
 from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.graph_rows import find_thing, key_of
+from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
 
@@ -50,9 +52,11 @@ class SqliteGraph:
         with self._pool.writing() as db:
             yield SqliteChanges(db)
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str) -> Related:
+    def relate(
+        self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str, origin: Origin = UNKNOWN
+    ) -> Related:
         with self._pool.writing() as db:
-            writer = _Writer(db, rates, now, new_id)
+            writer = _Writer(db, rates, now, new_id, origin_key(db, origin))
             for thing in batch.entities:
                 writer.entity(thing)
             outcomes = tuple(writer.relation(draft) for draft in batch.relations)
@@ -72,6 +76,7 @@ class SqliteGraph:
         now: datetime,
         actor: str,
         reason: str,
+        origin: Origin = UNKNOWN,
     ) -> Reinforced:
         with self._pool.writing() as db:
             ends = [_known(db, name) for name in (subject, target)]
@@ -83,7 +88,8 @@ class SqliteGraph:
             days = age_days(last, now)
             if kind == "confirm":
                 new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
-                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), end) for end in ends])
+                by = origin_key(db, origin)
+                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), by, end) for end in ends])
             else:
                 new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
             db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), True, key))
@@ -127,21 +133,24 @@ class SqliteGraph:
 class _Writer:
     """One batch: what it makes, and what it finds there."""
 
-    def __init__(self, db: apsw.Connection, rates: Rates, now: datetime, new_id: NewId) -> None:
-        self._db, self._rates, self._now, self._new_id = db, rates, now, new_id
+    def __init__(self, db: apsw.Connection, rates: Rates, now: datetime, new_id: NewId, origin: int | None) -> None:
+        self._db, self._rates, self._now, self._new_id, self._origin = db, rates, now, new_id, origin
         self.created: list[str] = []
 
     def entity(self, thing: NamedThing) -> int:
         """The entity of that name (and type, if one is given), made or seen again."""
         found, at = find_thing(self._db, thing), to_micros(self._now)
         if found is not None:
-            self._db.execute(graph_sql.SEE_ENTITY, (at, found))
+            self._see(found)
             return found
         kind, uid = thing.type or DEFAULT_TYPE, self._new_id("ent")
         self.created.append(uid)
         named = (uid, thing.name, name_key(thing.name), kind, name_key(kind))
-        made: int = one(self._db, graph_sql.ADD_ENTITY, (*named, at, at))
+        made: int = one(self._db, graph_sql.ADD_ENTITY, (*named, at, at, self._origin))
         return made
+
+    def _see(self, entity: int) -> None:
+        self._db.execute(graph_sql.SEE_ENTITY, (to_micros(self._now), self._origin, entity))
 
     def relation(self, draft: RelationDraft) -> RelationOutcome:
         subject, target = (self._end(end) for end in (draft.subject, draft.object))
@@ -153,7 +162,7 @@ class _Writer:
         if known is None:
             uid, weight = self._new_id("rel"), draft.weight
             valid = at if draft.valid_at is None else to_micros(draft.valid_at)
-            values = (uid, subject, target, draft.relation, key, weight, not draft.source, at, at, valid)
+            values = (uid, subject, target, draft.relation, key, weight, not draft.source, at, at, valid, self._origin)
             relation: int = one(self._db, graph_sql.ADD_RELATION, values)
         else:
             relation, uid, base, seen = known
@@ -185,7 +194,7 @@ class _Writer:
         if not isinstance(end, str):
             return self.entity(end)
         known = _known(self._db, end)
-        self._db.execute(graph_sql.SEE_ENTITY, (to_micros(self._now), known))
+        self._see(known)
         return known
 
 

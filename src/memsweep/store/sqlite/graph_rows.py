@@ -47,7 +47,7 @@ class SqliteEntities(_Rows):
 
     def add(self, new: NewEntity) -> int:
         named = (new.id, new.name, new.name_key, new.type, new.type_key)
-        key: int = one(self._db, graph_sql.ADD_ENTITY, (*named, new.created_at, new.created_at))
+        key: int = one(self._db, graph_sql.ADD_ENTITY, (*named, new.created_at, new.created_at, None))
         return key
 
     def set(self, changed: Iterable[EntityRecord]) -> None:

@@ -24,18 +24,19 @@ FIND_NAMED = """
     order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 FIND_BY_UID = "select id from live_entity where uid = ?"
 ADD_ENTITY = """
-    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
-    values (?, ?, ?, ?, ?, 1.0, 1, ?, ?) returning id"""
+    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen, origin)
+    values (?, ?, ?, ?, ?, 1.0, 1, ?, ?, ?) returning id"""
 SEE_ENTITY = """
-    update entity set handed_in = 1, confidence = 1.0, last_seen = max(last_seen, ?), version = version + 1
-    where id = ?"""
+    update entity set handed_in = 1, confidence = 1.0, last_seen = max(last_seen, ?1), version = version + 1,
+        origin = case when origin is not ?2 then 0 else origin end
+    where id = ?3"""
 GET_RELATION = """
     select id, uid, weight, last_seen from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
-                          valid_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+                          valid_at, origin)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 SET_WEIGHT = """
     update relation set weight = ?, last_seen = ?, evidence = evidence + 1, handed_in = max(handed_in, ?),
         version = version + 1

@@ -11,7 +11,7 @@ ADD = "insert into revision (receipt, kind, item, at, before) values (?, ?, ?, ?
 DROP = f"delete from revision where id in {_KEYS}"
 COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
 
-_MEMORY = "select id, uid, text, tags, source, metadata, updated_at, version, thread, trash from memory"
+_MEMORY = "select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin from memory"
 MEMORIES = f"{_MEMORY} where id in {_KEYS}"
 PAGE = f"{_MEMORY} where id > :after order by id limit :limit"
 PIECES = f"""
@@ -23,7 +23,8 @@ TWIN = """
       and thread is :thread and text = :text limit 1"""
 
 WRITE_MEMORY = """
-    update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?
+    update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?,
+                      origin = ?
     where id = ?"""
 DROP_TAGS = "delete from memory_tag where memory = ?"
 UNINDEX = """

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.origin import stored_origin
+from memsweep.model.search import Candidate, Filters, Owner, Passage, Place
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
@@ -68,9 +69,9 @@ def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) ->
     return dict(db.execute(sql.at_places(where), [json.dumps(list(places)), *values]))
 
 
-def origins(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Origin]:
-    rows: Iterable[Any] = db.execute(sql.ORIGINS, (json.dumps(list(keys)),))
-    return {key: Origin(memory, path) for key, memory, path in rows}
+def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:
+    rows: Iterable[Any] = db.execute(sql.OWNERS, (json.dumps(list(keys)),))
+    return {key: Owner(memory, path, tier) for key, memory, path, tier in rows}
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
@@ -146,9 +147,10 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:
-    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *code = row
+    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *rest = row
+    origin, code = stored_origin(*rest[:6]), rest[6:]
     expect(str, chunk, memory, text, source)
-    expect_or_null(str, thread, *code[:5])
+    expect_or_null(str, thread, *rest[:11])
     expect(int, first_line, last_line, stale, pinned)
     return Passage(
         key=key,
@@ -165,4 +167,5 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         pinned=bool(pinned),
         last_seen_at=from_micros(seen),
         code=code_place(*code),
+        origin=origin,
     )

@@ -18,7 +18,12 @@ from memsweep.store.sqlite import sql
 
 
 def state_fact(
-    db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], edge_rate: float, now: datetime
+    db: apsw.Connection,
+    new: NewFact,
+    entities: Mapping[NamedThing, int],
+    edge_rate: float,
+    now: datetime,
+    origin: int | None,
 ) -> int:
     """Create the relation, or strengthen it if it is known; its key."""
     fact = new.fact
@@ -37,6 +42,7 @@ def state_fact(
         "key": kind,
         "weight": 1.0 if fact.weight is None else fact.weight,
         "now": to_micros(now),
+        "origin": origin,
     }
     return insert(db, sql.ADD_RELATION, values)
 

@@ -23,6 +23,7 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -35,13 +36,15 @@ from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-    from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+    from memsweep.model.search import Candidate, Filters, Owner, Passage, Place
     from memsweep.store.ports.memories import Embed
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
+
+_ORIGIN = 6  # fields
 
 
 class SqliteStore:
@@ -112,7 +115,8 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
-            *found, path, root, language, lines, verified = found
+            origin = stored_origin(*found[-_ORIGIN:])
+            *found, path, root, language, lines, verified = found[:-_ORIGIN]
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
@@ -137,6 +141,7 @@ class SqliteStore:
                 chunk_count=chunk_count,
                 entities=tuple(things),
                 code=code_file(path, root, language, lines, verified),
+                origin=origin,
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
                 supersedes=_chain(db, superseding_sql.OLDER, key),
@@ -177,9 +182,9 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.at_places(db, places, filters)
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         with self._pool.reading() as db:
-            return searching.origins(db, keys)
+            return searching.owners(db, keys)
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
@@ -224,11 +229,12 @@ class SqliteStore:
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
+        origin: Origin = UNKNOWN,
     ) -> None:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files, origin)
             code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
