@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from memsweep.model.code import CodePlace
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.roles import Role
 
 SearchMode = Literal["precise", "deep"]
 """What answers a query and nothing else; or everything with a trace of evidence, best first, to page through."""
 MODES: tuple[SearchMode, ...] = ("precise", "deep")
+Kind = Literal["memory", "code", "fact", "segment"]
+"""What a hit is: a memory, a piece of an indexed file, a relation of the graph, a segment of a context window."""
+KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
 
     `as_of`: what was there at a moment and was not superseded yet.
+    Without a kind, segments are not looked at. A role is what a file of code is for.
     """
 
     tags: tuple[str, ...] = ()
@@ -33,6 +38,15 @@ class Filters:
     tier: str | None = None
     client: str | None = None
     session: str | None = None
+    kind: Kind | None = None
+    role: Role | None = None
+    include_tests: bool = True
+
+    @property
+    def may_be_loose(self) -> bool:
+        """Whether something without tags, source or path may pass."""
+        nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to)
+        return replace(self, include_stale=False, include_tests=True) == nothing_else
 
     def accept(self, origin: Origin) -> bool:
         """Whether something from there may be a hit."""
@@ -73,6 +87,16 @@ class Ranked(NamedTuple):
     neighbours: float
 
 
+class Statement(NamedTuple):
+    """A relation that holds, with the names of its ends."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    created_at: datetime
+
+
 class Owner(NamedTuple):
     """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
 
@@ -101,6 +125,12 @@ class Passage:
     """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
     origin: Origin = UNKNOWN
+    loose: Literal["fact", "segment"] | None = None
+    """It is no chunk of a memory: `chunk_id` is the id of a relation or a segment, and `memory_id` is empty."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.loose or ("code" if self.code is not None else "memory")
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,9 +166,10 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
 def _nothing(nearest: Hit | None) -> str:
     if nearest is None:
         return "Nothing relevant: nothing here has anything of this query. Try other words or fewer filters."
+    own_id = nearest.passage.memory_id or nearest.passage.chunk_id
     text = excerpt(nearest.passage.text, _MISS_CHARACTERS)
     return (
-        f"Nothing relevant. The nearest is {nearest.passage.memory_id} ({nearest.why}): {text!r}."
+        f"Nothing relevant. The nearest is {own_id} ({nearest.why}): {text!r}."
         " Try other words, or mode=deep for all that resembles the query."
     )
 
@@ -327,18 +328,10 @@ def replaced(receipt_id: str | None) -> str:
 def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
     """A hit in about `share` characters; the text gets what the rest leaves."""
     passage = hit.passage
-    shown: dict[str, Any] = {
-        "memory_id": passage.memory_id,
-        "chunk_id": passage.chunk_id,
-        "text": "",
-        "relevance": hit.relevance,
-        "score": hit.score,
-        "why": hit.why,
-        "source": passage.source,
-        "tags": _fitting(passage.tags, share // 4),
-        "created_at": iso(passage.created_at),
-        "origin": passage.origin.brief,
-    }
+    shown: dict[str, Any] = {**_identity(passage), "text": "", "relevance": hit.relevance, "score": hit.score}
+    shown |= {"why": hit.why, "source": passage.source}
+    shown |= {"tags": _fitting(passage.tags, share // 4), "created_at": iso(passage.created_at)}
+    shown["origin"] = passage.origin.brief
     if passage.stale:
         shown["stale"] = True
     if passage.code is not None:
@@ -356,6 +349,16 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
     return shown
 
 
+def _identity(passage: Passage) -> dict[str, str]:
+    match passage.kind:
+        case "fact":
+            return {"kind": "fact", "relation_id": passage.chunk_id}
+        case "segment":
+            return {"kind": "segment", "segment_id": passage.chunk_id}
+        case kind:
+            return {"kind": kind, "memory_id": passage.memory_id, "chunk_id": passage.chunk_id}
+
+
 def _is_shortened(hit: Hit, shown: dict[str, Any]) -> bool:
     return bool(shown["text"] != hit.passage.text or len(shown["tags"]) < len(hit.passage.tags))
 
@@ -368,7 +371,9 @@ def _fitting(tags: Sequence[str], room: int) -> list[str]:
 def _place(passage: Passage) -> dict[str, Any]:
     code = passage.code
     assert code is not None
+    symbol = f" {code.symbol}" if code.symbol else ""
     return {
+        "place": f"{code.path}:{passage.first_line}{symbol}",
         "path": code.path,
         "file_path": code.file_path,
         "lines": [passage.first_line, passage.last_line],

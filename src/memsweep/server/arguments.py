@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.model.origin import TIERS, UNKNOWN
+from memsweep.model.roles import ROLES
+from memsweep.model.search import KINDS
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -55,6 +57,9 @@ FILTERS = fields(
     tier=one_of([*TIERS, UNKNOWN.tier]),
     client=TEXT,
     session=TEXT,
+    kind=one_of(KINDS),
+    role=one_of(ROLES),
+    include_tests=FLAG,
 )
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
 RELATION = fields(

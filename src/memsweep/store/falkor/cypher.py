@@ -167,6 +167,8 @@ OWNERS = f"""
     RETURN c.key, m.key, m.path, coalesce(o.tier, 'unknown')"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
+COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
+COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
 EMBEDDINGS = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key, e.data"
@@ -214,6 +216,9 @@ def _letters(part: str) -> str:
     return letter_set(part[1:-1]) if _CLOSED.fullmatch(part) else "(?!)"
 
 
+_OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "false", "segment": "false"}
+
+
 def condition(
     filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
 ) -> tuple[str, dict[str, Any]]:
@@ -245,6 +250,8 @@ def condition(
         if (wanted := getattr(filters, name)) is not None:
             parts.append(f"{where} = ${name}")
             values[name] = wanted
+    if filters.kind is not None:
+        parts.append(_OF_KIND[filters.kind])
     if not filters.include_stale:
         parts.append("NOT m.stale")
     # A pattern in the condition itself would cost three times as much as one that may match nothing.

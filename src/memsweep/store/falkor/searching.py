@@ -7,9 +7,19 @@ from typing import Any
 
 from memsweep.model.code import code_place
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
-from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, place_at, stream_and_position
+from memsweep.model.search import (
+    Candidate,
+    Filters,
+    Kind,
+    Owner,
+    Passage,
+    Place,
+    Statement,
+    place_at,
+    stream_and_position,
+)
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import cypher, origin_cypher
+from memsweep.store.falkor import cypher, graph_cypher, origin_cypher
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
@@ -58,6 +68,22 @@ def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> 
     wanted = [list(stream_and_position(place)) for place in places]
     rows = graph.ask(cypher.at_places(where), places=wanted, **values)
     return {place_at(stream, position): key for key, stream, position in rows}
+
+
+def smaller_kind(graph: GraphHandle) -> Kind | None:
+    (((everything,),), ((files,),)) = graph.ask_all((cypher.COUNT_EVERY_MEMORY, {}), (cypher.COUNT_FILES, {}))
+    if not 0 < files < everything:
+        return None
+    return "memory" if 2 * files > everything else "code"
+
+
+def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
+    starts = [f"{word} " for word in words]
+    found = graph.ask(graph_cypher.ENTITIES_NAMED_LIKE, names=list(names), starts=starts)
+    if not found:
+        return []
+    rows = graph.ask(graph_cypher.STATEMENTS_AT, keys=[key for (key,) in found], limit=limit)
+    return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:

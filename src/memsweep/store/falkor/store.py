@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from memsweep.model.memory import (
     vector_bytes,
 )
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
-from memsweep.model.search import Candidate, Filters, Owner, Passage, Place
+from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
     code,
@@ -146,6 +146,12 @@ class FalkorStore:
         if known is not None and known.dimension != len(vector):
             raise other_query_model(known)
         return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
+
+    def smaller_kind(self) -> Kind | None:
+        return searching.smaller_kind(self._graph)
+
+    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
+        return searching.statements_about(self._graph, names, words, limit)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         return searching.newest(self._graph, filters, limit)

@@ -79,3 +79,25 @@ EDGES_AT = f"""
     select {_EDGE} from live_relation
     where object in (select value from json_each(:keys))
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
+
+# What only files of code say is found as code.
+STATEMENTS_ABOUT = """
+    with named (entity) as (
+        select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
+        union
+        select live_entity.id from json_each(:words) as wanted join live_entity
+            on live_entity.name_key > wanted.value || ' ' and live_entity.name_key < wanted.value || '!'
+        union
+        select alias.entity from json_each(:names) as wanted join alias on alias.name_key = wanted.value),
+    touching (id) as (
+        select live_relation.id from named join live_relation on live_relation.subject = named.entity
+        union
+        select live_relation.id from named join live_relation on live_relation.object = named.entity)
+    select relation.uid, subject.name, relation.relation, object.name, relation.created_at
+    from touching join relation on relation.id = touching.id
+    join live_entity as subject on subject.id = relation.subject
+    join live_entity as object on object.id = relation.object
+    where relation.invalid_at is null and (relation.handed_in or exists (
+        select 1 from relation_source join memory on memory.id = relation_source.memory
+        where relation_source.relation = relation.id and memory.trash is null and memory.source <> 'code_indexer'))
+    order by relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""

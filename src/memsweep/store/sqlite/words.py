@@ -6,7 +6,7 @@ import apsw
 
 from memsweep.store.file.connect import one
 from memsweep.store.file.words import any_of, needs_counts, rarest, stems_of, words_of
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import search_sql
 
 _MOST_COUNTS = 100_000
 
@@ -33,7 +33,7 @@ class WordQuery:
 
     def _count(self, db: apsw.Connection, word: str) -> int:
         if word not in self._frequency:
-            counts = [one(db, sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
+            counts = [one(db, search_sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
             if not all(counts):
                 return 0  # asked again next time: it may have been added by then
             self._frequency[word] = min(counts, default=0)
