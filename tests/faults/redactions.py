@@ -39,7 +39,8 @@ class Redactions:
         leaks = Leaks(self.chance, folder, MEMSWEEP_SECRETS_ACTION="off")
         for _ in range(OPERATIONS):
             self.chance.choice(DOORS)(leaks)
-        for hit in leaks.memory.search("", limit=50).hits[:2]:
+        found = [hit for hit in leaks.memory.search("", limit=50).hits if hit.passage.memory_id]
+        for hit in found[:2]:
             leaks.memory.delete(hit.passage.memory_id, confirm=True)
         note = leaks.memory.remember("It was like this.").memory_id
         leaks.memory.update(note, text=leaks.text())

@@ -57,7 +57,7 @@ def seen(memory: Memory) -> dict[str, Any]:
     """All that people see."""
     trash, _ = memory.sweep.trash(limit=50)
     hits = memory.search("key", limit=50).hits
-    ids = sorted({hit.passage.memory_id for hit in hits})
+    ids = sorted({hit.passage.memory_id for hit in hits if hit.passage.memory_id})
     return {
         "memories": [(m.text, m.tags, m.metadata, m.source) for m in map(memory.get, ids)],
         "graph": json.loads(memory.graph.dump("json"))["entities"],
