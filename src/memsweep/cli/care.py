@@ -83,4 +83,6 @@ def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
         say(console, remark)
     for note in answer["notes"]:
         say(console, f"not repaired: {note}")
+    for stranded in answer["stranded"]:
+        console.print(harmless(stranded), markup=False)
     say(console, answer["message"])

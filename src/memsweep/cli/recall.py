@@ -147,6 +147,7 @@ def _one(console: Console, hit: dict[str, Any]) -> None:
     about = hit["kind"] if hit["kind"] in ("fact", "segment") else ""
     if "path" in hit:
         about = f"{hit['path']}:{hit['lines'][0]}-{hit['lines'][1]} {hit['symbol'] or ''}".rstrip()
+    about = f"{hit['scope']} {about}".rstrip() if "scope" in hit else about
     head = Text.assemble(f"{hit['relevance']:.2f}  ", (own_id, "cyan"), (f"  {harmless(about)}".rstrip(), "bold"))
     console.print(head, soft_wrap=True)
     text = harmless(hit["text"])

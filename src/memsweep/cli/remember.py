@@ -28,6 +28,9 @@ def remember(
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
     tier: Annotated[str, Option(help="agent, tool or import, if not a person said it.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
+    scope: Annotated[
+        str, Option(metavar="project|personal", help="personal: preferences, people, habits; found in every project.")
+    ] = "project",
     supersedes: Annotated[
         list[str] | None, Option(metavar="ID", help="A memory whose place it takes; can be repeated.")
     ] = None,
@@ -46,6 +49,7 @@ def remember(
             entities=entity or None,
             expires_at=expires or None,
             pinned=pin,
+            scope=scope,
             tier=tier,
             supersedes=supersedes or None,
             find_similar=True,

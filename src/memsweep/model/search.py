@@ -10,12 +10,20 @@ from memsweep.model.code import CodePlace
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.roles import Role
 
+MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
 """What answers a query and nothing else; or everything with a trace of evidence, best first, to page through."""
 MODES: tuple[SearchMode, ...] = ("precise", "deep")
 Kind = Literal["memory", "code", "fact", "segment"]
 """What a hit is: a memory, a piece of an indexed file, a relation of the graph, a segment of a context window."""
 KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
+
+
+class HeldBack(NamedTuple):
+    """Memories of these tiers that were made after a moment (in microseconds; at any time without one)."""
+
+    tiers: tuple[str, ...]
+    since: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,11 @@ class Filters:
     kind: Kind | None = None
     role: Role | None = None
     include_tests: bool = True
+
+    @property
+    def held_back(self) -> HeldBack | None:
+        """What is in quarantine, and left out."""
+        return None
 
     @property
     def may_be_loose(self) -> bool:
@@ -98,11 +111,14 @@ class Statement(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted; when
+    it was made and a hash of the chunk, which decide between equals."""
 
     memory: int
     path: str | None
     tier: str = UNKNOWN.tier
+    created_at: int = 0
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +161,8 @@ class Hit:
     why: str
     words: tuple[str, ...] = ()
     relevance: float = 0.0
+    scope: str = ""
+    """`personal` for what was found in the personal workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +176,5 @@ class Page:
     """How many hits were left out, for they cannot be read."""
     nearest: Hit | None = None
     """Where nothing is relevant: what came closest."""
+    note: str = ""
+    """What to know where nothing was found."""

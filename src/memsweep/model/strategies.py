@@ -16,7 +16,9 @@ RULES = (
 )
 ALIASES = {"stale_files": "stale_code"}
 ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
-COLLECTED = (*RULES, *ALIASES, "all")
+WITHOUT_QUESTION = (*RULES, *ALIASES, "all")
+"""Those that need nobody to say whose things they are about."""
+COLLECTED = (*RULES, "origin", *ALIASES, "all")
 """Those that name garbage."""
 SECRETS = "secrets"
 """The one that redacts in place."""

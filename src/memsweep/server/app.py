@@ -23,6 +23,7 @@ from memsweep.server.pipes import PipedServer
 from memsweep.server.profiles import Profile, offers
 from memsweep.server.prompts import add_prompts
 from memsweep.server.resources import add_resources
+from memsweep.server.roots import find_project
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import ToolRow
 from memsweep.server.tools.code import code_tools
@@ -48,6 +49,7 @@ def make_server(app: App, profile: Profile = "default", front: Front | None = No
     add_resources(server, app)
     add_prompts(server, {row.function.__name__ for row in rows})
     server.middleware.append(_warm_up_after_listing(app))
+    server.middleware.append(find_project(app))
     return server
 
 

@@ -51,7 +51,10 @@ class CareService(Generic[Mode]):
             clock=access.clock,
         )
         found = doctor(tools, repair=repair)
-        return replace(found, remarks=tuple(self._secrets_found()))
+        found = replace(found, remarks=tuple(self._secrets_found()))
+        with contextlib.suppress(MemsweepError):  # a home that is damaged has been told of
+            return replace(found, stranded=tuple(access.app.projects.stranded()))
+        return found
 
     def _secrets_found(self) -> list[str]:
         """What the rules find in what is stored: how much, never what."""

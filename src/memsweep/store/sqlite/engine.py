@@ -57,14 +57,33 @@ class SqliteEngine:
             return []
         with self._registry.reading() as db:
             rows: list[Any] = db.execute(registry_sql.LIST_WORKSPACES).fetchall()
-            for name, text, _ in rows:
-                expect(str, name, text)
-            return [Workspace(name, text, from_micros(at)) for name, text, at in rows]
+            for name, text, _, project in rows:
+                expect(str, name, text, project)
+            return [Workspace(name, text, from_micros(at), project=project) for name, text, at, project in rows]
 
-    def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
+    def owner_of(self, workspace_id: str) -> str | None:
+        if self._find(workspace_id) is None:
+            return None
+        with self._registry.connection() as db:
+            return _text(one(db, registry_sql.OWNER_OF, (workspace_id,)))
+
+    def workspace_of(self, project: str) -> str | None:
+        if not self._has_registry():
+            return None
+        with self._registry.connection() as db:
+            return _text(one(db, registry_sql.WORKSPACE_OF, (project,)))
+
+    def assign(self, workspace_id: str, project: str) -> None:
+        if self._find(workspace_id) is None:
+            raise self._unknown(workspace_id)
+        with self._registry.writing() as db:
+            if one(db, registry_sql.SET_PROJECT, (project, workspace_id)) is None:
+                raise self._unknown(workspace_id)
+
+    def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         if self._find(workspace_id) is not None:
             raise workspace_exists(workspace_id)
-        workspace = Workspace(workspace_id, description, now)
+        workspace = Workspace(workspace_id, description, now, project=project)
         file = self._folder / f"{secrets.token_hex(8)}.db"
         registry = self._registry
         with self._intents.owner() as owner:
@@ -73,7 +92,9 @@ class SqliteEngine:
             try:
                 _make_workspace_file(file, workspace)
                 with registry.writing() as db:
-                    db.execute(registry_sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now)))
+                    db.execute(
+                        registry_sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now), project)
+                    )
                     db.execute(registry_sql.DROP_INTENT, (file.name, intents.REMOVE))
             except MemsweepError as error:
                 self._intents.take_back(file.name, owner)
@@ -90,12 +111,12 @@ class SqliteEngine:
                 hidden = row(db, registry_sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
                 if hidden is None:
                     raise self._unknown(workspace_id)
-                file, description, created_at = hidden
+                file, description, created_at, project = hidden
                 self._intents.note(db, file, intents.MARK, owner)
                 self._intents.note_event(db, file, workspace_events.deleted(workspace_id, receipt_id, actor, now))
             with contextlib.suppress(StoreError):  # it is done already; the next start tries again
                 self._intents.settle(file)
-        return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None)
+        return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None, project=project)
 
     def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
         with self._intents.owner() as owner:
@@ -103,7 +124,7 @@ class SqliteEngine:
                 hidden = row(db, registry_sql.HIDDEN_WORKSPACE, (receipt_id,))
                 if hidden is None:
                     raise unknown_receipt(receipt_id)
-                name, file, description, created_at = hidden
+                name, file, description, created_at, project = hidden
                 if one(db, registry_sql.FIND_WORKSPACE, (name,)) is not None:
                     raise workspace_made_again(name)
                 db.execute(registry_sql.SHOW_WORKSPACE, (receipt_id,))
@@ -111,7 +132,7 @@ class SqliteEngine:
                 self._intents.note_event(db, file, workspace_events.restored(name, receipt_id, actor, now))
             with contextlib.suppress(StoreError):
                 self._intents.settle(file)
-        return Workspace(name, description, from_micros(created_at))
+        return Workspace(name, description, from_micros(created_at), project=project)
 
     def deleted_workspaces(self) -> list[Workspace]:
         if not self._has_registry():
@@ -121,8 +142,8 @@ class SqliteEngine:
             for name, text, *_ in rows:
                 expect(str, name, text)
             return [
-                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at))
-                for name, text, created_at, receipt, deleted_at in rows
+                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at), project)
+                for name, text, created_at, receipt, deleted_at, project in rows
             ]
 
     def count_deleted(self, before: datetime) -> int:
@@ -180,10 +201,10 @@ class SqliteEngine:
                 self._stores[file] = found, store
             return store
 
-    def open_or_create(self, workspace_id: str, now: datetime) -> SqliteStore:
+    def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> SqliteStore:
         if self._find(workspace_id) is None:
             with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
-                self.create(workspace_id, "", now)
+                self.create(workspace_id, "", now, project=project)
         return self.open(workspace_id)
 
     def close(self) -> None:
@@ -233,6 +254,12 @@ class SqliteEngine:
         found = [facts for file in sorted(self._folder.glob("*.db")) if (facts := _facts(file))]
         for _, *entry in sorted(found, key=lambda facts: -facts[0]):
             registry.execute(registry_sql.ADOPT_WORKSPACE, entry)
+
+
+def _text(found: Any) -> str | None:
+    if found is not None:
+        expect(str, found)
+    return None if found is None else str(found)
 
 
 def _facts(file: Path) -> tuple[int, str, str, str, int] | None:

@@ -169,7 +169,7 @@ class SqliteHomeKeeper:
             name = next(
                 name for name in _names_like(facts.name) if one(db, registry_sql.FIND_WORKSPACE, (name,)) is None
             )
-            db.execute(registry_sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
+            db.execute(registry_sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at, ""))
             if facts.deleted_at is not None:
                 db.execute(registry_sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
         with _writing(file) as db:

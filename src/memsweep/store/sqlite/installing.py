@@ -97,9 +97,11 @@ def _swap(
             with registry.writing() as db:
                 if one(db, registry_sql.FIND_WORKSPACE, (workspace_id,)) != old:
                     raise workspace_changed(workspace_id)
+                # The new one takes the place of the old.
+                project = one(db, registry_sql.OWNER_OF, (workspace_id,)) or ""
                 if old is not None:
                     db.execute(registry_sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
-                db.execute(registry_sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
+                db.execute(registry_sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at, project))
                 note(db, old)
             is_done = True
     except StoreError:

@@ -11,7 +11,7 @@ import apsw
 from memsweep.model.graph_rows import Alias
 from memsweep.model.records import FIELDS, Record
 from memsweep.store.sqlite import context_sql, merging_sql, record_sql
-from memsweep.store.sqlite.graph_rows import as_list
+from memsweep.store.sqlite.lists import as_list
 from memsweep.store.stored import to_json
 
 

@@ -1,19 +1,23 @@
-"""The registry of a home: statements. Pure text; values are always bound."""
+"""Statements on the registry: the workspaces of a home, and what is being done to their files. Pure text."""
 
 from __future__ import annotations
 
-LIST_WORKSPACES = "select name, description, created_at from workspace where deleted_at is null order by name"
+LIST_WORKSPACES = "select name, description, created_at, project from workspace where deleted_at is null order by name"
 FIND_WORKSPACE = "select file from workspace where name = ? and deleted_at is null"
-ADD_WORKSPACE = "insert into workspace (name, file, description, created_at) values (?, ?, ?, ?)"
-ADOPT_WORKSPACE = ADD_WORKSPACE + " on conflict do nothing"
+OWNER_OF = "select project from workspace where name = ? and deleted_at is null"
+WORKSPACE_OF = "select name from workspace where project = ? and project <> '' and deleted_at is null order by id"
+SET_PROJECT = "update workspace set project = ? where name = ? and deleted_at is null returning file"
+ADD_WORKSPACE = "insert into workspace (name, file, description, created_at, project) values (?, ?, ?, ?, ?)"
+ADOPT_WORKSPACE = """
+    insert into workspace (name, file, description, created_at) values (?, ?, ?, ?) on conflict do nothing"""
 HIDE_WORKSPACE = """
     update workspace set deleted_at = ?, receipt = ? where name = ? and deleted_at is null
-    returning file, description, created_at"""
+    returning file, description, created_at, project"""
 HIDDEN_WORKSPACE = """
-    select name, file, description, created_at from workspace where receipt = ? and deleted_at is not null"""
+    select name, file, description, created_at, project from workspace where receipt = ? and deleted_at is not null"""
 SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
 LIST_DELETED = """
-    select name, description, created_at, receipt, deleted_at from workspace where deleted_at is not null
+    select name, description, created_at, receipt, deleted_at, project from workspace where deleted_at is not null
     order by deleted_at desc, id desc"""
 DELETED_AT = "select deleted_at from workspace where file = ?"
 COUNT_DELETED = "select count(*) from workspace where deleted_at <= ?"
@@ -47,3 +51,4 @@ ADD_AUDIT_ONCE = """
     insert into audit (at, actor, action, subject, reason) select :at, :actor, :action, :subject, :reason
     where not exists (
         select 1 from audit where subject = :subject and at = :at and action = :action and reason = :reason)"""
+COUNT_LIVE = "select count(*) from memory where trash is null"
