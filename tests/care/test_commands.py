@@ -49,6 +49,7 @@ def test_a_doctor_says_that_all_is_well(run: Run, stale: Path) -> None:
         "notes": [],
         "lost": [],
         "remarks": [],
+        "stranded": [],
         "message": "Healthy: every invariant holds.",
     }
 
