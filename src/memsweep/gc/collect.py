@@ -19,14 +19,13 @@ from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.history import history_of, verdict_on_lost
 from memsweep.gc.missing import no_memory
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.revert import Embed
+from memsweep.gc.revert import Embed, no_model
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
     Deleted,
@@ -62,10 +61,6 @@ _LOOKED_THROUGH = 10_000
 _SHOWN_BACKUPS = 5
 
 
-def _no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
-    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
-
-
 @dataclass(frozen=True, slots=True)
 class CollectorDependencies:
     """What the collector needs of the world, and its settings."""
@@ -79,7 +74,7 @@ class CollectorDependencies:
     grace_days: float = 0.0
     apply_seconds: float = 60.0
     fading: Fading = field(default_factory=Fading)
-    embed: Embed = _no_model
+    embed: Embed = no_model
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.fading.rates)

@@ -23,6 +23,7 @@ from memsweep.model.revision import (
     text_before,
 )
 from memsweep.model.selection import Selection
+from memsweep.model.text import counted
 from memsweep.model.times import to_micros
 from memsweep.store.refusals import other_model
 
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 Embed = Callable[[Sequence[str]], tuple[EmbeddingModel, list[bytes]]]
 """Vectors of texts, and the model that they are of."""
+
+
+def no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    """For a collector that was handed none."""
+    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
 
 
 class _Back(NamedTuple):
