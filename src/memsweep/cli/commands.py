@@ -41,6 +41,7 @@ COMMANDS = {
     "tombstone": "tombstone",
     "schedule": "schedule",
     "hooks": "hooks",
+    "hook": "hook",
     "workspace": "workspace",
     "reembed": "reembed",
     "config": "config",
