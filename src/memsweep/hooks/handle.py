@@ -84,7 +84,7 @@ def _before_compaction(session: Session) -> tuple[Answer, str]:
         if not alone:
             background.spool(session.files, session.event)
             return None, "reads the transcript"
-        listening.take_in(session, before_compaction=True)
+        listening.take_in(session)
     return None, "took the transcript in"
 
 

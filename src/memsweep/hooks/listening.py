@@ -18,11 +18,11 @@ _MOST_BYTES = 64 << 20
 """Of one reading; the rest is for the next."""
 
 
-def take_in(session: Session, *, before_compaction: bool = False) -> None:
+def take_in(session: Session) -> None:
     """Read what was written since the last time. Where it ends is kept last: a crash in between reads it again."""
     state = session.state("transcript")
-    lines, offset = _new_lines(session.event.transcript, state.get("offset"))
-    bookmark = state.get("bookmark") if offset[0] else {}
+    lines, (first, last) = _new_lines(session.event.transcript, state.get("offset"))
+    bookmark = state.get("bookmark") if first else {}
     known = bookmark if isinstance(bookmark, dict) else {}
     if lines:
         try:
@@ -30,12 +30,11 @@ def take_in(session: Session, *, before_compaction: bool = False) -> None:
                 added = session.window.add_transcript(lines, bookmark=known)
             state["remembered"] = _remember(session, lines, known, state)
             known = dict(added.bookmark)
+            if not added.compacted:  # what the client has in its window, until it compacts that
+                state["before_compaction"] = list(known.get("live", ()))
         except BadInput:  # a line that is no JSON is not better the next time
             pass
-    state |= {"offset": offset[1], "bookmark": known}
-    if before_compaction:
-        state["before_compaction"] = list(known.get("live", ()))
-    session.keep("transcript", state)
+    session.keep("transcript", {**state, "offset": last, "bookmark": known})
 
 
 def _remember(session: Session, lines: str, bookmark: dict[str, Any], state: dict[str, Any]) -> int:
