@@ -24,7 +24,7 @@ test: install-dev ## every test
 
 test-clients: install-dev ## the hooks in the real Claude Code and Codex, which are installed into .clients
 	@sh scripts/clients
-	MEMSWEEP_CLIENTS=$(CURDIR)/.clients $(PY) -m pytest tests/clients
+	MEMSWEEP_CLIENTS=$(CURDIR)/.clients $(PY) -m pytest tests/real_clients
 
 check: install-dev ## lint, types, layers, house rules
 	$(PY) -m ruff check .

@@ -12,6 +12,7 @@ from memsweep import __version__
 # Name: the module that has a function, or a family (`cli`), of that name. Help shows them in this order.
 COMMANDS = {
     "serve": "serve",
+    "init": "init",
     "remember": "remember",
     "briefing": "recall",
     "search": "recall",
@@ -30,6 +31,7 @@ COMMANDS = {
     "purge": "prune",
     "pin": "prune",
     "unpin": "prune",
+    "release": "release",
     "explain": "prune",
     "audit": "prune",
     "doctor": "care",

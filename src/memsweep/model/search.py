@@ -19,6 +19,13 @@ Kind = Literal["memory", "code", "fact", "segment"]
 KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 
 
+class HeldBack(NamedTuple):
+    """Memories of these tiers that were made after a moment (in microseconds; at any time without one)."""
+
+    tiers: tuple[str, ...]
+    since: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
@@ -42,6 +49,11 @@ class Filters:
     kind: Kind | None = None
     role: Role | None = None
     include_tests: bool = True
+
+    @property
+    def held_back(self) -> HeldBack | None:
+        """What is in quarantine, and left out."""
+        return None
 
     @property
     def may_be_loose(self) -> bool:
@@ -99,11 +111,14 @@ class Statement(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted; when
+    it was made and a hash of the chunk, which decide between equals."""
 
     memory: int
     path: str | None
     tier: str = UNKNOWN.tier
+    created_at: int = 0
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

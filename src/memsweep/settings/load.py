@@ -41,6 +41,18 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
 
 
+def client_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Where agent clients keep their files, if not where they usually do."""
+    names = ("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME")
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+def kept_for_servers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What leads to our settings, for a server that somebody starts from elsewhere."""
+    names = ("MEMSWEEP_CONFIG", "MEMSWEEP_HOME")
+    return {name: str(_expanded(environ[name]).absolute()) for name in names if environ.get(name)}
+
+
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read the file and the environment; refuse what is unknown or impossible."""
     environ = {**environ, **(overrides or {})}

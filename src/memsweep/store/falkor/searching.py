@@ -10,6 +10,7 @@ from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.search import (
     Candidate,
     Filters,
+    HeldBack,
     Kind,
     Owner,
     Passage,
@@ -87,7 +88,19 @@ def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[s
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
-    return {key: Owner(*rest) for key, *rest in graph.ask(cypher.OWNERS, keys=list(keys))}
+    rows = graph.ask(cypher.OWNERS, keys=list(keys))
+    return {
+        key: Owner(memory, path, tier, created_at, _digest(digest))
+        for key, memory, path, tier, created_at, digest in rows
+    }
+
+
+def _digest(value: object) -> bytes:
+    """Of a chunk; of one that is damaged there is none."""
+    try:
+        return bytes.fromhex(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return b""
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -114,7 +127,7 @@ def _first_look(
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
-    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:1], lacking])
+    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:2], lacking])
     rows = [rows_of(reply) for reply in told[: len(counting) + 1]]
     words = ranking.words_for(query, rows[:-1])
     if graph.seen["generation"] == look.generation:
@@ -171,6 +184,13 @@ def _places(rows: Iterable[Row]) -> Places:
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:
+    where, values = _asked_for(graph, filters)
+    if (back := filters.held_back) is None:
+        return where, values
+    return f"NOT ({cypher.HELD_BACK}) AND {where}", {**values, **_held_values(graph, back)}
+
+
+def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
     origins = _origins(graph, filters)
     if filters.path is None:
         return cypher.condition(filters, None, origins)
@@ -178,6 +198,15 @@ def _where(graph: GraphHandle, filters: Filters) -> Where:
     rows = graph.ask(cypher.CODE_PLACES)
     places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
     return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)], origins)
+
+
+def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
+    return int(graph.ask(cypher.COUNT_HELD_BACK, **_held_values(graph, back))[0][0])
+
+
+def _held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
+    keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
+    return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
 
 
 def _origins(graph: GraphHandle, filters: Filters) -> list[int | None] | None:

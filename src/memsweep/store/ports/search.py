@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 
 
 class SearchIndex(Protocol):
@@ -13,6 +13,9 @@ class SearchIndex(Protocol):
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         """The `depth` best chunks by words and by meaning, each with both scores; an engine may hand in more."""
+
+    def revision(self, *, now: bool) -> str:
+        """Another one whenever what can be found has changed: as it is now, or as the last search has seen it."""
 
     def smaller_kind(self) -> Kind | None:
         """Which there are fewer of, memories or files of code; None where there is only one of the two."""
@@ -29,6 +32,9 @@ class SearchIndex(Protocol):
 
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         """Where these chunks are from."""
+
+    def count_held_back(self, back: HeldBack) -> int:
+        """How many live memories are in quarantine."""
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         """Those that are live and can be read."""

@@ -5,22 +5,38 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memsweep.model.search import Filters
+from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
 OWNERS = """
-    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown') from json_each(?) as wanted
+    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown'), memory.created_at, chunk.hash
+    from json_each(?) as wanted
     join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
     left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
+# Whatever changes what can be found is audited, or adds chunks, or takes some away.
+REVISION = """
+    select group_concat(seq, '.') || '.' || (select count(*) from memory where stale) || '.'
+           || (select max(id) from chunk) from sqlite_sequence"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
+HIDDEN_CHUNKS = f"""
+    select chunk.id, chunk_fts_docsize.sz from chunk join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
+    where chunk.trash is null and chunk.id in (
+        select chunk.id from memory join chunk on chunk.memory = memory.id where memory.stale and memory.trash is null
+        union {superseded_chunks(False)})"""
+COUNT_MATCHES = "select count(*) from chunk_fts where chunk_fts match ?"
+# The plus keeps the full text from being asked once for each of them.
+WORD_COUNTS = """
+    select rowid, word_counts(chunk_fts) from chunk_fts
+    where chunk_fts match ? and +rowid in (select value from json_each(?))"""
 FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
 # A file, all that is in a folder, or what a pattern matches; below any root, or with the path of its root.
 CODE_AT_PATH = """
     select memory from (select memory, {path} as place from code_file join code_root on code_root.id = root)
     join (select ? as wanted) where place = wanted or substr(place, 1, length(wanted) + 1) = wanted || '/'
       or place glob wanted"""
+_EVER = -(2**62)
 _RELATIVE = "code_file.path"
 _WHOLE = "rtrim(code_root.path, '/') || '/' || code_file.path"
 # An index that leaves the texts alone; the table would be read with all of them.
@@ -79,6 +95,16 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     return " and ".join(parts), values
 
 
+HELD_BACK = """
+    memory.released_at is null and memory.created_at > ?
+    and memory.origin in (select id from origin where tier in (select value from json_each(?)))"""
+COUNT_HELD_BACK = f"select count(*) from memory where trash is null and {HELD_BACK}"
+
+
+def held_values(back: HeldBack) -> list[Any]:
+    return [_EVER if back.since is None else back.since, json.dumps(back.tiers)]
+
+
 def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: str) -> tuple[str, list[Any]]:
     """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
 
@@ -89,6 +115,9 @@ def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: st
     parts = [f" and {key} in ({members} and {clause})"] if clause else []
     if any_stale and not filters.include_stale:
         parts.append(f" and {key} not in ({members} and memory.stale)")
+    if (back := filters.held_back) is not None:
+        parts.append(f" and {key} not in ({members} and {HELD_BACK})")
+        values += held_values(back)
     if any_superseded:
         parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
         values += [] if filters.as_of is None else [to_micros(filters.as_of)]

@@ -29,14 +29,24 @@ from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, superseding_sql, trash_sql, writing
+from memsweep.store.sqlite import (
+    code,
+    reembedding,
+    revision_sql,
+    search_sql,
+    searching,
+    sql,
+    superseding_sql,
+    trash_sql,
+    writing,
+)
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-    from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+    from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
     from memsweep.store.ports.memories import Embed
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
@@ -116,7 +126,7 @@ class SqliteStore:
             if found is None:
                 return None
             origin = stored_origin(*found[-_ORIGIN:])
-            *found, path, root, language, lines, verified = found[:-_ORIGIN]
+            *found, path, root, language, lines, verified, released = found[:-_ORIGIN]
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
@@ -141,6 +151,7 @@ class SqliteStore:
                 chunk_count=chunk_count,
                 entities=tuple(things),
                 code=code_file(path, root, language, lines, verified),
+                released_at=None if released is None else from_micros(released),
                 origin=origin,
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
@@ -174,6 +185,10 @@ class SqliteStore:
             writing.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
 
+    def revision(self, *, now: bool) -> str:
+        with self._pool.reading() as db:
+            return f"{self.path.name}.{one(db, search_sql.REVISION)}"
+
     def smaller_kind(self) -> Kind | None:
         with self._pool.reading() as db:
             return searching.smaller_kind(db)
@@ -193,6 +208,11 @@ class SqliteStore:
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         with self._pool.reading() as db:
             return searching.owners(db, keys)
+
+    def count_held_back(self, back: HeldBack) -> int:
+        with self._pool.reading() as db:
+            count: int = one(db, search_sql.COUNT_HELD_BACK, search_sql.held_values(back))
+            return count
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.running import Machine
+from tests.real_clients.running import Machine
 
 collect_ignore_glob = [] if os.environ.get("MEMSWEEP_CLIENTS") else ["test_*.py"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.clients.conftest import repository
-from tests.clients.running import Machine, codex, install_in_codex
-from tests.clients.scripted import Step, scripted
-from tests.clients.test_claude import DECISION, MARK, drained
+from tests.real_clients.conftest import repository
+from tests.real_clients.running import Machine, codex, install_in_codex
+from tests.real_clients.scripted import Step, scripted
+from tests.real_clients.test_claude import DECISION, MARK, drained
 
 
 def session(machine: Machine, project: Path, prompt: str, *steps: Step, more: str = "") -> list[str]:

@@ -7,9 +7,9 @@ import os
 import time
 from pathlib import Path
 
-from tests.clients.conftest import git, repository
-from tests.clients.running import Machine, claude
-from tests.clients.scripted import Step, scripted
+from tests.real_clients.conftest import git, repository
+from tests.real_clients.running import Machine, claude
+from tests.real_clients.scripted import Step, scripted
 
 DECISION = "We decided to use Postgres for orders because of the JSON queries."
 MARK = "<memsweep-memory>"
