@@ -44,6 +44,7 @@ COMMANDS = {
     "schedule": "schedule",
     "hooks": "hooks",
     "hook": "hook",
+    "adopt": "adopt",
     "workspace": "workspace",
     "reembed": "reembed",
     "config": "config",
