@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
@@ -36,6 +37,7 @@ from memsweep.model.plan import (
     PlanView,
     Receipt,
     Survey,
+    Totals,
     Undone,
     Verdict,
 )
@@ -119,6 +121,14 @@ def plan(
         if plan.item_count:
             tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy, ids))
     return plan
+
+
+def preview(tools: CollectorDependencies, strategy: str) -> Totals:
+    """What a plan would name now, without what follows from it; nothing is saved."""
+    with gc_paused():
+        draft = decide(_survey(tools, needs_of(strategy)), strategy, tools.options(), tools.workspace_id)
+    kinds = Counter(item.kind for item in draft.items)
+    return Totals(kinds["memory"], kinds["chunk"], kinds["entity"], kinds["relation"])
 
 
 def load_plan(tools: CollectorDependencies, plan_id: str) -> Plan:
