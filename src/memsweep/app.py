@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
     from memsweep.model.plan import Undone
+    from memsweep.remember.listings import Listings
     from memsweep.remember.sightings import Sightings
     from memsweep.services.projects import Projects
     from memsweep.store.protocol import Engine
@@ -302,6 +303,13 @@ class App:
             return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
         headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
         return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
+
+    @cached_property
+    def listings(self) -> Listings:
+        """Rankings of the last searches, for their next pages."""
+        from memsweep.remember.listings import Listings
+
+        return Listings()
 
     @cached_property
     def sightings(self) -> Sightings:

@@ -99,11 +99,14 @@ class Statement(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted."""
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted; when
+    it was made and a hash of the chunk, which decide between equals."""
 
     memory: int
     path: str | None
     tier: str = UNKNOWN.tier
+    created_at: int = 0
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,12 @@ def rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> Rank
     model = embedder.model.name
     others = _loose(store, embedder, query, filters)
     rankings, similarity = _of_chunks(store, embedder, query, filters) if filters.kind in _OF_CHUNKS else ([], {})
-    if len(rankings) + bool(others) > 1:
+    several = len(rankings) + bool(others) > 1
+    if several:
         rankings = [_by_relevance(store, model, query, Ranking(rows, similarity)) for rows in rankings]
     rows = [row for rows in rankings for row in rows]
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
-    return Ranking(sorted(rows) if len(rankings) + bool(others) > 1 else rows, similarity, others)
+    return Ranking(sorted(rows, key=lambda row: row[0]) if several or others else rows, similarity, others)
 
 
 def look_at(store: Store, model: str, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
@@ -120,7 +121,11 @@ def _by_relevance(store: Store, model: str, query: str, ranking: Ranking) -> lis
     found, _ = look_at(store, model, query, ranking, slice(_HEAD))
     most = max((each.judged.relevance for each in found), default=0.0)
     best = max((-row[0] for row in ranking.rows), default=0.0)
-    return [(row[0] * most / best if best else 0.0, *row[1:]) for row in ranking.rows]
+    scaled, last = [], -1.0
+    for row in ranking.rows:  # in their order, which is not that of their scores where a file has many
+        last = max(last, row[0] * most / best if best else 0.0)
+        scaled.append((last, *row[1:]))
+    return scaled
 
 
 def _loose(store: Store, embedder: Embedder, query: str, filters: Filters) -> dict[int, Found]:

@@ -11,6 +11,7 @@ from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
 from memsweep.remember.choosing import CONSIDERED, precise
+from memsweep.remember.listings import Listing, Listings
 from memsweep.remember.ranking import DEPTH, Found, look_at, rank
 from memsweep.remember.relevance import is_measured
 from memsweep.remember.remember import check_model
@@ -30,6 +31,7 @@ def recall(
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
     mode: SearchMode = "precise",
+    listings: Listings | None = None,
 ) -> Page:
     """What answers any text, or in `deep` mode all that resembles it; a text without words gets the newest."""
     _check(query, limit, mode)
@@ -39,8 +41,12 @@ def recall(
     if not query.strip():
         return _newest(store, filters, limit, offset, listing)
     check_model(store.model(), embedder.model)
-    ranking = rank(store, embedder, query, filters)
     model = embedder.model.name
+    ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
+    if ranking is None:
+        ranking = rank(store, embedder, query, filters)
+        if listings and len(ranking.rows) > limit:
+            listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":
         ranking = ranking.with_evidence()
         found, damaged = look_at(store, model, query, ranking, slice(offset, offset + limit))
@@ -52,6 +58,10 @@ def recall(
     answers = [each for each in found if each.judged.ranked.key in chosen]
     page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
     return page if answers else _with_nearest(page, found)
+
+
+def _of(store: Store, listing: str, model: str, *, now: bool) -> Listing:
+    return Listing(store.workspace_id, store.revision(now=now), listing, model)
 
 
 def _check(query: object, limit: object, mode: object) -> None:

@@ -147,7 +147,8 @@ class BaseMemory(Generic[Mode]):
         checked, app = make_filters(filters), self._access.app
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
-            page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
+            options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
+            page = recall(store, app.embedder, query, filters=checked, **options)
             app.sightings.note(store, page.hits, self._access.clock())
             return page
 

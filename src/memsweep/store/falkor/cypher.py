@@ -164,7 +164,12 @@ PASSAGES = f"""
 # searching
 OWNERS = f"""
     UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory) {origin_cypher.OF_MEMORY}
-    RETURN c.key, m.key, m.path, coalesce(o.tier, 'unknown')"""
+    RETURN c.key, m.key, m.path, coalesce(o.tier, 'unknown'), m.created_at, c.hash"""
+# What the full text has and does not count: as if it were not there.
+HIDDEN_TERMS = """
+    MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms
+    UNION
+    MATCH (:Memory)-[:SUPERSEDES]->(m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
 COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"

@@ -87,7 +87,19 @@ def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[s
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
-    return {key: Owner(*rest) for key, *rest in graph.ask(cypher.OWNERS, keys=list(keys))}
+    rows = graph.ask(cypher.OWNERS, keys=list(keys))
+    return {
+        key: Owner(memory, path, tier, created_at, _digest(digest))
+        for key, memory, path, tier, created_at, digest in rows
+    }
+
+
+def _digest(value: object) -> bytes:
+    """Of a chunk; of one that is damaged there is none."""
+    try:
+        return bytes.fromhex(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return b""
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -114,7 +126,7 @@ def _first_look(
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
-    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:1], lacking])
+    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:2], lacking])
     rows = [rows_of(reply) for reply in told[: len(counting) + 1]]
     words = ranking.words_for(query, rows[:-1])
     if graph.seen["generation"] == look.generation:

@@ -147,6 +147,11 @@ class FalkorStore:
             raise other_query_model(known)
         return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
+    def revision(self, *, now: bool) -> str:
+        if now:
+            self._graph.meta()
+        return f"{self._graph.name}.{self._graph.seen.get('revision')}"
+
     def smaller_kind(self) -> Kind | None:
         return searching.smaller_kind(self._graph)
 

@@ -14,6 +14,9 @@ class SearchIndex(Protocol):
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         """The `depth` best chunks by words and by meaning, each with both scores; an engine may hand in more."""
 
+    def revision(self, *, now: bool) -> str:
+        """Another one whenever what can be found has changed: as it is now, or as the last search has seen it."""
+
     def smaller_kind(self) -> Kind | None:
         """Which there are fewer of, memories or files of code; None where there is only one of the two."""
 

@@ -10,11 +10,26 @@ from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
 OWNERS = """
-    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown') from json_each(?) as wanted
+    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown'), memory.created_at, chunk.hash
+    from json_each(?) as wanted
     join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
     left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
+# Whatever changes what can be found is audited, or adds chunks, or takes some away.
+REVISION = """
+    select group_concat(seq, '.') || '.' || (select count(*) from memory where stale) || '.'
+           || (select max(id) from chunk) from sqlite_sequence"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
+HIDDEN_CHUNKS = f"""
+    select chunk.id, chunk_fts_docsize.sz from chunk join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
+    where chunk.trash is null and chunk.id in (
+        select chunk.id from memory join chunk on chunk.memory = memory.id where memory.stale and memory.trash is null
+        union {superseded_chunks(False)})"""
+COUNT_MATCHES = "select count(*) from chunk_fts where chunk_fts match ?"
+# The plus keeps the full text from being asked once for each of them.
+WORD_COUNTS = """
+    select rowid, word_counts(chunk_fts) from chunk_fts
+    where chunk_fts match ? and +rowid in (select value from json_each(?))"""
 FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
 # A file, all that is in a folder, or what a pattern matches; below any root, or with the path of its root.
 CODE_AT_PATH = """

@@ -15,8 +15,9 @@ from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Plac
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
-from memsweep.store.file.words import depth_of
+from memsweep.store.file.words import any_of, depth_of
 from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
+from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, totals
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, texts
@@ -35,8 +36,9 @@ def candidates(
     filters: Filters,
     depth: int,
 ) -> list[Candidate]:
-    chunks = indexed_chunks(db)
-    by_words = _by_words(db, words.expression(db, query, chunks), filters, depth_of(depth, chunks))
+    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
+    chunks = totals(db)[0] - hidden.chunks
+    by_words = _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
     keys, cosines = vectors.similarities(db, vector)
     places = _with_nearest(db, by_words, keys, cosines, filters, depth)
     found = sorted(places)
@@ -45,17 +47,6 @@ def candidates(
         Candidate(key, by_words.get(key, 0.0), similarity, places[key])
         for key, similarity in zip(found, similar, strict=True)
     ]
-
-
-def indexed_chunks(db: apsw.Connection) -> int:
-    """How many chunks the full text holds. It keeps that number itself, as the first one of a record."""
-    number = 0
-    record: bytes | None = one(db, search_sql.FULL_TEXT_TOTALS)
-    for byte in record or b"":  # the most significant bits come first
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:
-            return number
-    return number
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
@@ -82,7 +73,7 @@ def statements_about(db: apsw.Connection, names: Iterable[str], words: Iterable[
 
 def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:
     rows: Iterable[Any] = db.execute(search_sql.OWNERS, (json.dumps(list(keys)),))
-    return {key: Owner(memory, path, tier) for key, memory, path, tier in rows}
+    return {key: Owner(*rest) for key, *rest in rows}
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
@@ -105,12 +96,19 @@ def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
     return {row[0]: _passage(row) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
 
 
-def _by_words(db: apsw.Connection, expression: str | None, filters: Filters, depth: int) -> dict[int, float]:
-    if expression is None:
+def _by_words(
+    db: apsw.Connection, words: Sequence[str], hidden: Hidden, filters: Filters, depth: int
+) -> dict[int, float]:
+    if not words:
         return {}
     where, values = _eligible(db, filters, "rowid")
+    reach = 2 * depth if hidden.keys else depth
     # SQLite's bm25 is negative, best first.
-    return {key: -score for key, score in db.execute(search_sql.match_words(where), [expression, *values, depth])}
+    found = {key: -score for key, score in db.execute(search_sql.match_words(where), [any_of(words), *values, reach])}
+    if not hidden.keys:
+        return found
+    exact = scores(db, words, hidden, found)
+    return dict(sorted(exact.items(), key=lambda item: (-item[1], item[0]))[:depth])
 
 
 def _with_nearest(
@@ -154,8 +152,13 @@ def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32]
     return similar
 
 
+def _any_hidden(db: apsw.Connection) -> tuple[bool, bool]:
+    """Whether something is stale, and whether something is superseded."""
+    return bool(one(db, search_sql.ANY_STALE)), bool(one(db, superseding_sql.ANY_LINKS))
+
+
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:
-    stale, superseded = (bool(one(db, asked)) for asked in (search_sql.ANY_STALE, superseding_sql.ANY_LINKS))
+    stale, superseded = _any_hidden(db)
     return search_sql.eligible(filters, any_stale=stale, any_superseded=superseded, key=key)
 
 

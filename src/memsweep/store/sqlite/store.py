@@ -29,7 +29,17 @@ from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, superseding_sql, trash_sql, writing
+from memsweep.store.sqlite import (
+    code,
+    reembedding,
+    revision_sql,
+    search_sql,
+    searching,
+    sql,
+    superseding_sql,
+    trash_sql,
+    writing,
+)
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
@@ -173,6 +183,10 @@ class SqliteStore:
         with self._pool.reading() as db:
             writing.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
+
+    def revision(self, *, now: bool) -> str:
+        with self._pool.reading() as db:
+            return f"{self.path.name}.{one(db, search_sql.REVISION)}"
 
     def smaller_kind(self) -> Kind | None:
         with self._pool.reading() as db:
