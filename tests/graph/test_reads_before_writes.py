@@ -28,6 +28,7 @@ READS = {
                   "needed_by"},
     "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
     "moves": {"targets", "of"},
+    "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by"},
     "aliases": {"at"},
 }  # fmt: skip
 

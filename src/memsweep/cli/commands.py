@@ -32,6 +32,7 @@ COMMANDS = {
     "purge": "prune",
     "pin": "prune",
     "unpin": "prune",
+    "release": "release",
     "explain": "prune",
     "audit": "prune",
     "doctor": "care",

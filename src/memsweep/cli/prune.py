@@ -40,6 +40,12 @@ def prune(
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     yes: Yes = False,
     ttl_days: Annotated[float | None, Option(help="With `expired`: also memories not seen for this many days.")] = None,
+    session: Annotated[str, Option(help="With `origin`: what this session brought.")] = "",
+    client: Annotated[str, Option(help="With `origin`: what this client brought.")] = "",
+    tier: Annotated[str, Option(help="With `origin`: what this tier brought.")] = "",
+    source: Annotated[str, Option(help="With `origin`: memories of this source, and what they say.")] = "",
+    since: Annotated[str, Option(metavar="DATE", help="With `origin`: only since this date.")] = "",
+    until: Annotated[str, Option(metavar="DATE", help="With `origin`: only up to this date.")] = "",
     allow_large: Annotated[
         bool, Option("--allow-large", help="Allow removing more than half of the workspace.")
     ] = False,
@@ -50,8 +56,14 @@ def prune(
 ) -> None:
     """Show what would be collected and why, then ask."""
 
+    asked = {"session": session, "client": client, "tier": tier, "source": source, "since": since, "until": until}
+    origin = {name: value for name, value in asked.items() if value}
+
     def make(memory: Memory) -> Plan:
-        return memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days)
+        if plan:
+            return memory.sweep.get_plan(plan)
+        whose = origin if origin or strategy == "origin" else None
+        return memory.sweep.plan(strategy, ttl_days=ttl_days, origin=whose)
 
     look_and_apply(
         make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json

@@ -197,6 +197,10 @@ class Memory:
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
     origin: Origin = UNKNOWN
+    released_at: datetime | None = None
+    """When somebody let it out of quarantine."""
+    quarantine: str = ""
+    """How long it stays out of search, in words; empty if it does not."""
     revisions: int = 0
     """How many earlier forms of it are kept."""
     revised_at: datetime | None = None
@@ -257,6 +261,8 @@ class Stats:
     model: EmbeddingModel | None
     oldest: datetime | None
     newest: datetime | None
+    quarantined: int = 0
+    """Memories that search leaves out until they are released."""
     warnings: tuple[str, ...] = ()
 
 

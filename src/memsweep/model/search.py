@@ -19,6 +19,13 @@ Kind = Literal["memory", "code", "fact", "segment"]
 KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 
 
+class HeldBack(NamedTuple):
+    """Memories of these tiers that were made after a moment (in microseconds; at any time without one)."""
+
+    tiers: tuple[str, ...]
+    since: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
@@ -42,6 +49,11 @@ class Filters:
     kind: Kind | None = None
     role: Role | None = None
     include_tests: bool = True
+
+    @property
+    def held_back(self) -> HeldBack | None:
+        """What is in quarantine, and left out."""
+        return None
 
     @property
     def may_be_loose(self) -> bool:

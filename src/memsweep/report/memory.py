@@ -19,7 +19,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Similar, Stats, Superseding, Workspace
+    from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -67,6 +67,7 @@ class MemoryAnswer(TypedDict):
     chunk_count: int
     entities: list[dict[str, str]]
     origin: dict[str, str]
+    quarantine: NotRequired[str]
     path: NotRequired[str]
     file_path: NotRequired[str]
     language: NotRequired[str]
@@ -87,6 +88,7 @@ class StatsAnswer(TypedDict):
     total_entities: int
     total_relations: int
     stale_memories: int
+    quarantined: NotRequired[int]
     database_bytes: int
     vector_bytes: int
     engine: str
@@ -114,12 +116,6 @@ class ListedWorkspace(WorkspaceAnswer):
 class WorkspacesAnswer(TypedDict):
     workspaces: list[ListedWorkspace]
     current: str
-
-
-class ReembeddedAnswer(TypedDict):
-    workspace_id: str
-    chunks: int
-    model: str | None
 
 
 class CopiedAnswer(TypedDict):
@@ -216,6 +212,8 @@ def memory(result: Memory) -> MemoryAnswer:
         "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
         "origin": {name: value for name, value in asdict(result.origin).items() if value},
     }
+    if result.quarantine:
+        answer["quarantine"] = f"Search leaves it out {result.quarantine}."
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
@@ -249,6 +247,8 @@ def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnsw
         "oldest": iso(result.oldest) if result.oldest else None,
         "newest": iso(result.newest) if result.newest else None,
     }
+    if result.quarantined:
+        answer["quarantined"] = result.quarantined
     if result.warnings:
         answer["warnings"] = list(result.warnings)
     return {**answer, "schedule": dict(schedule)} if schedule else answer
@@ -298,10 +298,6 @@ def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
     how = f"undo_prune with {result.receipt_id} brings it back"
     answer = workspace(result, f"Moved workspace {result.id!r} to the trash; {how}.")
     return {**answer, "receipt_id": result.receipt_id or ""}
-
-
-def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
-    return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}
 
 
 def copied(restored: Restored) -> CopiedAnswer:

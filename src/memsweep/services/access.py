@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.model.gate import Gate
     from memsweep.model.origin import Origin
+    from memsweep.model.quarantine import Quarantine
     from memsweep.settings import Settings
     from memsweep.store.protocol import Store
 
@@ -89,6 +90,12 @@ class Access(Generic[Mode]):
     def origin(self, tier: str = "") -> Origin:
         """Where what this call brings comes from, trusted no more than `tier`."""
         return self.app.origin.lowered(tier)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        from memsweep.model.quarantine import Quarantine
+
+        return Quarantine(self.settings.quarantine.tiers, self.settings.quarantine.days)
 
     @property
     def settings(self) -> Settings:

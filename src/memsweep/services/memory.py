@@ -140,11 +140,13 @@ class BaseMemory(Generic[Mode]):
         mode: SearchMode = "precise",
     ) -> Page:
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
+        from memsweep.model.quarantine import leaving_out
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
         from memsweep.services.search import search_along
 
-        checked, app = make_filters(filters), self._access.app
+        back = self._access.quarantine.held_back(self._access.clock())
+        checked, app = leaving_out(make_filters(filters), back), self._access.app
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
@@ -157,7 +159,16 @@ class BaseMemory(Generic[Mode]):
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        return self._found(memory_id, self._access.found(), self._access.personal_store())
+        found = self._found(memory_id, self._access.found(), self._access.personal_store())
+        return replace(found, quarantine=self._access.quarantine.until(found, self._access.clock()))
+
+    @operation
+    def release(self, memory_id: str) -> StoredMemory:
+        """Let a memory out of quarantine: search finds it from now on."""
+        from memsweep.gc.release import release
+
+        release(collector(self._access), self._found(memory_id).id)
+        return self._found(memory_id)
 
     def _found(self, memory_id: str, *stores: Store | None) -> StoredMemory:
         """In the first of some stores that has it, by default in the workspace's own."""
@@ -258,12 +269,15 @@ class BaseMemory(Generic[Mode]):
         from memsweep.graph.whole_graph import briefing
         from memsweep.model.briefing import WorkspaceBriefing
         from memsweep.model.code import CODE_RELATIONS
+        from memsweep.model.quarantine import leaving_out
+        from memsweep.model.search import Filters
         from memsweep.remember.newest import newest_memories
         from memsweep.services.graph import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
         store = self._access.found()
-        newest = () if store is None else newest_memories(store, limit)
+        back = self._access.quarantine.held_back(self._access.clock())
+        newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
         return WorkspaceBriefing(_stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:
@@ -284,7 +298,10 @@ def _stats(access: Access[Any]) -> Stats:
 
     store = access.found()
     engine = "falkor" if access.settings.store else "sqlite"
-    return no_stats(access.workspace_id, engine) if store is None else store.stats()
+    if store is None:
+        return no_stats(access.workspace_id, engine)
+    back = access.quarantine.held_back(access.clock())
+    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
 
 
 class Memory(BaseMemory[Sync]):

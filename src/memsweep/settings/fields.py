@@ -9,7 +9,8 @@ from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
 from memsweep.model.ids import PERSONAL_WORKSPACE
-from memsweep.model.strategies import NAMES as STRATEGIES
+from memsweep.model.origin import TIERS
+from memsweep.model.strategies import WITHOUT_QUESTION as STRATEGIES
 from memsweep.model.text import name_key, without_password
 
 DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
@@ -158,6 +159,14 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
+class QuarantineSettings:
+    tiers: tuple[str, ...] = setting(
+        (), "memories of these tiers stay out of search until they are released", default="none", choices=TIERS
+    )
+    days: float = setting(30.0, "how long they do at most; 0: until they are released", least=0, most=_MANY)
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     enabled: bool = setting(False, "whether a running server collects in the background")
     cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, by the clock on the wall")
@@ -201,6 +210,7 @@ class Settings:
     graph: Graph = table(Graph, "how facts fade, and when they have faded away")
     context: Context = table(Context, "the defaults of context windows, each of which can have its own")
     secrets: Secrets = table(Secrets, "passwords and keys in what is to be stored")
+    quarantine: QuarantineSettings = table(QuarantineSettings, "what is held back before somebody has looked at it")
     schedule: Schedule = table(Schedule, "background collection by a running server")
     api_key: str = field(default="", repr=False)
     project: str = field(default="", repr=False)

@@ -19,6 +19,7 @@ from memsweep.model.code import (
     RunEnd,
     other_places,
 )
+from memsweep.model.contribution import Contribution
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
@@ -27,6 +28,7 @@ from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
+from memsweep.store.falkor.contributions import note_if_any
 from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -110,6 +112,7 @@ def write_files(
     stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id, origin) for file in files}
     named.write()
     relations.write()
+    _note_seen(tx, stated, now, origin)
     for memory, wanted in mentions.items():
         _write_mentions(tx, before.mentions[memory], wanted)
     _write_statements(tx, before.stated, stated)
@@ -265,6 +268,16 @@ def _state(
             known.change(raises_version=False, last_seen=max(known.props["last_seen"], now), weight=1.0)
         stated[known.key] = ends[0]
     return stated
+
+
+def _note_seen(tx: Transaction, stated: Mapping[int, Mapping[int, int]], now: int, origin: int | None) -> None:
+    acts = [
+        Contribution(key, "see", now, value=1.0, origin=origin, memory=memory)
+        for memory, relations in stated.items()
+        for key in relations
+        if key <= tx.meta["keys"]  # what is new has nothing else
+    ]
+    note_if_any(tx, acts)
 
 
 def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tuple[int, int]]) -> None:

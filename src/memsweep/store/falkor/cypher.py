@@ -91,7 +91,8 @@ RELATIONS_FROM = """
     UNWIND $subjects AS subject MATCH (s:Entity {ref: toString(subject)}) WITH s
     MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
       AND ($relations IS NULL OR r.relation_key IN $relations) AND ($objects IS NULL OR o.key IN $objects)
-    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
+    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in,
+           r.created_at, r.valid_at"""
 ADD_THREAD = "CREATE (:Thread {*row})"
 SET_LAST_PLACE = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
 ADD_MEMORY = "CREATE (:Memory {*row})"
@@ -140,7 +141,7 @@ GET_MEMORY = f"""
     {origin_cypher.OF_MEMORY}
     RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
            m.last_seen_at, m.expires_at, m.stale, m.pinned, m.version, chunks, m.path, m.root, m.language, m.lines,
-           coalesce(s.verified_at, m.verified_at), {origin_cypher.FIELDS}"""
+           coalesce(s.verified_at, m.verified_at), m.released_at, {origin_cypher.FIELDS}"""
 # Raises neither the revision nor the version: being read is no change.
 MARK_SEEN = """
     UNWIND $seen AS seen MATCH (m:Memory {id: seen[0]}) WHERE coalesce(m.last_seen_at, m.created_at) < seen[1]
@@ -222,6 +223,10 @@ def _letters(part: str) -> str:
 
 
 _OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "false", "segment": "false"}
+
+
+HELD_BACK = "m.released_at IS NULL AND m.created_at > $held_since AND coalesce(m.origin, 0) IN $held_keys"
+COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {HELD_BACK} RETURN count(m)"
 
 
 def condition(

@@ -16,7 +16,8 @@ from memsweep.store.falkor.words import terms_of
 
 Table = Mapping[str, Sequence[Row]]
 SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "Revision": "revision", "AuditEvent": "audit",
-          "Project": "project", "Alias": "alias", "MergeMove": "merge_move", "Origin": "origin"}  # fmt: skip
+          "Project": "project", "Alias": "alias", "MergeMove": "merge_move", "Origin": "origin",
+          "Contribution": "contribution"}  # fmt: skip
 
 
 class NewEdge(NamedTuple):

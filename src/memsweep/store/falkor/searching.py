@@ -10,6 +10,7 @@ from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.search import (
     Candidate,
     Filters,
+    HeldBack,
     Kind,
     Owner,
     Passage,
@@ -183,6 +184,13 @@ def _places(rows: Iterable[Row]) -> Places:
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:
+    where, values = _asked_for(graph, filters)
+    if (back := filters.held_back) is None:
+        return where, values
+    return f"NOT ({cypher.HELD_BACK}) AND {where}", {**values, **_held_values(graph, back)}
+
+
+def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
     origins = _origins(graph, filters)
     if filters.path is None:
         return cypher.condition(filters, None, origins)
@@ -190,6 +198,15 @@ def _where(graph: GraphHandle, filters: Filters) -> Where:
     rows = graph.ask(cypher.CODE_PLACES)
     places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
     return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)], origins)
+
+
+def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
+    return int(graph.ask(cypher.COUNT_HELD_BACK, **_held_values(graph, back))[0][0])
+
+
+def _held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
+    keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
+    return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
 
 
 def _origins(graph: GraphHandle, filters: Filters) -> list[int | None] | None:

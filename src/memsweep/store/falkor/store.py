@@ -21,7 +21,7 @@ from memsweep.model.memory import (
     vector_bytes,
 )
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
-from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
     code,
@@ -88,7 +88,7 @@ class FalkorStore:
         found, things, changes, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
         if not found:
             return None
-        *of_memory, path, root, language, lines, verified = found[0][:-_ORIGIN]
+        *of_memory, path, root, language, lines, verified, released = found[0][:-_ORIGIN]
         _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
         revisions, revised = changes[0] if changes else (0, None)
@@ -110,6 +110,7 @@ class FalkorStore:
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
             code=code_file(path, root, language, lines, verified),
+            released_at=None if released is None else from_micros(released),
             origin=stored_origin(*found[0][-_ORIGIN:]),
             revisions=revisions,
             revised_at=None if revised is None else from_micros(revised),
@@ -166,6 +167,9 @@ class FalkorStore:
 
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         return searching.owners(self._graph, keys)
+
+    def count_held_back(self, back: HeldBack) -> int:
+        return searching.count_held_back(self._graph, back)
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         return searching.passages(self._graph, keys)

@@ -27,7 +27,7 @@ from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
-from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
+from memsweep.store.falkor.stating import By, fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
@@ -254,8 +254,9 @@ def add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], b
     known = [entity.key for entity in spoken_of.values() if by.texts and not entity.is_new]
     places = fact_places(handed_in, new.facts)
     relations = Relations(tx, places, among=known)
-    told = state_facts(relations, places, new, by.origin)
-    mention_again(relations, told, spoken_of, pairs, by.texts, new)
+    teller = By(by.memory, by.origin, now, new.edge_rate)
+    told = state_facts(relations, places, new, teller)
+    mention_again(relations, told, spoken_of, pairs, by.texts, teller)
     names.write()
     relations.write()
     stated = [{"memory": by.memory, "subject": place[0], "relation": key} for key, place in told.items()]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from memsweep.model.contribution import ACTS
 from memsweep.model.origin import TIERS
 from memsweep.model.segment import Generation, Role, SegmentType
 from memsweep.store.file.forms import (
@@ -67,11 +68,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     "meta": {"key": _WORD, "value": Column(lambda value: True, drop)},  # what a value may be depends on the key
     "origin": {
         "id": _KEY,
-        "door": _TEXT,
-        "client": _TEXT,
-        "client_version": _TEXT,
-        "session": _TEXT,
-        "tool": _TEXT,
+        **dict.fromkeys(("door", "client", "client_version", "session", "tool"), _TEXT),
         "tier": Column(one_of(*TIERS), to("import")),
     },
     "thread": {"id": _KEY, "uid": Column(word, lost("lost thread {}"))},
@@ -93,6 +90,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "version": _VERSION,
         "trash": _TRASH,
         "origin": _MAYBE_LINK,
+        "released_at": _MAYBE_TIME,
     },
     "memory_tag": {"tag": Column(text, drop), "memory": _LINK},
     "chunk": {
@@ -150,6 +148,20 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "origin": _MAYBE_LINK,
     },
     "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH, "origin": _MAYBE_LINK},
+    # What is damaged counts no more than what was taken back: the fact stays as it is.
+    "contribution": {
+        "id": _KEY,
+        "relation": _LINK,
+        "act": Column(one_of(*ACTS), drop),
+        "at": Column(time, drop),
+        "rate": Column(share, drop),
+        "value": Column(or_null(share), drop),
+        "explicit": Column(flag, drop),
+        "valid_at": _MAYBE_TIME,
+        **dict.fromkeys(("origin", "memory"), _MAYBE_LINK),
+        **dict.fromkeys(("before", "after"), Column(or_null(anything), drop)),
+        "trash": _TRASH,
+    },
     "relation_source": {"relation": _LINK, "memory": _LINK},
     "supersession": {"old": _LINK, "new": _LINK, "at": _NOW},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},

@@ -21,6 +21,7 @@ TABLES = (
     "mention",
     "relation_source",
     "supersession",
+    "contribution",
     "alias",
     "merge_move",
     "code_root",
@@ -45,8 +46,8 @@ REBUILD_WORDS = (
 )
 
 _NUMBERED = (
-    "origin", "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt",
-    "revision", "audit", "project", "segment",
+    "contribution", "origin", "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan",
+    "receipt", "revision", "audit", "project", "segment",
 )  # fmt: skip
 # also of rows that are gone: a key never comes back
 HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))

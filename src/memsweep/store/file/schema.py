@@ -309,6 +309,31 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     alter table segment add column origin integer;
     create index memory_by_origin on memory (origin) where origin is not null;
     """,
+    # What made facts what they are, act by act; see `memsweep.model.contribution`.
+    """
+    create table contribution (
+        id integer primary key autoincrement,
+        relation integer not null,
+        act text not null,
+        at integer not null,
+        rate real not null,
+        value real,
+        explicit integer not null,
+        valid_at integer,
+        origin integer,
+        memory integer,
+        before text,
+        after text,
+        trash integer
+    );
+    create index contribution_by_relation on contribution (relation);
+    create index contribution_by_origin on contribution (origin);
+    create index contribution_by_trash on contribution (trash) where trash is not null;
+    """,
+    # When somebody let a memory out of quarantine.
+    """
+    alter table memory add column released_at integer;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 
 
 class SearchIndex(Protocol):
@@ -32,6 +32,9 @@ class SearchIndex(Protocol):
 
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         """Where these chunks are from."""
+
+    def count_held_back(self, back: HeldBack) -> int:
+        """How many live memories are in quarantine."""
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         """Those that are live and can be read."""

@@ -24,6 +24,7 @@ from memsweep.model.code import (
     other_case,
     things_of,
 )
+from memsweep.model.contribution import Contribution
 from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
@@ -33,6 +34,7 @@ from memsweep.store.file.connect import insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
+from memsweep.store.sqlite.contributions import note_if_any
 from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
@@ -314,6 +316,7 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
     ]
     rows = [(*value, now, now, now, names.origin) for value in values]
     wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, rows)}
+    note_if_any(db, [Contribution(key, "see", now, value=1.0, origin=names.origin, memory=memory) for key in wanted])
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
     db.executemany(sql.DROP_SOURCE, [(key, memory) for key in sorted(have - wanted)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memsweep.store.sqlite import contribution_sql
+
 # A name that is not an entity's may be the old name of one.
 # One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.
 FIND_TYPED = """
@@ -30,20 +32,17 @@ SEE_ENTITY = """
     update entity set handed_in = 1, confidence = 1.0, last_seen = max(last_seen, ?1), version = version + 1,
         origin = case when origin is not ?2 then 0 else origin end
     where id = ?3"""
-GET_RELATION = """
-    select id, uid, weight, last_seen from live_relation
+GET_RELATION = f"""
+    select id, uid, {contribution_sql.FACT} from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at, origin)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
-SET_WEIGHT = """
-    update relation set weight = ?, last_seen = ?, evidence = evidence + 1, handed_in = max(handed_in, ?),
-        version = version + 1
-    where id = ?"""
-CLOSE_OTHERS = """
-    update relation set invalid_at = ?, version = version + 1
-    where subject = ? and relation_key = ? and object <> ? and trash is null and invalid_at is null returning uid"""
+OTHERS = f"""
+    select id, uid, {contribution_sql.FACT} from live_relation
+    where subject = ? and relation_key = ? and object <> ? and invalid_at is null order by id"""
+CLOSE = "update relation set invalid_at = ?, version = version + 1 where id = ?"
 ENTITY_NAME = "select uid, name from entity where id = ?"
 
 ENTITIES = """

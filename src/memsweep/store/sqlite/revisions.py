@@ -15,7 +15,7 @@ from memsweep.model.text import content_hash
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
 from memsweep.store.sqlite import revision_sql, sql, trash_sql, writing
-from memsweep.store.sqlite.graph_rows import as_list
+from memsweep.store.sqlite.lists import as_list
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.trash_rows import forget_chunks
 from memsweep.store.stored import mapping, texts, to_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from memsweep.model.search import Filters
+from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
@@ -36,6 +36,7 @@ CODE_AT_PATH = """
     select memory from (select memory, {path} as place from code_file join code_root on code_root.id = root)
     join (select ? as wanted) where place = wanted or substr(place, 1, length(wanted) + 1) = wanted || '/'
       or place glob wanted"""
+_EVER = -(2**62)
 _RELATIVE = "code_file.path"
 _WHOLE = "rtrim(code_root.path, '/') || '/' || code_file.path"
 # An index that leaves the texts alone; the table would be read with all of them.
@@ -94,6 +95,16 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     return " and ".join(parts), values
 
 
+HELD_BACK = """
+    memory.released_at is null and memory.created_at > ?
+    and memory.origin in (select id from origin where tier in (select value from json_each(?)))"""
+COUNT_HELD_BACK = f"select count(*) from memory where trash is null and {HELD_BACK}"
+
+
+def held_values(back: HeldBack) -> list[Any]:
+    return [_EVER if back.since is None else back.since, json.dumps(back.tiers)]
+
+
 def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: str) -> tuple[str, list[Any]]:
     """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
 
@@ -104,6 +115,9 @@ def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: st
     parts = [f" and {key} in ({members} and {clause})"] if clause else []
     if any_stale and not filters.include_stale:
         parts.append(f" and {key} not in ({members} and memory.stale)")
+    if (back := filters.held_back) is not None:
+        parts.append(f" and {key} not in ({members} and {HELD_BACK})")
+        values += held_values(back)
     if any_superseded:
         parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
         values += [] if filters.as_of is None else [to_micros(filters.as_of)]

@@ -23,8 +23,8 @@ from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
-from memsweep.store.sqlite.graph_rows import as_list
 from memsweep.store.sqlite.items import SqliteItems
+from memsweep.store.sqlite.lists import as_list
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.stored import expect, expect_or_null, mapping, texts, to_json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite import origin_sql
+from memsweep.store.sqlite import contribution_sql, origin_sql
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 
 # meta
@@ -65,15 +65,14 @@ ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at, origin)
     values (:uid, :subject, :object, :relation, :key, :weight, 0, :now, :now, :now, :origin)"""
-GET_RELATION = """
-    select id, weight, last_seen from live_relation
+GET_RELATION = f"""
+    select id, {contribution_sql.FACT} from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
-SEE_AGAIN = """
-    update relation set weight = ?, last_seen = max(last_seen, ?), evidence = evidence + 1, version = version + 1
-    where id = ?"""
 # Relations both ends of which one of these chunks mentions.
 MENTIONED_RELATIONS = """
-    select distinct live_relation.id, chunk.text, subject.name, relation, object.name, weight, live_relation.last_seen
+    select distinct live_relation.id, chunk.text, subject.name, relation, object.name, live_relation.weight,
+           live_relation.last_seen, live_relation.evidence, live_relation.handed_in, live_relation.created_at,
+           live_relation.valid_at, live_relation.invalid_at
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value
     join live_mention as one on one.chunk = chunk.id
@@ -99,7 +98,7 @@ GET_MEMORY = f"""
            last_seen_at, expires_at, stale, pinned, version,
            (select count(*) from chunk where memory = memory.id and chunk.trash is null),
            code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at),
-           {origin_sql.FIELDS}
+           released_at, {origin_sql.FIELDS}
     from memory left join thread on thread.id = memory.thread
     left join origin on origin.id = memory.origin
     left join code_file on code_file.memory = memory.id

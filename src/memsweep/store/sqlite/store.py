@@ -46,7 +46,7 @@ from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-    from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+    from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
     from memsweep.store.ports.memories import Embed
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
@@ -126,7 +126,7 @@ class SqliteStore:
             if found is None:
                 return None
             origin = stored_origin(*found[-_ORIGIN:])
-            *found, path, root, language, lines, verified = found[:-_ORIGIN]
+            *found, path, root, language, lines, verified, released = found[:-_ORIGIN]
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
@@ -151,6 +151,7 @@ class SqliteStore:
                 chunk_count=chunk_count,
                 entities=tuple(things),
                 code=code_file(path, root, language, lines, verified),
+                released_at=None if released is None else from_micros(released),
                 origin=origin,
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
@@ -207,6 +208,11 @@ class SqliteStore:
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         with self._pool.reading() as db:
             return searching.owners(db, keys)
+
+    def count_held_back(self, back: HeldBack) -> int:
+        with self._pool.reading() as db:
+            count: int = one(db, search_sql.COUNT_HELD_BACK, search_sql.held_values(back))
+            return count
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:

@@ -43,12 +43,12 @@ LOAD_CHANGE_ENTITY = """
     update entity set confidence = ?, handed_in = ?, pinned = ?, created_at = ?, last_seen = ?, version = version + 1
     where id = ?"""
 LOAD_FIND_RELATION = """
-    select id, weight, evidence, handed_in, created_at, last_seen from live_relation
+    select id, weight, evidence, handed_in, created_at, last_seen, valid_at from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is ?"""
 LOAD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, evidence, handed_in, created_at,
                           last_seen, valid_at, invalid_at, origin)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 LOAD_CHANGE_RELATION = """
     update relation set weight = ?, evidence = ?, handed_in = ?, created_at = ?, last_seen = ?, version = version + 1
     where id = ?"""

@@ -34,7 +34,7 @@ from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.stating import mention_again, state_fact
+from memsweep.store.sqlite.stating import By, mention_again, state_fact
 from memsweep.store.stored import to_json
 
 
@@ -109,7 +109,7 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     memory = _add_row(db, new, thread, origin)
     chunks = _add_chunks(db, memory, new, thread)
     created, told = add_names(db, new, new.mentions, Told(memory, chunks, origin))
-    mention_again(db, chunks, told, new.edge_rate, new.now)
+    mention_again(db, chunks, told, By(memory, origin, to_micros(new.now), new.edge_rate))
     _supersede(db, memory, new)
     return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -165,7 +165,8 @@ def add_names(
         created += [mention.id] * is_new
         if entity is not None and mention.handed_in:
             keys[mention.thing] = entity
-    told = {state_fact(db, fact, keys, new.edge_rate, new.now, by.origin) for fact in new.facts}
+    teller = By(by.memory, by.origin, to_micros(new.now), new.edge_rate)
+    told = {state_fact(db, fact, keys, teller) for fact in new.facts}
     if told:
         db.executemany(sql.ADD_SOURCE, [(relation, by.memory) for relation in told])
     return created, told
