@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
@@ -38,7 +37,6 @@ from memsweep.model.plan import (
     PlanView,
     Receipt,
     Survey,
-    Totals,
     Undone,
     Verdict,
 )
@@ -120,7 +118,7 @@ def plan(
     options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
-        draft = decide(_survey(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
+        draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
     draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
@@ -129,14 +127,6 @@ def plan(
         if plan.item_count:
             tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy, ids))
     return plan
-
-
-def preview(tools: CollectorDependencies, strategy: str) -> Totals:
-    """What a plan would name now, without what follows from it; nothing is saved."""
-    with gc_paused():
-        draft = decide(_survey(tools, needs_of(strategy)), strategy, tools.options(), tools.workspace_id)
-    kinds = Counter(item.kind for item in draft.items)
-    return Totals(kinds["memory"], kinds["chunk"], kinds["entity"], kinds["relation"])
 
 
 def load_plan(tools: CollectorDependencies, plan_id: str) -> Plan:
@@ -266,7 +256,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
         alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
         said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history
-    survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
+    survey = look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]
@@ -323,7 +313,7 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def _survey(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
+def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
     missing = _missing(tools, needs)
     if wanted is not None:
         with tools.store.changing() as tx:

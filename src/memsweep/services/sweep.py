@@ -40,9 +40,9 @@ class SweepService(Generic[Mode]):
     @operation
     def preview(self, strategy: str = "stale_code") -> Totals:
         """How much a collection would take now; unlike a plan, this saves nothing."""
-        from memsweep.gc import collect
+        from memsweep.gc.preview import preview
 
-        return collect.preview(collector(self._access), strategy)
+        return preview(collector(self._access), strategy)
 
     @operation
     def get_plan(self, plan_id: str) -> Plan:
