@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
+    from memsweep.services.adopt import AdoptService
     from memsweep.services.care import CareService
     from memsweep.services.code import CodeService
     from memsweep.services.graph import GraphService
@@ -68,6 +69,12 @@ class BaseMemory(Generic[Mode]):
         from memsweep.services.care import CareService
 
         return CareService(self._access)
+
+    @cached_property
+    def adopt(self) -> AdoptService[Mode]:
+        from memsweep.services.adopt import AdoptService
+
+        return AdoptService(self._access)
 
     @operation
     def remember(
