@@ -117,7 +117,7 @@ def plan(
     options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
-        draft = decide(_survey(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
+        draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
     draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
@@ -260,7 +260,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
         alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
         said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history
-    survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
+    survey = look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]
@@ -317,7 +317,7 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def _survey(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
+def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
     missing = _missing(tools, needs)
     if wanted is not None:
         with tools.store.changing() as tx:
