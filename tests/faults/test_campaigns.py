@@ -24,6 +24,7 @@ FEW = {
     "merges": (0, 40, {"histories": 40}),
     "falkor_merges": (0, 8, {"histories": 8}),
     "leaks": (0, 10, {"operations": 120, "keys": 200}),
+    "redactions": (0, 6, {"kills": 3, "keys": 60}),
     "backups": (0, 5, {"flips": 100}),
     "overlaps": (0, 12, {"histories": 12, "index_runs": 100}),
     "windows": (0, 100, {"plans": 500, "segments_planned": 1000}),
