@@ -19,7 +19,7 @@ from memsweep.app import App, make_app
 from memsweep.embed.protocol import quantise
 from memsweep.model.search import Filters, SearchMode
 from memsweep.remember.fusion import FusionWeights, fuse, shown, weights_for
-from memsweep.remember.recall import DEPTH
+from memsweep.remember.ranking import DEPTH
 from memsweep.settings import load_settings
 
 LIMIT = 10

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
 from memsweep.model.search import Filters
-from memsweep.remember.recall import look_at, rank
+from memsweep.remember.ranking import look_at, rank
 from memsweep.remember.relevance import Calibration, Evidence, calibration_for, evidence_of, names_in
 from memsweep.settings import load_settings
 from precision import OPEN_CASES

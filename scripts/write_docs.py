@@ -14,6 +14,7 @@ from pathlib import Path
 from memsweep.context import ContextHeap
 from memsweep.context.service import ContextWindow
 from memsweep.report.operations import OPERATIONS
+from memsweep.services.adopt import AdoptService
 from memsweep.services.care import CareService
 from memsweep.services.code import CodeService
 from memsweep.services.graph import GraphService
@@ -90,6 +91,7 @@ LIBRARY: dict[str, type] = {
     "memory.graph": GraphService,
     "memory.sweep": SweepService,
     "memory.care": CareService,
+    "memory.adopt": AdoptService,
     "memory.context(…)": ContextWindow,
     "ContextHeap": ContextHeap,
 }

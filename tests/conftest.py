@@ -42,11 +42,23 @@ settings.register_profile("quick", settings.get_profile("memsweep"), max_example
 settings.load_profile("memsweep")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def outside() -> Iterator[Path]:
+    """The working directory of all tests, which is in no project."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="memsweep-outside-") as folder:
+        os.chdir(folder)
+        yield Path(folder)
+        os.chdir(before)
+
+
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_of_the_machine(monkeypatch: pytest.MonkeyPatch, outside: Path) -> None:
+    """No settings, and no project: where a test does not say otherwise, `default` is the workspace."""
     for name in os.environ:
-        if name.startswith(("MEMSWEEP_", "OPENAI_")):
+        if name.startswith(("MEMSWEEP_", "OPENAI_", "CLAUDE_")):
             monkeypatch.delenv(name)
+    monkeypatch.chdir(outside)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -40,7 +40,7 @@ def toml(home: Path) -> Any:
 def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
     settings = load_settings({"MEMSWEEP_HOME": str(tmp_path)})
     assert settings.home == tmp_path
-    assert settings.workspace == "default"
+    assert (settings.workspace, settings.personal) == ("", "personal")
     assert (settings.embedding.provider, settings.embedding.timeout_seconds) == ("local", 30.0)
     assert (settings.chunking.size, settings.chunking.overlap) == (512, 50)
 
@@ -100,7 +100,7 @@ def test_every_setting_can_be_set_in_the_environment(tmp_path: Path) -> None:
         ("workspace = 5", "workspace must be str"),
         ("workspace = ['a']", "workspace must be str"),
         ("workspace = 'Not/Valid'", "the workspace in the settings"),
-        ("workspace = ''", "the workspace in the settings"),
+        ("workspace = 'A b'", "the workspace in the settings"),
         ("log_level = 5", "log_level must be str"),
         ("log_level = 'LOUD'", "log_level 'LOUD' is unknown"),
         ("embedding = 'local'", "embedding must be a table"),
@@ -224,7 +224,7 @@ def test_a_file_in_the_current_folder_is_not_read(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "memsweep.toml").write_text("workspace = 'stolen'\nhome = '/tmp/stolen'")
     ran = run("config", "show", "--json")
-    assert ran.json["workspace"] == "default"
+    assert ran.json["workspace"] == ""
     assert ran.json["home"] == str(home)
 
 
@@ -259,7 +259,7 @@ def test_the_example_names_every_setting_with_its_default(toml: Any) -> None:
     lines = [line.removeprefix("# ") if re.match(r"# \w+ = ", line) else line for line in example.splitlines()]
     values = tomllib.loads("\n".join(lines))
     for one in fields(Settings):
-        if one.name != "api_key":
+        if one.name not in ("api_key", "project"):
             inner = getattr(Settings(), one.name)
             named = {sub.name for sub in fields(inner)} if is_dataclass(inner) else None
             assert one.name in values

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import datetime
 from functools import cached_property
@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
+from memsweep.model.origin import Origin
 from memsweep.model.text import check_text, without_password
 from memsweep.model.times import days_ago
+from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory
 from memsweep.settings import Settings, load_settings, stored_at
 
@@ -31,39 +33,83 @@ if TYPE_CHECKING:
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
     from memsweep.model.plan import Undone
+    from memsweep.remember.listings import Listings
     from memsweep.remember.sightings import Sightings
+    from memsweep.services.projects import Projects
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000
+BY_LIBRARY = Origin("library", tier="agent")
 
 
-# The name of the client whose call is being served; it follows the call into its thread.
-calling_client: ContextVar[str] = ContextVar("calling_client", default="")
+# Whose call is being served, and through which door; it follows the call into its thread. Doors set it, nobody else.
+calling: ContextVar[Origin | None] = ContextVar("calling", default=None)
+
+
+@contextmanager
+def called_by(origin: Origin) -> Iterator[None]:
+    """What is remembered inside came from there: for doors that serve several callers, such as hooks."""
+    token = calling.set(origin)
+    try:
+        yield
+    finally:
+        calling.reset(token)
 
 
 class App:
     """All that one process needs; parts are made when they are first used, so that starting costs nothing."""
 
-    def __init__(self, settings: Settings, actor: str = "library", *, clock: Callable[[], datetime] = now) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        actor: str = "library",
+        *,
+        clock: Callable[[], datetime] = now,
+        opened_by: Origin = BY_LIBRARY,
+        project: str = "",
+    ) -> None:
+        """`project`: a folder of the project that is meant; empty: what the client says, or the working directory."""
         self.settings = settings
         self.clock = clock
-        self._actor = actor
+        self._actor, self._project = actor, project
+        self._opened_by = opened_by
+        self.resolver = Resolver(settings, lambda: self.engine, project)
 
     @property
     def actor(self) -> str:
         """Who is acting, for the audit log: the client of this call, or whoever opened the app."""
-        return calling_client.get() or self._actor
+        return called.actor if (called := calling.get()) is not None else self._actor
+
+    @property
+    def origin(self) -> Origin:
+        """Where what is remembered now comes from."""
+        return calling.get() or self._opened_by
 
     def memory(self, workspace_id: str = "") -> Memory:
-        """The operations on a workspace; an empty id means the configured one."""
-        return Memory(self, self._name(workspace_id), named=self._is_named(workspace_id))
+        """The operations on a workspace; an empty id means that of the project, with the personal one along."""
+        return Memory(self, self._name(workspace_id), self._is_named(workspace_id), self._along(workspace_id))
 
     def async_memory(self, workspace_id: str = "") -> AsyncMemory:
         """The same, with operations to await."""
-        return AsyncMemory(self, self._name(workspace_id), named=self._is_named(workspace_id))
+        return AsyncMemory(self, self._name(workspace_id), self._is_named(workspace_id), self._along(workspace_id))
+
+    def _along(self, workspace_id: str) -> str:
+        return "" if workspace_id else self.settings.personal
 
     def _name(self, workspace_id: str) -> str:
-        return check_name(workspace_id or self.settings.workspace)
+        return check_name(workspace_id or self.workspace_id)
+
+    @property
+    def workspace_id(self) -> str:
+        """What an empty workspace id means: the workspace of the settings, or of the project."""
+        return self.settings.workspace or self.resolver.place.workspace_id
+
+    def project_of(self, workspace_id: str) -> str:
+        """The project that a workspace is made for, if it is the one of this process."""
+        if self.settings.workspace:
+            return ""
+        place = self.resolver.place
+        return place.owner if place.workspace_id == workspace_id else ""
 
     def _is_named(self, workspace_id: str) -> bool:
         return self._name(workspace_id) != self._name("")
@@ -138,6 +184,20 @@ class App:
             now=self.clock(),
         )
 
+    @property
+    def projects(self) -> Projects:
+        """Which workspace a project has, and what a person decides about that."""
+        from memsweep.services.projects import Projects
+
+        return Projects(self)
+
+    def private_home(self) -> Path:
+        """The home, made if need be."""
+        from memsweep.store.file.connect import make_folder
+
+        make_folder(self.settings.home)
+        return self.settings.home
+
     def export_folder(self) -> Path:
         """Where agents may write files; made when it is first asked for."""
         return self._private_folder("exports")
@@ -155,11 +215,13 @@ class App:
         source: str,
         target: str,
         *,
+        new_name: str = "",
         replace: bool = False,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Restored:
-        """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`; empty: the settings'.
+        """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`, or to another name.
 
+        Empty stores are those of the settings.
         One that was interrupted is continued, if the source is still as it was.
         """
         from memsweep import __version__
@@ -167,19 +229,23 @@ class App:
         from memsweep.store.copy_progress import CopyProgress
 
         name = self._name(workspace_id)
+        new_name = check_name(new_name or name)
         origin, there = (
-            App(stored_at(self.settings, where), self._actor, clock=self.clock) for where in (source, target)
+            App(stored_at(self.settings, where), self._actor, clock=self.clock, project=self._project)
+            for where in (source, target)
         )
         places = [without_password(app.settings.store) or str(app.settings.home) for app in (origin, there)]
         try:
-            if places[0] == places[1]:
-                raise BadInput("the copy would replace itself.", hint="Name two different stores in --from and --to.")
+            if places[0] == places[1] and name == new_name:
+                raise BadInput(
+                    "the copy would replace itself.", hint="Name two different stores in --from and --to, or use --as."
+                )
             keeper = origin.engine.open(name).keeper
-            with kept_folder(self._private_folder("copies"), name, *places) as folder:
-                return copy(
+            with kept_folder(self._private_folder("copies"), name, new_name, *places) as folder:
+                made = copy(
                     keeper,
                     there.engine.keeper,
-                    name,
+                    new_name,
                     CopyProgress(progress, bool(origin.settings.store) + 2 * bool(there.settings.store) or 1, folder),
                     replace=replace,
                     receipt_id=new_id(WORKSPACE_RECEIPT),
@@ -187,6 +253,10 @@ class App:
                     version=__version__,
                     clock=self.clock,
                 )
+            moves = places[0] != places[1] and origin.project_of(name)
+            if owner := there.resolver.owner() if moves else there.project_of(new_name):
+                there.engine.assign(new_name, owner)
+            return made
         finally:
             origin.close()
             there.close()
@@ -233,6 +303,13 @@ class App:
             return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
         headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
         return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
+
+    @cached_property
+    def listings(self) -> Listings:
+        """Rankings of the last searches, for their next pages."""
+        from memsweep.remember.listings import Listings
+
+        return Listings()
 
     @cached_property
     def sightings(self) -> Sightings:
@@ -292,8 +369,10 @@ def _falkor(url: str) -> Engine:
     return FalkorEngine(url)
 
 
-def make_app(settings: Settings | None = None, actor: str = "library") -> App:
-    return App(settings or load_settings(), actor)
+def make_app(
+    settings: Settings | None = None, actor: str = "library", opened_by: Origin = BY_LIBRARY, *, project: str = ""
+) -> App:
+    return App(settings or load_settings(), actor, opened_by=opened_by, project=project)
 
 
 def check_description(text: str) -> str:

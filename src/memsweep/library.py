@@ -2,23 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from memsweep.app import App, make_app
+from memsweep.app import BY_LIBRARY, App, make_app
 from memsweep.services.memory import AsyncMemory, Memory
 from memsweep.settings import load_settings
 
 
-def open_memory(workspace: str = "", *, home: str | Path | None = None) -> Memory:
-    """A workspace of the configured home (or of another folder). The first write creates it."""
-    return _app(home).memory(workspace)
+def open_memory(
+    workspace: str = "",
+    *,
+    home: str | Path | None = None,
+    project: str | Path = "",
+    client: str = "",
+    session: str = "",
+) -> Memory:
+    """A workspace of the configured home (or of another folder). The first write creates it.
+
+    Without a name it is that of the project: the one a folder is in, by default the working directory. `client` and
+    `session` name the program and its run: what is remembered keeps them as its origin.
+    """
+    return _app(home, project, client, session).memory(workspace)
 
 
-def open_memory_async(workspace: str = "", *, home: str | Path | None = None) -> AsyncMemory:
+def open_memory_async(
+    workspace: str = "",
+    *,
+    home: str | Path | None = None,
+    project: str | Path = "",
+    client: str = "",
+    session: str = "",
+) -> AsyncMemory:
     """The same, with operations to await."""
-    return _app(home).async_memory(workspace)
+    return _app(home, project, client, session).async_memory(workspace)
 
 
-def _app(home: str | Path | None) -> App:
+def _app(home: str | Path | None, project: str | Path, client: str, session: str) -> App:
     overrides = {} if home is None else {"MEMSWEEP_HOME": str(home)}
-    return make_app(load_settings(overrides=overrides))
+    origin = replace(BY_LIBRARY, client=client, session=session)
+    return make_app(load_settings(overrides=overrides), opened_by=origin, project=str(project))

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from memsweep.app import make_app
 from memsweep.code.hooks import HOOKS, Hooks, find_hooks
 from memsweep.code.lock import one_at_a_time
 from memsweep.errors import BadInput, Conflict, StoreReadOnly
+from memsweep.settings import load_settings
 from tests.code.desk import live
 from tests.code.trees import GIT_SETTINGS, git, repository
 from tests.support import store_files
@@ -22,6 +24,11 @@ from tests.support.waiting import wait_for
 pytestmark = pytest.mark.slow
 
 NAMES = ["plain", "sp ace", "it's", 'quo"te', "do$llar `tick`", "été 🎉", "a;b & c", "star*[x]", "new\nline"]
+
+
+def workspace_of(work: Path, home: Path) -> str:
+    """All work trees of the repository have this one."""
+    return make_app(load_settings({"MEMSWEEP_HOME": str(home)}), project=str(work)).workspace_id
 
 
 @pytest.fixture
@@ -95,7 +102,7 @@ def test_a_commit_refreshes_the_index_in_the_background(home: Path, tmp_path: Pa
 
 def test_git_does_not_wait_for_the_index(home: Path, work: Path) -> None:
     memsweep("hooks", "install", str(work), home=home)
-    with one_at_a_time(home / "locks", "default", str(work)):  # no run can begin before git has returned
+    with one_at_a_time(home / "locks", workspace_of(work, home), str(work)):  # no run can begin before git has returned
         for command in (("checkout", "-q", "-b", "side"), ("commit", "--allow-empty", "-q", "-m", "x")):
             done = run_git(work, *command, home=home)
             assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -112,7 +119,8 @@ def test_only_the_work_trees_where_they_were_installed_are_refreshed(home: Path,
     for tree in (work, other, side):
         assert commit(tree, home).returncode == 0
     said(work / ".git/worktrees/side/memsweep.log", "indexed successfully")
-    assert store_files.query(store_files.file_of(home), "select path from code_root") == [str(side)]
+    file = store_files.file_of(home, workspace_of(work, home))
+    assert store_files.query(file, "select path from code_root") == [str(side)]
 
 
 def test_two_work_trees_share_the_hooks_and_leave_them_one_by_one(work: Path, tmp_path: Path, no_python: None) -> None:

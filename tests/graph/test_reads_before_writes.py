@@ -17,7 +17,7 @@ READS = {
     "receipts": {"get", "at", "not_purged"},
     "trash": {"memory", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
     "items": {"survey", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of", "stated_by",
-              "sources", "around", "hashes"},
+              "sources", "around", "hashes", "superseded"},
     "plans": {"get", "items"},
     "revisions": {"of_receipts", "of_items"},
     "texts": {"model", "at", "pieces", "twin", "is_buried"},
@@ -28,6 +28,7 @@ READS = {
                   "needed_by"},
     "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
     "moves": {"targets", "of"},
+    "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by"},
     "aliases": {"at"},
 }  # fmt: skip
 

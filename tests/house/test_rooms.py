@@ -19,6 +19,7 @@ PURE = re.compile(
     r"|store/(file|sqlite)/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
     r"|server/schema\.py|gc/(planner|roots|strategies/.*)\.py"
     r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"
+    r"|adopt/(clients|notes|dead|stranded|changing|mirror|codec|restoring)\.py"
     r"|schedule/(cron|runs)\.py|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
 )
 IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pathlib", "apsw", "httpx", "threading"}

@@ -8,7 +8,7 @@ import pytest
 
 from memsweep import Memory
 from memsweep.model.roles import role_of
-from memsweep.model.search import Origin, Page
+from memsweep.model.search import Owner, Page
 from memsweep.remember.files import by_file
 from tests.code.trees import grow
 
@@ -40,15 +40,15 @@ def test_what_a_file_is_for_is_told_by_its_path(path: str, role: str) -> None:
 
 def test_the_other_passages_of_a_file_speak_for_its_best() -> None:
     rows = [(-0.9, 1, 0.9, 0.0, 0.0), (-0.8, 2, 0.8, 0.0, 0.0), (-0.7, 3, 0.7, 0.0, 0.0)]
-    origins = {1: Origin(10, "a.py"), 2: Origin(11, "b.py"), 3: Origin(11, "b.py")}
-    assert [row[1] for row in by_file(rows, origins, "anything")] == [2, 1, 3]
-    assert [row[1] for row in by_file(rows, {key: Origin(key, None) for key in origins}, "anything")] == [1, 2, 3]
+    owners = {1: Owner(10, "a.py"), 2: Owner(11, "b.py"), 3: Owner(11, "b.py")}
+    assert [row[1] for row in by_file(rows, owners, "anything")] == [2, 1, 3]
+    assert [row[1] for row in by_file(rows, {key: Owner(key, None) for key in owners}, "anything")] == [1, 2, 3]
 
 
 def test_the_third_passage_of_a_file_waits_for_the_others() -> None:
     rows = [(-1.0 + key / 100, key, 0.5, 0.0, 0.0) for key in range(8)]
-    origins = {key: Origin(0 if key < 6 else key, f"{0 if key < 6 else key}.py") for key in range(8)}
-    assert [row[1] for row in by_file(rows, origins, "anything")] == [0, 1, 6, 7, 2, 3, 4, 5]
+    owners = {key: Owner(0 if key < 6 else key, f"{0 if key < 6 else key}.py") for key in range(8)}
+    assert [row[1] for row in by_file(rows, owners, "anything")] == [0, 1, 6, 7, 2, 3, 4, 5]
 
 
 def paths(page: Page) -> list[str]:

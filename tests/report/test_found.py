@@ -55,6 +55,7 @@ def test_a_small_answer_is_whole_and_has_no_note() -> None:
     assert answer == {
         "results": [
             {
+                "kind": "memory",
                 "memory_id": "mem_0123456789ab",
                 "chunk_id": "chk_0123456789ab",
                 "text": "short text",
@@ -64,6 +65,7 @@ def test_a_small_answer_is_whole_and_has_no_note() -> None:
                 "source": "",
                 "tags": ["a", "b"],
                 "created_at": "2026-03-31T00:00:00Z",
+                "origin": "unknown",
             }
         ],
         "total": 1,

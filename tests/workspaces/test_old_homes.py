@@ -16,11 +16,13 @@ from tests.workspaces.killed_at_each_step import fill, leftovers
 
 @pytest.fixture
 def old_home(home: Path) -> Path:
-    """As a version without intents made it."""
+    """As a version without intents and projects made it."""
     fill(home)
     with store_files.open_file(home / "registry.db") as db:
         db.execute("drop table intent")
         db.execute("drop table pending_event")
+        db.execute("drop index workspace_by_project")
+        db.execute("alter table workspace drop column project")
         db.pragma("user_version", 1)
     return home
 

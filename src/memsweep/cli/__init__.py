@@ -25,10 +25,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if list(given) == ["--version"]:
         print(f"memsweep {__version__}")
         return 0
+    if list(given) in (["where"], ["where", "--json"]):
+        return _where(as_json=len(given) > 1)
     from memsweep.cli.commands import command_line
     from memsweep.cli.door import run_door
 
     return run_door(command_line(given[0] if given else ""), arguments)
+
+
+def _where(*, as_json: bool) -> int:
+    """As prompts and hooks ask it: without the library that reads command lines."""
+    from memsweep.cli.where import print_where
+
+    try:
+        print_where("", as_json)
+    except MemsweepError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
 
 
 def _serve(profile: str) -> int:

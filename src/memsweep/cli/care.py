@@ -81,4 +81,6 @@ def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
         console.print(harmless(f"not saved: {loss}"), markup=False)
     for note in answer["notes"]:
         say(console, f"not repaired: {note}")
+    for stranded in answer["stranded"]:
+        console.print(harmless(stranded), markup=False)
     say(console, answer["message"])

@@ -12,12 +12,15 @@ from memsweep import __version__
 # Name: the module that has a function, or a family (`cli`), of that name. Help shows them in this order.
 COMMANDS = {
     "serve": "serve",
+    "init": "init",
     "remember": "remember",
     "briefing": "recall",
     "search": "recall",
     "get": "recall",
     "update": "update",
     "stats": "recall",
+    "where": "project",
+    "trust": "project",
     "index": "index",
     "watch": "watch",
     "prune": "prune",
@@ -28,6 +31,7 @@ COMMANDS = {
     "purge": "prune",
     "pin": "prune",
     "unpin": "prune",
+    "release": "release",
     "explain": "prune",
     "audit": "prune",
     "doctor": "care",
@@ -39,6 +43,7 @@ COMMANDS = {
     "tombstone": "tombstone",
     "schedule": "schedule",
     "hooks": "hooks",
+    "adopt": "adopt",
     "workspace": "workspace",
     "reembed": "reembed",
     "config": "config",
@@ -64,6 +69,14 @@ def command_line(first: str = "") -> typer.Typer:
     return cli
 
 
+def _in_project(folder: str) -> str:
+    if folder:
+        from memsweep.cli.door import in_project
+
+        in_project(folder)
+    return folder
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         print(f"memsweep {__version__}")
@@ -71,6 +84,10 @@ def _print_version(wanted: bool) -> None:
 
 
 def memsweep(
+    project: Annotated[
+        str,
+        typer.Option("--project", metavar="FOLDER", help="Run the command as if in this folder.", callback=_in_project),
+    ] = "",
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memsweep import __version__
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.origin import Origin
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # The workspace that the commands in our sentences have to name; empty where they work without.
 _named_workspace: ContextVar[str] = ContextVar("named_workspace", default="")
+_project: ContextVar[str] = ContextVar("project", default="")
 
 
 def _note_workspace(given: str) -> str:
@@ -45,6 +48,11 @@ InWorkspace = Annotated[
 ]
 
 
+def in_project(folder: str) -> None:
+    """Run the command as if it had been called in this folder; empty: leave it as it is."""
+    _project.set(folder or _project.get())
+
+
 def in_commands(sentence: str) -> str:
     """A sentence about tools as one about commands; most commands end without one, so its table is loaded late."""
     from memsweep.report.commands import in_commands
@@ -61,6 +69,7 @@ def pasteable(command: str) -> str:
 
 def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
     _named_workspace.set("")
+    _project.set("")
     try:
         status = cli(args=arguments, standalone_mode=False, prog_name="memsweep")
         sys.stdout.flush()  # here a pipe that was closed can still be caught
@@ -113,19 +122,20 @@ def print_error(error: MemsweepError) -> None:
 
 def with_app(command: Callable[[App], Any]) -> Any:
     """Open the app for one command and close it again."""
-    app = make_app(actor=f"cli:{_user()}")
-    _name_workspace(app.settings.workspace)
+    origin = Origin("cli", "memsweep", __version__, tier="person")
+    app = make_app(actor=f"cli:{_user()}", opened_by=origin, project=_project.get())
     try:
+        _name_workspace(app)
         return command(app)
     finally:
         app.close()
 
 
-def _name_workspace(configured: str) -> None:
-    """The workspace of a command that has one; the default one needs no name while nothing else is configured."""
+def _name_workspace(app: App) -> None:
+    """The workspace of a command that has one; the default one needs no name where nothing else is meant."""
     if chosen := _named_workspace.get():
-        name = configured if chosen == _CONFIGURED else chosen
-        _named_workspace.set("" if name == configured == DEFAULT_WORKSPACE else name)
+        is_plain = chosen in (_CONFIGURED, DEFAULT_WORKSPACE) and app.workspace_id == DEFAULT_WORKSPACE
+        _named_workspace.set("" if is_plain else app.workspace_id if chosen == _CONFIGURED else chosen)
 
 
 def _user() -> str:

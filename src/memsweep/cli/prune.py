@@ -15,6 +15,7 @@ from memsweep.cli.deleted import show_deleted
 from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_way_back, with_app
 from memsweep.errors import Unconfirmed
 from memsweep.gc.planner import capped_by_plan, over_cap
+from memsweep.model.adopt import CLIENT_RECEIPT
 from memsweep.model.paging import cursor_at
 from memsweep.model.strategies import NAMES
 from memsweep.model.text import counted
@@ -40,6 +41,12 @@ def prune(
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
     yes: Yes = False,
     ttl_days: Annotated[float | None, Option(help="With `expired`: also memories not seen for this many days.")] = None,
+    session: Annotated[str, Option(help="With `origin`: what this session brought.")] = "",
+    client: Annotated[str, Option(help="With `origin`: what this client brought.")] = "",
+    tier: Annotated[str, Option(help="With `origin`: what this tier brought.")] = "",
+    source: Annotated[str, Option(help="With `origin`: memories of this source, and what they say.")] = "",
+    since: Annotated[str, Option(metavar="DATE", help="With `origin`: only since this date.")] = "",
+    until: Annotated[str, Option(metavar="DATE", help="With `origin`: only up to this date.")] = "",
     allow_large: Annotated[
         bool, Option("--allow-large", help="Allow removing more than half of the workspace.")
     ] = False,
@@ -50,8 +57,14 @@ def prune(
 ) -> None:
     """Show what would be collected and why, then ask."""
 
+    asked = {"session": session, "client": client, "tier": tier, "source": source, "since": since, "until": until}
+    origin = {name: value for name, value in asked.items() if value}
+
     def make(memory: Memory) -> Plan:
-        return memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days)
+        if plan:
+            return memory.sweep.get_plan(plan)
+        whose = origin if origin or strategy == "origin" else None
+        return memory.sweep.plan(strategy, ttl_days=ttl_days, origin=whose)
 
     look_and_apply(
         make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json
@@ -99,7 +112,12 @@ def look_and_apply(
 
 
 def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Bring back everything that a prune or a deletion removed."""
+    """Bring back everything that a prune or a deletion removed, or what `adopt` changed."""
+    if receipt_id.startswith(f"{CLIENT_RECEIPT}_"):
+        from memsweep.cli.adopt import undo_client_files
+
+        undo_client_files(receipt_id, as_json)
+        return
     answer = report.undone(with_app(lambda app: app.undo(receipt_id, workspace)))
     show(answer, as_json, lambda console: _undone(console, answer))
 
@@ -122,7 +140,7 @@ def delete(
     def run(app: App) -> report.DeletedAnswer:
         memory = app.memory(workspace)
         text = harmless(" ".join(memory.get(memory_id).text[:200].split()))
-        sure = _agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
+        sure = agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
         return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
 
     answer = with_app(run)
@@ -160,7 +178,7 @@ def purge(
         workspaces = counted(app.deleted_workspaces(days), "workspace")
         others = f" and {workspaces} deleted that long ago" if deleted_workspaces else ""
         question = f"Permanently delete everything that has been in the trash for {days:g} days{others}?"
-        purged = app.memory(workspace).sweep.purge(days, confirm=_agreed(question, yes, as_json))
+        purged = app.memory(workspace).sweep.purge(days, confirm=agreed(question, yes, as_json))
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
 
@@ -248,7 +266,7 @@ def _sure(totals: Totals, as_json: bool) -> bool:
     return typer.confirm(f"Move {amount(totals)} to the trash?")
 
 
-def _agreed(question: str, yes: bool, as_json: bool) -> bool:
+def agreed(question: str, yes: bool, as_json: bool) -> bool:
     """A yes, by option or by a person; a no ends the command."""
     if yes:
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
@@ -22,8 +23,16 @@ def search(
         list[str] | None, Option("--tag", "-t", help="Only with this tag; repeat it to require several.")
     ] = None,
     source: Annotated[str | None, Option(help="Only from this source.")] = None,
+    kind: Annotated[str | None, Option(metavar="KIND", help="Only memory, code, fact or segment.")] = None,
+    path: Annotated[str | None, Option(help="Only code in this file or folder, or that a pattern matches.")] = None,
+    tests: Annotated[bool, Option("--tests/--no-tests", help="With or without tests.")] = True,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    tier: Annotated[
+        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
+    ] = None,
+    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
+    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
     ] = None,
@@ -44,11 +53,17 @@ def search(
         "date_to": until,
         "as_of": as_of,
         "include_stale": include_stale,
+        "tier": tier,
+        "client": client,
+        "session": session,
+        "kind": kind,
+        "path": path,
+        "include_tests": tests,
     }
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
     page = with_app(lambda app: app.memory(workspace).search(query, **options))
     answer = report.found(page, "full" if full else "concise")
-    show(answer, as_json, lambda console: _table(console, answer))
+    show(answer, as_json, lambda console: _list(console, answer))
 
 
 def briefing(
@@ -113,32 +128,38 @@ def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:
     show(answer, as_json, words)
 
 
-def _table(console: Console, answer: report.FoundAnswer) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+def _list(console: Console, answer: report.FoundAnswer) -> None:
     if answer["results"] and "damaged" in answer.get("note", ""):
         say(console, answer["note"])
     if not answer["results"]:
         say(console, answer.get("note", "Nothing found."))
-        return
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="dim")
-    for name, options in _COLUMNS.items():
-        table.add_column(name, **options)
     for hit in answer["results"]:
-        text = Text(harmless(" ".join(hit["text"].split())))
-        table.add_row(f"{hit['relevance']:.2f}", hit["memory_id"], text, Text(hit["why"]))
-    console.print(table)
+        _one(console, hit)
     if answer["next_cursor"]:
         console.print(f"[dim]{answer['total']} in all; the next page: --cursor {answer['next_cursor']}[/dim]")
 
 
-_COLUMNS: dict[str, dict[str, Any]] = {
-    "relevance": {"justify": "right"},
-    "memory": {"no_wrap": True, "style": "cyan"},
-    "text": {"ratio": 3, "overflow": "fold"},
-    "why": {"ratio": 1, "style": "dim", "overflow": "fold"},
-}
+def _one(console: Console, hit: dict[str, Any]) -> None:
+    """Relevance, id and place on one line; the text below; why it was found. Lines of code stay as they are."""
+    from rich.text import Text
+
+    own_id = hit.get("memory_id") or hit.get("relation_id") or hit.get("segment_id", "")
+    about = hit["kind"] if hit["kind"] in ("fact", "segment") else ""
+    if "path" in hit:
+        about = f"{hit['path']}:{hit['lines'][0]}-{hit['lines'][1]} {hit['symbol'] or ''}".rstrip()
+    about = f"{hit['scope']} {about}".rstrip() if "scope" in hit else about
+    head = Text.assemble(f"{hit['relevance']:.2f}  ", (own_id, "cyan"), (f"  {harmless(about)}".rstrip(), "bold"))
+    console.print(head, soft_wrap=True)
+    text = harmless(hit["text"])
+    for line in text.rstrip().splitlines() if "path" in hit else _wrapped(console, " ".join(text.split())):
+        console.print(Text(f"      {line}"), soft_wrap=True)
+    for line in _wrapped(console, hit["why"].partition("; ")[2] or hit["why"]):
+        console.print(Text(f"      {line}", style="dim"), soft_wrap=True)
+
+
+def _wrapped(console: Console, text: str) -> list[str]:
+    """As wide as a terminal is; elsewhere a line stays whole."""
+    return textwrap.wrap(text, max(20, console.width - 6)) if console.is_terminal else [text]
 
 
 def _plain(value: Any) -> str:

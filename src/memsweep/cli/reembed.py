@@ -5,7 +5,7 @@ from __future__ import annotations
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, progress_bar, show, with_app
 from memsweep.model.text import counted
-from memsweep.report import memory as report
+from memsweep.report import reembedding as report
 
 
 def reembed(workspace: InWorkspace = "", as_json: Json = False) -> None:

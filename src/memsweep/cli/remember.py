@@ -26,7 +26,11 @@ def remember(
     thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
+    tier: Annotated[str, Option(help="agent, tool or import, if not a person said it.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
+    scope: Annotated[
+        str, Option(metavar="project|personal", help="personal: preferences, people, habits; found in every project.")
+    ] = "project",
     supersedes: Annotated[
         list[str] | None, Option(metavar="ID", help="A memory whose place it takes; can be repeated.")
     ] = None,
@@ -45,6 +49,8 @@ def remember(
             entities=entity or None,
             expires_at=expires or None,
             pinned=pin,
+            scope=scope,
+            tier=tier,
             supersedes=supersedes or None,
             find_similar=True,
         )

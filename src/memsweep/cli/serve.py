@@ -12,6 +12,9 @@ from memsweep.server.start import start
 
 def serve(
     profile: Annotated[str, typer.Option(help=f"Which tools to offer: {ABOUT}.")] = "default",
+    project: Annotated[
+        str, typer.Option(metavar="FOLDER", help="A folder of the project; by default what the client says.")
+    ] = "",
 ) -> None:
     """Serve agents over MCP on standard input and output."""
-    start(profile)
+    start(profile, project)

@@ -10,12 +10,13 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.deleted import show_deleted
-from memsweep.cli.door import Json, harmless, progress_bar, say, show, with_app
+from memsweep.cli.door import Json, harmless, in_project, progress_bar, say, show, with_app
+from memsweep.cli.project import InProject
 from memsweep.cli.reembed import reembed
 from memsweep.model.text import counted
 from memsweep.report import memory as report
 
-cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy.", no_args_is_help=True)
+cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy, adopt.", no_args_is_help=True)
 Id = Annotated[str, Argument(metavar="ID")]
 
 
@@ -44,7 +45,7 @@ def list_all(
 
 
 def _listed(app: App, *, deleted: bool) -> report.WorkspacesAnswer:
-    current = app.settings.workspace
+    current = app.workspace_id
     if not deleted:
         return report.workspaces(app.workspaces(), current)
     return report.workspaces_deleted(
@@ -96,14 +97,33 @@ def copy(
     target: Annotated[
         str, Option("--to", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
     ] = "",
+    new_name: Annotated[str, Option("--as", metavar="ID", help="The name of the copy; by default the same.")] = "",
     replace: Annotated[bool, Option("--replace", help="Move an existing workspace of that name to the trash.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Copy a whole workspace to another store, and verify the copy."""
+    """Copy a whole workspace to another store or another name, and verify the copy."""
 
     def run(app: App) -> report.CopiedAnswer:
         with progress_bar("copying", quiet=as_json) as progress:
-            return report.copied(app.copy_workspace(workspace_id, source, target, replace=replace, progress=progress))
+            made = app.copy_workspace(
+                workspace_id, source, target, new_name=new_name, replace=replace, progress=progress
+            )
+            return report.copied(made)
 
     answer = with_app(run)
     show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+@cli.command()
+def adopt(
+    workspace_id: Annotated[
+        str, Argument(metavar="[ID]", help="The workspace; by default the one whose project had this name and is gone.")
+    ] = "",
+    project: InProject = "",
+    as_json: Json = False,
+) -> None:
+    """Lead a project that was moved to the workspace that it had before."""
+    in_project(project)
+    name = with_app(lambda app: app.projects.adopt(workspace_id))
+    words = f"This project uses workspace {name!r} now."
+    show({"workspace_id": name}, as_json, lambda console: console.print(words, markup=False))

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Literal
 
 from memsweep.code.gitcommand import Git, find_git
-from memsweep.code.gitrepo import find_work_tree
 from memsweep.errors import BadInput, Conflict, StoreReadOnly
+from memsweep.project.worktree import find_work_tree
 from memsweep.regular import read_regular, read_start
 
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
@@ -151,7 +151,7 @@ def _answer(git: Git, arguments: Sequence[str]) -> str:
 
 def _refresh(root: Path, workspace_id: str) -> str:
     # -P: what lies in the repository is not to be imported.
-    command = [sys.executable, "-P", "-m", "memsweep", "index", str(root), "--join"]
+    command = [sys.executable, "-P", "-m", "memsweep", "--project", str(root), "index", str(root), "--join"]
     command += ["--workspace", workspace_id] if workspace_id else []
     return shlex.join(command)
 

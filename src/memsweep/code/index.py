@@ -32,6 +32,7 @@ from memsweep.code.walk import Seen, walk
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import Conflict, ModelMismatch
 from memsweep.model.code import FileChunk, FileMark, FileSkip, FileWrite, IndexResult, KnownFile, RunEnd
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import content_hash
 from memsweep.store.protocol import Store
 
@@ -58,6 +59,7 @@ class IndexDependencies:
     secrets: str = "redact"
     """What happens to keys in files."""
     actor: str = ""
+    origin: Origin = UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def _write_changes(tools: IndexDependencies, scope: Scope, work: _Work, progress
         progress(0, len(work.jobs))
     for batch in _batches(_composed(tools, scope, work)):
         files = _embedded(tools, _without_tombstoned(tools, batch, work), work)
-        tools.store.write_files(scope.root, files, tools.embedder.model, tools.clock(), tools.new_id)
+        tools.store.write_files(scope.root, files, tools.embedder.model, tools.clock(), tools.new_id, tools.origin)
         work.written += [file.memory_id for file in files]
         progress(work.done, len(work.jobs))
 

@@ -100,3 +100,8 @@ def canonical_languages(names: Iterable[str]) -> frozenset[str]:
             hint=f"Known are {', '.join(row.name for row in LANGUAGES)}.",
         )
     return frozenset(_BY_ANY_NAME[name] for name in wanted)
+
+
+def known_languages(names: Iterable[str]) -> frozenset[str]:
+    """The same for names that a stranger chose: what is unknown says nothing."""
+    return canonical_languages(name for name in names if name.strip().casefold() in _BY_ANY_NAME)

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memsweep.code.gitindex import Tracked, read_tracked
-from memsweep.code.gitrepo import WorkTree, find_work_tree, list_with_git
+from memsweep.code.gitrepo import list_with_git
 from memsweep.code.ignore import IGNORE_FILE, IgnoreRules
+from memsweep.project.worktree import WorkTree, find_work_tree
 
 GIT_ENTRY = ".git"
 """A folder, or in linked work trees and submodules a file; never a part of what it describes."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 
-from memsweep.code.languages import canonical_languages
+from memsweep.code.exclude import Exclusions
+from memsweep.code.languages import canonical_languages, known_languages
 from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE, Scope
 from memsweep.errors import BadInput
 from memsweep.model.text import refuse_lone_surrogate
+from memsweep.project.locate import Project, locate
 
 
 def make_scope(
@@ -36,3 +39,18 @@ def require_folder(root: str) -> None:
     """Refuse at once what is no folder, where nothing is known of it yet."""
     if not os.path.isdir(root):
         raise BadInput(f"{root} is not a folder." if os.path.lexists(root) else f"The folder {root} does not exist.")
+
+
+def project_of(root: str) -> Project | None:
+    """The project that a folder is in, if the folder is there."""
+    return locate(root) if os.path.isdir(root) else None
+
+
+def narrowed(scope: Scope, exclusions: Exclusions, project: Project | None) -> tuple[Scope, Exclusions]:
+    """What the `.memsweep.toml` of a project leaves of a run; languages that somebody asked for stay as they are."""
+    if project is None:
+        return scope, exclusions
+    filters = project.file.filters
+    languages = scope.languages or known_languages(filters.languages)
+    smaller = replace(scope, languages=languages, include_tests=scope.include_tests and filters.include_tests)
+    return smaller, exclusions.with_secrets(filters.exclude)

@@ -9,6 +9,7 @@ from functools import partial
 
 from memsweep.context.counting import Counter, counter_for
 from memsweep.context.policy import CONFIGURABLE
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.settings import Settings
 from memsweep.store.ports.windows import Segments
 
@@ -28,6 +29,8 @@ class WindowDependencies:
     plan_hours: float = 1.0
     secrets: Callable[[str], str] = lambda source: "redact"
     """What happens to secrets, by source."""
+    origin: Callable[[], Origin] = lambda: UNKNOWN
+    """Where what is added now comes from."""
 
 
 def window_dependencies(
@@ -37,6 +40,7 @@ def window_dependencies(
     clock: Callable[[], datetime],
     new_id: Callable[[str], str],
     workspace_id: str = "",
+    origin: Callable[[], Origin] = lambda: UNKNOWN,
 ) -> WindowDependencies:
     """The same, as the settings have it."""
     chosen = settings.context
@@ -50,4 +54,5 @@ def window_dependencies(
         weights=chosen.weights,
         plan_hours=settings.gc.plan_hours,
         secrets=partial(settings.secrets.action_for, workspace_id),
+        origin=origin,
     )

@@ -26,6 +26,7 @@ from memsweep.context.steps import Judge, Leaving
 from memsweep.context.transcripts import Transcript, read_session
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
+from memsweep.model.origin import Origin
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import (
     Added,
@@ -66,7 +67,9 @@ class ContextWindow(Generic[Mode]):
         read: Transcript | None = None,
         source: str = "context",
     ) -> Added:
-        acting = self._acting()
+        acting, origin = self._acting(), self._tools.origin()
+        if source == "transcript":
+            origin = origin.through("import")
         counter = self._tools.counter()
         gate = SegmentGate(self._tools.secrets(source), counter.count)
         drafts = [gate.passed(self._draft(each, acting, counter)) for each in segments]
@@ -74,7 +77,7 @@ class ContextWindow(Generic[Mode]):
             raise BadInput("segments is empty.", hint="Give at least one.")
         require_unique(drafts)
         read = read or Transcript(drafts)
-        with self._writing(acting, create=True) as window:
+        with self._writing(acting, create=True, origin=origin) as window:
             state, before = window.state, window.state.tokens
             taken = known(window, drafts, skip_known, read.message_of)
             fresh = [draft for draft in drafts if draft.segment_id not in taken]
@@ -373,8 +376,11 @@ class ContextWindow(Generic[Mode]):
     def _reading(self) -> AbstractContextManager[OpenWindow]:
         return self._tools.store(False).reading(self.project_id)
 
-    def _writing(self, acting: Acting, *, create: bool = False) -> AbstractContextManager[OpenWindow]:
-        return self._tools.store(create).writing(self.project_id, create_at=acting.now if create else None)
+    def _writing(
+        self, acting: Acting, *, create: bool = False, origin: Origin | None = None
+    ) -> AbstractContextManager[OpenWindow]:
+        at, origin = acting.now if create else None, origin or self._tools.origin()
+        return self._tools.store(create).writing(self.project_id, create_at=at, origin=origin)
 
 
 def _change(state: WindowState, before: int) -> WindowChange:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memsweep.gc.planner import capped_by_plan, refuse_over_cap
 from memsweep.gc.purge import Freeing, close
+from memsweep.gc.retraction import Retraction
 from memsweep.gc.selection import Selected, ids_of, planned_totals, select
 from memsweep.model.operation import Operation
 from memsweep.model.plan import PlanDraft, Receipt, Totals
@@ -76,9 +77,10 @@ def apply_at_once(
     if check is not None:
         check(tx, selected.going)
     forgetting = _Forgetting(tx, selected.going) if forever else None
+    beside = Beside(tx, selected, segments)
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-    moved = move(tx, selected, plan, removal, segments)
+    moved = move(tx, selected, plan, removal, beside)
     if forgetting is not None:
         forgetting.write(tx, moved.row, removal.by)
     return moved.receipt
@@ -94,18 +96,30 @@ def move(
     selected: Selected,
     plan: int,
     removal: Removal,
-    segments: Sequence[tuple[int, int]] = (),
+    beside: Beside,
 ) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
-    made = removal.receipt(replace(selected.going.totals, segments=len(segments)), selected.skipped)
+    skipped = (*selected.skipped, *beside.retraction.skipped)
+    made = removal.receipt(replace(selected.going.totals, segments=len(beside.segments)), skipped)
     key = tx.receipts.add(made)
     tx.items.trash(selected.going, key)
-    tx.segments.trash(segments, key)
+    tx.segments.trash(beside.segments, key)
+    beside.retraction.write(tx, key)
     tx.plans.use(plan, key)
     tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, selected.ids))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
     return Moved(made, key)
+
+
+class Beside:
+    """What goes or changes beside memories and the graph, read before anything is written."""
+
+    def __init__(self, tx: Changes, selected: Selected, segments: Sequence[tuple[int, int]] = ()) -> None:
+        # Those of a plan that nobody has pinned or taken out since.
+        there = set(tx.segments.unpinned()) if selected.segments else set()
+        self.segments = [*segments, *(each for each in selected.segments if each in there)]
+        self.retraction = Retraction(tx, selected.changes)
 
 
 class _Forgetting:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
-from memsweep.gc.apply import Check, Removal, apply_at_once, check_caps, move
+from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
+from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.history import history_of, verdict_on_lost
 from memsweep.gc.missing import no_memory
@@ -47,6 +48,7 @@ from memsweep.store.plans import Planning
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
+    from memsweep.model.brought import Wanted
     from memsweep.store.ports.collector import Collector
     from memsweep.store.ports.items import ItemReads
 
@@ -80,10 +82,12 @@ class CollectorDependencies:
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.fading.rates)
 
-    def options(self, ttl_days: float | None = None, fading: Fading | None = None) -> Options:
+    def options(
+        self, ttl_days: float | None = None, fading: Fading | None = None, wanted: Wanted | None = None
+    ) -> Options:
         if ttl_days is not None:
             _check_days(ttl_days, "ttl_days")
-        return Options(self.clock(), ttl_days, self.grace_days, self._checked(fading or self.fading))
+        return Options(self.clock(), ttl_days, self.grace_days, self._checked(fading or self.fading), wanted)
 
     @staticmethod
     def _checked(fading: Fading) -> Fading:
@@ -104,13 +108,17 @@ class Safety:
 
 
 def plan(
-    tools: CollectorDependencies, strategy: str, ttl_days: float | None = None, fading: Fading | None = None
+    tools: CollectorDependencies,
+    strategy: str,
+    ttl_days: float | None = None,
+    fading: Fading | None = None,
+    origin: object = None,
 ) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
-    options = tools.options(ttl_days, fading)
+    options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
-        draft = decide(_survey(tools, needs_of(strategy)), strategy, options, tools.workspace_id)
+        draft = decide(_survey(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
     draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
@@ -149,7 +157,7 @@ def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_la
         selected = select(tx.items, items, seen.kept(items))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        return move(tx, selected, saved.key, removal).receipt
+        return move(tx, selected, saved.key, removal, Beside(tx, selected)).receipt
 
 
 def plan_and_apply(
@@ -160,12 +168,14 @@ def plan_and_apply(
     allow_large: bool = False,
     ttl_days: float | None = None,
     fading: Fading | None = None,
+    origin: object = None,
 ) -> Receipt:
     """Plan and apply in one transaction."""
     resolve(strategy)
+    wanted = wanted_by(strategy, origin)
     _require(confirm, _PREVIEW)
     check = None if allow_large else partial(check_caps, strategy)
-    return _prune(tools, strategy, tools.options(ttl_days, fading), check)
+    return _prune(tools, strategy, tools.options(ttl_days, fading, wanted), check)
 
 
 def prune_part(
@@ -303,8 +313,11 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def _survey(tools: CollectorDependencies, needs: Collection[str]) -> Survey:
+def _survey(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
     missing = _missing(tools, needs)
+    if wanted is not None:
+        with tools.store.changing() as tx:
+            return with_brought(tx, tx.items.survey(needs, missing), wanted)
     with tools.store.reading() as rows:
         return rows.items.survey(needs, missing)
 
@@ -340,7 +353,8 @@ def _prune(
     removal = _removal(tools, "prune", strategy)
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
-            draft = decide(tx.items.survey(needs, missing), strategy, options, tools.workspace_id, part)
+            survey = with_brought(tx, tx.items.survey(needs, missing), options.wanted)
+            draft = decide(survey, strategy, options, tools.workspace_id, part)
         kept = seen.kept(draft.items)
         return apply_at_once(tx, draft, removal, kept=kept, check=check)
 

@@ -10,6 +10,7 @@ from memsweep.gc.roots import liveness, protection
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
+    CHANGES,
     EntityRow,
     Found,
     Kind,
@@ -33,6 +34,7 @@ KINDS: tuple[Kind, ...] = ("memory", "entity", "relation")
 """What the cap counts."""
 _PLURALS = {"memory": "memories", "entity": "entities", "relation": "relations"}
 
+_RETRACTED = CHANGES | {"brought"}
 _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 
@@ -116,7 +118,7 @@ def plan_of(
     )
     chosen, protected = _sorted_out(filter(part.has, found), rows, options)
     chosen = part.of(_newest_first(chosen, rows))
-    if fallen := _left_without_root(survey, chosen, options):
+    if survey.brought is None and (fallen := _left_without_root(survey, chosen, options)):
         known = {item.key for item in chosen if item.kind == "entity"}
         known |= {item.key for item in protected if item.kind == "entity"}
         others = (item for item in fallen if item.key not in known and part.has(item))
@@ -209,12 +211,14 @@ def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[
 def _objection(item: Found, rows: _Rows, options: Options) -> str:
     """Why an item may not be taken; a relation has the protection of its subject."""
     row = rows.of(item)
+    if isinstance(row, RelationRow) and item.reason in _RETRACTED:
+        return ""  # about whomever it is, it goes with who said it
     if isinstance(row, RelationRow):
         subject = rows.entities.get(row.subject)
         reason = "" if subject is None else protection(subject, options)
         return reason and f"its subject: {reason}"
     if row is None:
-        return "" if item.kind == "chunk" else "gone"
+        return "" if item.kind in ("chunk", "segment") else "gone"
     return protection(row, options)
 
 

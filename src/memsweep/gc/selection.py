@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from memsweep.gc.roots import keeps_fact
-from memsweep.model.plan import Kind, PlanItem, Survey, Totals
+from memsweep.model.plan import CHANGES, Kind, PlanItem, Survey, Totals
 from memsweep.model.reach import unreachable
 from memsweep.model.selection import Selection
 from memsweep.store.plans import views
@@ -24,6 +24,10 @@ class Selected(NamedTuple):
     """The ids of what does not go, and why."""
     ids: tuple[str, ...] = ()
     """Of the memories and entities that go."""
+    changes: tuple[PlanItem, ...] = ()
+    """What stays as something else."""
+    segments: tuple[tuple[int, int], ...] = ()
+    """Each with its window."""
 
 
 def planned_totals(rows: ItemRows, items: Sequence[PlanItem]) -> Totals:
@@ -32,7 +36,8 @@ def planned_totals(rows: ItemRows, items: Sequence[PlanItem]) -> Totals:
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
     relations = keys["relation"] | _left_unstated(rows, keys["memory"])
     relations.update(relation for relation, _, _ in rows.around(keys["entity"]).relations)
-    return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations))
+    segments = sum(item.kind == "segment" for item in items)
+    return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations), segments)
 
 
 def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -> Selected:
@@ -40,6 +45,9 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
 
     `kept` are memories that stay all the same, and why.
     """
+    changes = tuple(item for item in items if item.reason in CHANGES)
+    segments = tuple((item.key, item.evidence["window"]) for item in items if item.kind == "segment")
+    items = [item for item in items if item.reason not in CHANGES and item.kind != "segment"]
     keys = _keys(items)
     kept = {**_seen_since(rows, items), **_current_again(rows, items), **kept}
     originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
@@ -57,7 +65,8 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     entities = _without_hold(wanted, around, memories, relations, held)
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
-    return Selected(going, _skipped(rows, items, going, live, kept), ids_of(rows, going.memories, going.entities))
+    ids = ids_of(rows, going.memories, going.entities)
+    return Selected(going, _skipped(rows, items, going, live, kept), ids, changes, segments)
 
 
 def ids_of(rows: ItemRows, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:
@@ -99,7 +108,7 @@ def _current_again(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
 def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:
     keys: dict[Kind, set[int]] = {kind: set() for kind in _KINDS}
     for item in items:
-        if item.kind in keys:
+        if item.kind in keys and item.reason not in CHANGES:
             keys[item.kind].add(item.key)
     return keys
 

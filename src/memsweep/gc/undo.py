@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
+from memsweep.gc.retraction import Restatement
 from memsweep.gc.returning import Returning
 from memsweep.gc.revert import Embed, Reverting
 from memsweep.gc.unmerge import take_apart
@@ -36,6 +37,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
             back = Returning(tx, receipt, doing, apart)
+            restated = Restatement(tx, receipt)
             changed = Reverting(tx, receipt, doing, embed, back.relations)
         taken = tx.segments.clashing(receipt)
         summaries = _summaries(tx, receipt)
@@ -44,6 +46,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         if apart is not None:
             apart.write(tx)
         back.write(tx)
+        restated.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
         totals = totals.plus(Totals(memories=changed.count))
         _take_out(tx, going, changed, new_receipt, doing)

@@ -37,9 +37,9 @@ _CHANGED = ("subject", "object", "strength", "source")
 def take_apart(tx: Changes, receipt: int, doing: Operation) -> Unmerge | None:
     """What undoing the merge of a receipt does, if it was one."""
     moves = tx.moves.of([receipt])
-    if not moves:
+    target = next((move.a for move in moves if move.kind == "target"), None)
+    if target is None:
         return None
-    target = next(move.a for move in moves if move.kind == "target")
     kept = tx.entities.at([target]).get(target)
     _refuse_held(tx, kept, receipt)
     sources = tx.entities.trashed_by([receipt])

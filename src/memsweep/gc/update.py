@@ -126,7 +126,8 @@ def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Pi
         tx.texts.write(after, None)
         return []
     pieces = _in_place_of(old, new.pieces)
-    chunks = tx.texts.write(after, pieces)
+    # A text is whose it is now, so that nobody speaks in another's name.
+    chunks = tx.texts.write(after._replace(origin=tx.texts.origin_key(new.named.origin)), pieces)
     texts = {chunk: piece.text for chunk, piece in zip(chunks, pieces, strict=True)}
     return tx.texts.name(after.key, texts, new.named)
 

@@ -16,6 +16,7 @@ from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.store.ports.graph_store import Graph
 
@@ -41,6 +42,7 @@ class GraphDependencies:
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
     rates: Rates = field(default_factory=Rates)
+    origin: Origin = UNKNOWN
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.rates)
@@ -55,7 +57,7 @@ class Neighbourhood:
 
 def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
     """Create or strengthen, all of it or nothing."""
-    return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id, tools.actor)
+    return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id, tools.actor, tools.origin)
 
 
 def reinforce(
@@ -74,7 +76,7 @@ def reinforce(
     given = {"from_entity": from_entity, "to_entity": to_entity, "relation": relation, "reason": reason}
     refuse_lone_surrogate(given, "")
     return tools.store.reinforce(
-        from_entity, relation, to_entity, kind, amount, tools.rates, tools.clock(), tools.actor, reason
+        from_entity, relation, to_entity, kind, amount, tools.rates, tools.clock(), tools.actor, reason, tools.origin
     )
 
 

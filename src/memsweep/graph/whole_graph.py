@@ -129,7 +129,8 @@ def read_graph(text: str, format: str | None) -> GraphDump:
 
 
 def load(tools: WholeGraphDependencies, dump: GraphDump) -> Imported:
-    return tools.whole_graph.load(dump, tools.graph.new_id, tools.graph.actor, tools.graph.clock())
+    graph = tools.graph
+    return tools.whole_graph.load(dump, graph.new_id, graph.actor, graph.clock(), graph.origin.through("import"))
 
 
 def export(tools: WholeGraphDependencies, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:

@@ -24,6 +24,8 @@ class Checkup:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    stranded: tuple[tuple[str, str], ...] = ()
+    """Workspaces whose project is gone, and where it was: nothing is wrong with them, but nobody is led there."""
 
     @property
     def left(self) -> tuple[Finding, ...]:

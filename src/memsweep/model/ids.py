@@ -11,6 +11,7 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing t
 _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 
 DEFAULT_WORKSPACE = "default"
+PERSONAL_WORKSPACE = "personal"
 DEFAULT_PROJECT = "default"
 """Of context windows."""
 WORKSPACE_RECEIPT = "wsrcpt"

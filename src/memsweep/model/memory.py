@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros
 
 CODE_SOURCE = "code_indexer"
@@ -105,6 +106,7 @@ class NewMemory:
     now: datetime
     edge_rate: float = DEFAULT_EDGE_RATE
     actor: str = ""
+    origin: Origin = UNKNOWN
 
     def event(self, done: Remembered, entities: Sequence[str]) -> AuditEvent | None:
         """What the log says of it; `entities` are new. Marking a known text as seen is no event."""
@@ -194,6 +196,11 @@ class Memory:
     chunk_count: int
     entities: tuple[NamedThing, ...]
     code: CodeFile | None = None
+    origin: Origin = UNKNOWN
+    released_at: datetime | None = None
+    """When somebody let it out of quarantine."""
+    quarantine: str = ""
+    """How long it stays out of search, in words; empty if it does not."""
     revisions: int = 0
     """How many earlier forms of it are kept."""
     revised_at: datetime | None = None
@@ -221,6 +228,8 @@ class Workspace:
     receipt_id: str | None = None
     """Of its deletion."""
     deleted_at: datetime | None = None
+    project: str = ""
+    """The project that it was made for; `memsweep.project` says how it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +261,8 @@ class Stats:
     model: EmbeddingModel | None
     oldest: datetime | None
     newest: datetime | None
+    quarantined: int = 0
+    """Memories that search leaves out until they are released."""
     warnings: tuple[str, ...] = ()
 
 

@@ -12,9 +12,13 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from memsweep.model.brought import Brought
 from memsweep.model.times import CLOCK_TOLERANCE, iso
 
 Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
+
+CHANGES = frozenset({"falls_back", "holds_again"})
+"""Reasons of items that stay, as something else than they are."""
 
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})
@@ -85,6 +89,8 @@ class Survey:
     supersessions: Sequence[tuple[int, int, int]] = ()
     """A memory, the one that has superseded it, and since when."""
     missing_files: frozenset[int] = frozenset()
+    brought: Brought | None = None
+    """What somebody brought, if that is asked for."""
 
     def links(self, without: Collection[int] = ()) -> Iterator[tuple[int, int]]:
         """The ends of every relation that stands once these memories are gone."""

@@ -48,6 +48,8 @@ class MemoryText(NamedTuple):
     version: int
     thread: int | None
     trash: int | None
+    origin: int | None = None
+    """Whose its text is, by key."""
 
     @property
     def content_hash(self) -> bytes:
@@ -117,6 +119,7 @@ def before_of(
         "source": memory.source,
         "metadata": dict(memory.metadata),
         "updated_at": memory.updated_at,
+        "origin": memory.origin,
         "changed": changed,
         "after": _digest(after, changed),
         "model": None if model is None else [model.name, model.dimension],
@@ -135,6 +138,8 @@ def text_before(now: MemoryText, before: Mapping[str, Any]) -> MemoryText:
     values = {"text": before["text"], "tags": tuple(before["tags"]), "source": before["source"]}
     values["metadata"] = before["metadata"]
     changed: dict[str, Any] = {name: values[name] for name in before["changed"]}
+    if "text" in changed:
+        changed["origin"] = before.get("origin", now.origin)
     return now._replace(**changed, updated_at=before["updated_at"], version=now.version + 1)
 
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
 from memsweep.model.code import CodePlace
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.roles import Role
 
+MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
 """What answers a query and nothing else; or everything with a trace of evidence, best first, to page through."""
 MODES: tuple[SearchMode, ...] = ("precise", "deep")
+Kind = Literal["memory", "code", "fact", "segment"]
+"""What a hit is: a memory, a piece of an indexed file, a relation of the graph, a segment of a context window."""
+KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
+
+
+class HeldBack(NamedTuple):
+    """Memories of these tiers that were made after a moment (in microseconds; at any time without one)."""
+
+    tiers: tuple[str, ...]
+    since: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +31,7 @@ class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
 
     `as_of`: what was there at a moment and was not superseded yet.
+    Without a kind, segments are not looked at. A role is what a file of code is for.
     """
 
     tags: tuple[str, ...] = ()
@@ -29,6 +43,28 @@ class Filters:
     language: str | None = None
     symbol_kind: str | None = None
     as_of: datetime | None = None
+    tier: str | None = None
+    client: str | None = None
+    session: str | None = None
+    kind: Kind | None = None
+    role: Role | None = None
+    include_tests: bool = True
+
+    @property
+    def held_back(self) -> HeldBack | None:
+        """What is in quarantine, and left out."""
+        return None
+
+    @property
+    def may_be_loose(self) -> bool:
+        """Whether something without tags, source or path may pass."""
+        nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to)
+        return replace(self, include_stale=False, include_tests=True) == nothing_else
+
+    def accept(self, origin: Origin) -> bool:
+        """Whether something from there may be a hit."""
+        asked = ((self.tier, origin.tier), (self.client, origin.client), (self.session, origin.session))
+        return all(wanted is None or wanted == there for wanted, there in asked)
 
 
 # Where a chunk stands in an order: the turns of a thread, or the pieces of a long memory. One number, for a search
@@ -64,11 +100,25 @@ class Ranked(NamedTuple):
     neighbours: float
 
 
-class Origin(NamedTuple):
-    """The memory that a chunk is part of, by key, and the path of its file if it is code."""
+class Statement(NamedTuple):
+    """A relation that holds, with the names of its ends."""
+
+    id: str
+    subject: str
+    relation: str
+    object: str
+    created_at: datetime
+
+
+class Owner(NamedTuple):
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted; when
+    it was made and a hash of the chunk, which decide between equals."""
 
     memory: int
     path: str | None
+    tier: str = UNKNOWN.tier
+    created_at: int = 0
+    digest: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +140,13 @@ class Passage:
     last_seen_at: datetime
     """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
+    origin: Origin = UNKNOWN
+    loose: Literal["fact", "segment"] | None = None
+    """It is no chunk of a memory: `chunk_id` is the id of a relation or a segment, and `memory_id` is empty."""
+
+    @property
+    def kind(self) -> Kind:
+        return self.loose or ("code" if self.code is not None else "memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +161,8 @@ class Hit:
     why: str
     words: tuple[str, ...] = ()
     relevance: float = 0.0
+    scope: str = ""
+    """`personal` for what was found in the personal workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +176,5 @@ class Page:
     """How many hits were left out, for they cannot be read."""
     nearest: Hit | None = None
     """Where nothing is relevant: what came closest."""
+    note: str = ""
+    """What to know where nothing was found."""

@@ -16,4 +16,6 @@ RULES = (
 )
 ALIASES = {"stale_files": "stale_code"}
 ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
-NAMES = (*RULES, *ALIASES, "all")
+WITHOUT_QUESTION = (*RULES, *ALIASES, "all")
+"""Those that need nobody to say whose things they are about."""
+NAMES = (*RULES, "origin", *ALIASES, "all")

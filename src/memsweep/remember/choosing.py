@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from memsweep.model.search import Ranked
+from memsweep.model.search import Kind, Ranked
 from memsweep.remember.relevance import relevance_of
 
 CONSIDERED = 50
@@ -15,10 +15,12 @@ LEAST_ODDS = -0.4
 """Below, a passage is no answer; as a relevance 0.4."""
 _LEAST_OF_CODE = -1.0  # the names that a question is about may stand in other pieces of the file
 _BEHIND_THE_BEST = 0.6  # in odds; what is further behind answers something else
-_BEHIND_THE_OTHER_KIND = 2.0  # the same for the best of the code beside that of the memories, and the other way round
+_BEHIND_THE_OTHERS = 1.5  # the same for the best of the code: much code always has something that resembles a query
+_SURE = 2.0  # odds of something that is an answer, however much more it has
 _BEYOND_DOUBT = 4.0  # what has these odds, as where every word is met, answers whatever else there is
 _SCORE_SHARE = 0.33  # of the best score, for what its neighbours speak for
 _CODE_SHARE = 0.2  # the same for code, where one looks for places more than for an answer
+_CODE_SHARE_BESIDE = 0.6  # the same where something else answers better
 
 
 class Judged(NamedTuple):
@@ -26,7 +28,7 @@ class Judged(NamedTuple):
 
     ranked: Ranked
     odds: float
-    is_code: bool = False
+    kind: Kind = "memory"
 
     @property
     def relevance(self) -> float:
@@ -36,33 +38,37 @@ class Judged(NamedTuple):
 def precise(judged: Sequence[Judged], *, calibrated: bool = True) -> list[Judged]:
     """Those that answer, in their order; nothing if not even the best does.
 
-    Memories and code are judged apart, so that neither crowds out the other. Where nobody has measured what the odds of
+    Each kind is judged apart, so that none crowds out another. Where nobody has measured what the odds of
     an embedding model mean, scores alone decide.
     """
     if not calibrated:
         least_score = _SCORE_SHARE * _best_score(judged)
         return [each for each in judged if each.ranked.score >= least_score]
-    least = _best_odds(judged) - _BEHIND_THE_OTHER_KIND
-    code = [each for each in judged if each.is_code]
-    memories = [each for each in judged if not each.is_code]
-    kept = {*_answering(memories, max(least, LEAST_ODDS)), *_answering(code, max(least, _LEAST_OF_CODE))}
-    return [each for each in judged if each in kept]
+    by_kind: dict[Kind, list[Judged]] = {}
+    for each in judged:
+        by_kind.setdefault(each.kind, []).append(each)
+    others = _best_odds([each for each in judged if each.kind != "code"])
+    code = by_kind.pop("code", [])
+    kept = [each for own in by_kind.values() for each in _answering(own, LEAST_ODDS, _SCORE_SHARE)]
+    share = _CODE_SHARE if _best_odds(code) >= others else _CODE_SHARE_BESIDE
+    kept += _answering(code, max(_LEAST_OF_CODE, min(_SURE, others) - _BEHIND_THE_OTHERS), share)
+    keys = {each.ranked.key for each in kept}
+    return [each for each in judged if each.ranked.key in keys]
 
 
-def _answering(judged: Sequence[Judged], least: float) -> list[Judged]:
+def _answering(judged: Sequence[Judged], least: float, share: float) -> list[Judged]:
     """A turn of a conversation may answer by what stands beside it, and a piece of code by the rest of its file:
-    once something answers, their scores count, too."""
+    once something answers, a share of the best score is enough for them."""
     best, best_score = _best_odds(judged), _best_score(judged)
     if best < least:
         return []
     enough = min(_BEYOND_DOUBT, max(least, best - _BEHIND_THE_BEST))
-    return [each for each in judged if each.odds >= enough or _stands_out(each, best_score)]
-
-
-def _stands_out(judged: Judged, best_score: float) -> bool:
-    if judged.is_code:
-        return judged.ranked.score >= _CODE_SHARE * best_score
-    return judged.ranked.neighbours > 0 and judged.ranked.score >= _SCORE_SHARE * best_score
+    return [
+        each
+        for each in judged
+        if each.odds >= enough
+        or ((each.kind == "code" or each.ranked.neighbours > 0) and each.ranked.score >= share * best_score)
+    ]
 
 
 def _best_odds(judged: Sequence[Judged]) -> float:

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from memsweep.model.roles import Role, role_of
-from memsweep.model.search import Origin
+from memsweep.model.search import Owner
 from memsweep.remember.fusion import Row
 
 _A_PAGE = 2  # hits of one file before those of others
 _OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
+_EQUAL_DIGITS = 3  # scores that differ further behind are equal
+_UNKNOWN = Owner(0, None)
 _WEIGHTS: Mapping[Role, float] = {
     "source": 1.0,
     "test": 0.35,
@@ -28,23 +30,35 @@ _SPEAKS_OF: Mapping[Role, re.Pattern[str]] = {
 }
 
 
-def by_file(rows: Sequence[Row], origins: Mapping[int, Origin], query: str) -> list[Row]:
+def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str) -> list[Row]:
     """The ranking with passages of code weighed by what their file is for, and by what else the file has to say."""
     asked = {role for role, pattern in _SPEAKS_OF.items() if pattern.search(query)}
-    weighed = sorted(_weighed(row, origins.get(row[1]), asked) for row in rows)
+    weighed = settled([_weighed(row, owners.get(row[1]), asked) for row in rows], owners)
     of_file: dict[int, list[Row]] = {}
     for row in weighed:
-        if (origin := origins.get(row[1])) is not None and origin.path is not None:
-            of_file.setdefault(origin.memory, []).append(row)
+        if (owner := owners.get(row[1])) is not None and owner.path is not None:
+            of_file.setdefault(owner.memory, []).append(row)
+    if not of_file:
+        return weighed
     raised = {found[0][1]: _with_others(found) for found in of_file.values()}
     turn = {row[1]: place // _A_PAGE for found in of_file.values() for place, row in enumerate(found)}
-    return sorted((raised.get(row[1], row) for row in weighed), key=lambda row: (turn.get(row[1], 0), row))
+    return sorted(settled([raised.get(row[1], row) for row in weighed], owners), key=lambda row: turn.get(row[1], 0))
 
 
-def _weighed(row: Row, origin: Origin | None, asked: set[Role]) -> Row:
-    if origin is None or origin.path is None:
+def settled(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:
+    """Best first; of near equals the newer, and then by content, so that no key decides."""
+
+    def order(row: Row) -> tuple[float, int, bytes, int]:
+        *_, created_at, digest = owners.get(row[1], _UNKNOWN)
+        return round(row[0], _EQUAL_DIGITS), -created_at, digest, row[1]
+
+    return sorted(rows, key=order)
+
+
+def _weighed(row: Row, owner: Owner | None, asked: set[Role]) -> Row:
+    if owner is None or owner.path is None:
         return row
-    role = role_of(origin.path)
+    role = role_of(owner.path)
     return row if role in asked else (row[0] * _WEIGHTS[role], *row[1:])
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
+from typing import TypeVar
 
 from memsweep.errors import BadInput
-from memsweep.model.search import Filters
+from memsweep.model.origin import TIERS, UNKNOWN
+from memsweep.model.roles import ROLES
+from memsweep.model.search import KINDS, Filters
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
+Choice = TypeVar("Choice", bound=str)
 _LONGEST = 4096  # of a path
 _KNOWN = tuple(field.name for field in fields(Filters))
 
@@ -30,11 +34,17 @@ def make_filters(value: object = None) -> Filters:
         source=_text(given["source"], "source") if "source" in given else None,
         date_from=parse_time(given["date_from"], "date_from") if "date_from" in given else None,
         date_to=parse_time(given["date_to"], "date_to", end_of_day=True) if "date_to" in given else None,
-        include_stale=_flag(given.get("include_stale", False)),
+        include_stale=_flag(given.get("include_stale", False), "include_stale"),
         path=_text(given["path"], "path") if "path" in given else None,
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
         as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
+        tier=_tier(given["tier"]) if "tier" in given else None,
+        client=_text(given["client"], "client") if "client" in given else None,
+        session=_text(given["session"], "session") if "session" in given else None,
+        kind=_one_of(given["kind"], "kind", KINDS) if "kind" in given else None,
+        role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
+        include_tests=_flag(given.get("include_tests", True), "include_tests"),
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")
@@ -56,7 +66,20 @@ def _text(value: object, what: str) -> str:
     return value.strip()
 
 
-def _flag(value: object) -> bool:
+def _tier(value: object) -> str:
+    if value not in (*TIERS, UNKNOWN.tier):
+        raise BadInput(f"filters.tier must be one of {', '.join((*TIERS, UNKNOWN.tier))}, not {value!r:.80}.")
+    return str(value)
+
+
+def _flag(value: object, what: str) -> bool:
     if not isinstance(value, bool):
-        raise BadInput(f"filters.include_stale must be true or false, not {value!r:.80}.")
+        raise BadInput(f"filters.{what} must be true or false, not {value!r:.80}.")
     return value
+
+
+def _one_of(value: object, what: str, known: Sequence[Choice]) -> Choice:
+    found = [each for each in known if each == value]
+    if not found:
+        raise BadInput(f"filters.{what} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r:.80}.")
+    return found[0]

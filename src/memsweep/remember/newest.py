@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _FIRST, _MOST = 64, 4096  # chunks to look through
 
 
-def newest_memories(store: Store, limit: int) -> tuple[Passage, ...]:
+def newest_memories(store: Store, limit: int, filters: Filters = Filters()) -> tuple[Passage, ...]:
     """How each begins, the newest first. Indexed files are passed over, however many there are up to a limit."""
     depth = _FIRST
     while True:
-        keys = [item.key for item in store.newest(Filters(), depth)]
+        keys = [item.key for item in store.newest(filters, depth)]
         passages = store.passages(keys)
         found: dict[str, Passage] = {}
         for passage in (passages[key] for key in keys if key in passages):

@@ -1,49 +1,25 @@
-"""Recall: query → candidates by words and by meaning → one ranking → what answers → a page of passages."""
+"""Recall: query → one ranking of all kinds → what answers → a page of passages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from memsweep.embed.protocol import Embedder, quantise
+from memsweep.embed.protocol import Embedder
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
-from memsweep.model.search import MODES, Candidate, Filters, Hit, Page, Passage, Place, SearchMode
-from memsweep.remember.choosing import CONSIDERED, Judged, precise
-from memsweep.remember.files import by_file
-from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
-from memsweep.remember.relevance import calibration_for, evidence_of, is_measured, names_in, words_to_match
+from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
+from memsweep.remember.choosing import CONSIDERED, precise
+from memsweep.remember.listings import Listing, Listings
+from memsweep.remember.ranking import DEPTH, Found, look_at, rank
+from memsweep.remember.relevance import is_measured
 from memsweep.remember.remember import check_model
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
-MAX_LIMIT = 50
-DEPTH = 100  # how many candidates words and meaning hand in each
-_SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
-_WINDOW = 2000  # characters of a long query that are embedded at a time
-_MOST_WINDOWS = 16
-
-
-class Ranking(NamedTuple):
-    """Candidates and their neighbours, best first, and the cosines of the candidates."""
-
-    rows: list[Row]
-    similarity: Mapping[int, float]
-
-    def with_evidence(self) -> Ranking:
-        return self._replace(rows=[row for row in self.rows if row[0] < 0])
-
-
-class Found(NamedTuple):
-    """A passage of a ranking with the words of the query that it has, and what they and its meaning are worth."""
-
-    judged: Judged
-    passage: Passage
-    words: tuple[str, ...]
-    similarity: float
 
 
 def recall(
@@ -55,6 +31,7 @@ def recall(
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
     mode: SearchMode = "precise",
+    listings: Listings | None = None,
 ) -> Page:
     """What answers any text, or in `deep` mode all that resembles it; a text without words gets the newest."""
     _check(query, limit, mode)
@@ -64,8 +41,12 @@ def recall(
     if not query.strip():
         return _newest(store, filters, limit, offset, listing)
     check_model(store.model(), embedder.model)
-    ranking = rank(store, embedder, query, filters)
     model = embedder.model.name
+    ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
+    if ranking is None:
+        ranking = rank(store, embedder, query, filters)
+        if listings and len(ranking.rows) > limit:
+            listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":
         ranking = ranking.with_evidence()
         found, damaged = look_at(store, model, query, ranking, slice(offset, offset + limit))
@@ -77,6 +58,10 @@ def recall(
     answers = [each for each in found if each.judged.ranked.key in chosen]
     page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
     return page if answers else _with_nearest(page, found)
+
+
+def _of(store: Store, listing: str, model: str, *, now: bool) -> Listing:
+    return Listing(store.workspace_id, store.revision(now=now), listing, model)
 
 
 def _check(query: object, limit: object, mode: object) -> None:
@@ -100,58 +85,23 @@ def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: st
     )
 
 
-def rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> Ranking:
-    """All that words or meaning found, and what stands beside it."""
-    candidates = store.candidates(query, _embedded(embedder, query), filters, DEPTH)
-    weights = weights_for(embedder.model.name)
-    ranked = fuse(candidates, weights)
-    ranked = spread(ranked, _neighbourhood(store, candidates, ranked, filters, weights), weights)
-    rows = by_file(ranked, store.origins([key for _, key, *_ in ranked]), query)
-    return Ranking(rows, {each.key: each.similarity for each in candidates})
-
-
-def look_at(store: Store, model: str, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
-    """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
-    window = shown(ranking.rows[part])
-    passages = store.passages([item.key for item in window])
-    readable = [item for item in window if item.key in passages]
-    texts = [words_to_match(passages[item.key]) for item in readable]
-    asked, *matched = store.matched_words(query, [query, *texts])
-    names, calibration = names_in(query, asked), calibration_for(model)
-    found = []
-    for item, words in zip(readable, matched, strict=True):
-        similarity = ranking.similarity.get(item.key, 0.0)
-        odds = calibration.odds(evidence_of(similarity, asked, names, words))
-        passage = passages[item.key]
-        found.append(Found(Judged(item, odds, passage.code is not None), passage, words, similarity))
-    return found, store.unreadable([item.key for item in window if item.key not in passages])
-
-
-def _embedded(embedder: Embedder, query: str) -> bytes:
-    """One vector for all of a query; a long one is the mean of its windows, so that its end counts as its beginning."""
-    windows = [query[at : at + _WINDOW] for at in range(0, len(query), _WINDOW)]
-    if len(windows) > _MOST_WINDOWS:
-        windows = windows[: _MOST_WINDOWS // 2] + windows[-_MOST_WINDOWS // 2 :]
-    (vector,) = quantise(embedder.embed(windows).mean(axis=0, keepdims=True))
-    return vector
-
-
-def _neighbourhood(
-    store: Store,
-    candidates: Sequence[Candidate],
-    ranking: Sequence[Row],
-    filters: Filters,
-    weights: FusionWeights,
-) -> dict[Place, int]:
-    """The keys at the places of all candidates, and at those next to the best of them."""
-    known = {place: key for key, _, _, place in candidates if place is not None}
-    speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
-    around = places_around((place for place, key in known.items() if key in speaking), weights)
-    return known | store.at_places(around - known.keys(), filters) if around else known
-
-
 def _page(found: Sequence[Found], total: int, end: int, listing: str, damaged: int) -> Page:
-    return Page(hits=tuple(map(_hit, found)), total=total, next_cursor=cursor_at(end, total, listing), damaged=damaged)
+    return Page(
+        hits=tuple(map(_hit, _file_by_file(found))),
+        total=total,
+        next_cursor=cursor_at(end, total, listing),
+        damaged=damaged,
+    )
+
+
+def _file_by_file(found: Sequence[Found]) -> list[Found]:
+    """What is from one file stands together, where the best of it stands."""
+    first: dict[str, int] = {}
+    for at, each in enumerate(found):
+        if each.passage.code is not None:
+            first.setdefault(each.passage.memory_id, at)
+    order = [first[each.passage.memory_id] if each.passage.code else at for at, each in enumerate(found)]
+    return [found[at] for at in sorted(range(len(found)), key=lambda at: (order[at], at))]
 
 
 def _with_nearest(page: Page, found: Sequence[Found]) -> Page:

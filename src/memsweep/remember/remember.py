@@ -21,6 +21,7 @@ from memsweep.model.memory import (
     NewPiece,
     Remembered,
 )
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
@@ -51,6 +52,7 @@ def remember(
     chunk_size: ChunkSize = ChunkSize(),
     edge_rate: float = DEFAULT_EDGE_RATE,
     actor: str = "",
+    origin: Origin = UNKNOWN,
     find_similar: bool = False,
 ) -> Remembered:
     """Store a memory, or touch the one that says the same. Nothing is written before everything is ready.
@@ -73,6 +75,7 @@ def remember(
         now=now,
         edge_rate=edge_rate,
         actor=actor,
+        origin=origin,
     )
     known = similar_to(store, chunks[0], draft.supersedes) if find_similar and len(chunks) == 1 else ()
     done = store.add(new, embedder.model)

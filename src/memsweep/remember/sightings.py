@@ -28,7 +28,7 @@ class Sightings:
     def note(self, store: Store, hits: Iterable[Hit], now: datetime) -> None:
         """The memories of these hits were read now."""
         passages = (hit.passage for hit in hits)
-        seen = {each.memory_id: now for each in passages if each.last_seen_at <= now - RESOLUTION}
+        seen = {each.memory_id: now for each in passages if not each.loose and each.last_seen_at <= now - RESOLUTION}
         if seen:
             with self._lock:
                 waiting = self._waiting.setdefault(store.workspace_id, {})

@@ -10,6 +10,7 @@ from memsweep.embed.protocol import Embedder, Tokeniser
 from memsweep.errors import BadInput
 from memsweep.model.gate import Gate
 from memsweep.model.memory import MemoryDraft, NamedThing, NewMemory, NewMention
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.revision import Piece
 from memsweep.model.text import content_hash, name_key
 from memsweep.remember.draft import checked_metadata, checked_tags, checked_text
@@ -50,6 +51,7 @@ def pieces_and_names(
     now: datetime,
     new_id: NewId,
     chunk_size: ChunkSize,
+    origin: Origin = UNKNOWN,
 ) -> tuple[tuple[Piece, ...], NewMemory]:
     """A text cut and embedded, and the names in it: of entities that it spoke of before, and found by rule."""
     chunks = chunks_of(embedder, tokeniser, text, new_id, chunk_size)
@@ -65,6 +67,7 @@ def pieces_and_names(
         mentions=(*_still_named(known, texts, new_id), *_found(texts, new_id)),
         facts=(),
         now=now,
+        origin=origin,
     )
     return pieces, named
 

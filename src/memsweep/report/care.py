@@ -21,6 +21,7 @@ class CheckupAnswer(TypedDict):
     findings: list[dict[str, Any]]
     notes: list[str]
     lost: list[str]
+    stranded: list[str]
     message: str
 
 
@@ -69,6 +70,11 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
         ],
         "notes": list(result.notes),
         "lost": list(result.lost),
+        "stranded": [
+            f"The project of workspace {name!r} is gone: {where}. If it was moved, `memsweep workspace adopt {name}` in"
+            f" its new folder finds it again; `memsweep workspace delete {name}` moves it to the trash."
+            for name, where in result.stranded
+        ],
         "message": _verdict(len(result.findings), len(result.left)),
     }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
@@ -18,7 +19,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
-    from memsweep.model.memory import EmbeddingModel, Memory, Remembered, Similar, Stats, Superseding, Workspace
+    from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
 
 Detail = Literal["concise", "full"]
@@ -65,6 +66,8 @@ class MemoryAnswer(TypedDict):
     version: int
     chunk_count: int
     entities: list[dict[str, str]]
+    origin: dict[str, str]
+    quarantine: NotRequired[str]
     path: NotRequired[str]
     file_path: NotRequired[str]
     language: NotRequired[str]
@@ -85,6 +88,7 @@ class StatsAnswer(TypedDict):
     total_entities: int
     total_relations: int
     stale_memories: int
+    quarantined: NotRequired[int]
     database_bytes: int
     vector_bytes: int
     engine: str
@@ -112,12 +116,6 @@ class ListedWorkspace(WorkspaceAnswer):
 class WorkspacesAnswer(TypedDict):
     workspaces: list[ListedWorkspace]
     current: str
-
-
-class ReembeddedAnswer(TypedDict):
-    workspace_id: str
-    chunks: int
-    model: str | None
 
 
 class CopiedAnswer(TypedDict):
@@ -153,6 +151,8 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
     answer: FoundAnswer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
     if any(_is_shortened(hit, shown) for hit, shown in zip(page.hits, results, strict=True)):
         answer["note"] = _SHORTENED
+    if page.note:
+        answer["note"] = page.note
     if page.damaged:
         left_out = f"Left out {counted(page.damaged, 'damaged hit')}: run `memsweep doctor`."
         answer["note"] = f"{left_out} {answer.get('note', '')}".strip()
@@ -164,9 +164,10 @@ def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
 def _nothing(nearest: Hit | None) -> str:
     if nearest is None:
         return "Nothing relevant: nothing here has anything of this query. Try other words or fewer filters."
+    own_id = nearest.passage.memory_id or nearest.passage.chunk_id
     text = excerpt(nearest.passage.text, _MISS_CHARACTERS)
     return (
-        f"Nothing relevant. The nearest is {nearest.passage.memory_id} ({nearest.why}): {text!r}."
+        f"Nothing relevant. The nearest is {own_id} ({nearest.why}): {text!r}."
         " Try other words, or mode=deep for all that resembles the query."
     )
 
@@ -209,7 +210,10 @@ def memory(result: Memory) -> MemoryAnswer:
         "version": result.version,
         "chunk_count": result.chunk_count,
         "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
+        "origin": {name: value for name, value in asdict(result.origin).items() if value},
     }
+    if result.quarantine:
+        answer["quarantine"] = f"Search leaves it out {result.quarantine}."
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
@@ -243,6 +247,8 @@ def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnsw
         "oldest": iso(result.oldest) if result.oldest else None,
         "newest": iso(result.newest) if result.newest else None,
     }
+    if result.quarantined:
+        answer["quarantined"] = result.quarantined
     if result.warnings:
         answer["warnings"] = list(result.warnings)
     return {**answer, "schedule": dict(schedule)} if schedule else answer
@@ -294,10 +300,6 @@ def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
     return {**answer, "receipt_id": result.receipt_id or ""}
 
 
-def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
-    return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}
-
-
 def copied(restored: Restored) -> CopiedAnswer:
     memories = counted(restored.seal.memories, "memory", "memories")
     return {
@@ -324,17 +326,12 @@ def replaced(receipt_id: str | None) -> str:
 def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
     """A hit in about `share` characters; the text gets what the rest leaves."""
     passage = hit.passage
-    shown: dict[str, Any] = {
-        "memory_id": passage.memory_id,
-        "chunk_id": passage.chunk_id,
-        "text": "",
-        "relevance": hit.relevance,
-        "score": hit.score,
-        "why": hit.why,
-        "source": passage.source,
-        "tags": _fitting(passage.tags, share // 4),
-        "created_at": iso(passage.created_at),
-    }
+    shown: dict[str, Any] = {**_identity(passage), "text": "", "relevance": hit.relevance, "score": hit.score}
+    shown |= {"why": hit.why, "source": passage.source}
+    shown |= {"tags": _fitting(passage.tags, share // 4), "created_at": iso(passage.created_at)}
+    shown["origin"] = passage.origin.brief
+    if hit.scope:
+        shown["scope"] = hit.scope
     if passage.stale:
         shown["stale"] = True
     if passage.code is not None:
@@ -344,11 +341,22 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
             "thread_id": passage.thread_id,
             "lines": [passage.first_line, passage.last_line],
             "pinned": passage.pinned,
+            "session": passage.origin.session,
         }
     room = share - len(json.dumps(shown, ensure_ascii=False))
     longest = max(_SHORTEST, min(room, _CONCISE_CHARACTERS) if detail == "concise" else room)
     shown["text"] = _excerpt(passage.text, hit.words, longest)
     return shown
+
+
+def _identity(passage: Passage) -> dict[str, str]:
+    match passage.kind:
+        case "fact":
+            return {"kind": "fact", "relation_id": passage.chunk_id}
+        case "segment":
+            return {"kind": "segment", "segment_id": passage.chunk_id}
+        case kind:
+            return {"kind": kind, "memory_id": passage.memory_id, "chunk_id": passage.chunk_id}
 
 
 def _is_shortened(hit: Hit, shown: dict[str, Any]) -> bool:
@@ -363,7 +371,9 @@ def _fitting(tags: Sequence[str], room: int) -> list[str]:
 def _place(passage: Passage) -> dict[str, Any]:
     code = passage.code
     assert code is not None
+    symbol = f" {code.symbol}" if code.symbol else ""
     return {
+        "place": f"{code.path}:{passage.first_line}{symbol}",
         "path": code.path,
         "file_path": code.file_path,
         "lines": [passage.first_line, passage.last_line],

@@ -18,6 +18,8 @@ _SENTENCES = {
     "orphan_not_seen": "Nothing mentions it, nothing live is related to it, and it has not been seen for a long time.",
     "empty_memory": "It has no chunks, so no search can find it.",
     "deleted": "Somebody asked for its deletion.",
+    "brought": "What is to be taken back brought it, and nothing else.",
+    "holds_again": "It holds again: what ended it is taken back.",
     "cleared": "Somebody asked to clear the whole workspace.",
 }
 
@@ -36,11 +38,17 @@ def why(reason: str, evidence: Mapping[str, Any]) -> str:
             return f"Another fact has replaced it since {_moment(evidence['invalid_at'])}."
         case "superseded_memory":
             return f"{evidence['superseded_by']} has superseded it since {_moment(evidence['superseded_at'])}."
+        case "falls_back":
+            return f"It stays and falls back from {_weight(evidence['from'])} to {_weight(evidence['to'])}."
         case "duplicate":
             return f"It says the same as {evidence['kept']}, which is kept."
         case "near_duplicate":
             return f"It says nearly the same as {evidence['kept']}, which is kept."
     return _SENTENCES.get(reason, reason)
+
+
+def _weight(value: float | None) -> str:
+    return "an unknown weight" if value is None else f"{value:.2f}"
 
 
 def _moment(micros: int) -> str:

@@ -14,6 +14,7 @@ from mcp_types import ToolAnnotations
 
 from memsweep import __version__
 from memsweep.app import App
+from memsweep.clock import new_id
 from memsweep.schedule.background import Background
 from memsweep.server.consent import gated
 from memsweep.server.front import Front
@@ -22,6 +23,7 @@ from memsweep.server.pipes import PipedServer
 from memsweep.server.profiles import Profile, offers
 from memsweep.server.prompts import add_prompts
 from memsweep.server.resources import add_resources
+from memsweep.server.roots import find_project
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import ToolRow
 from memsweep.server.tools.code import code_tools
@@ -35,18 +37,19 @@ from memsweep.server.tools.workspaces import workspace_tools
 
 
 def make_server(app: App, profile: Profile = "default", front: Front | None = None) -> PipedServer:
-    rows = tool_rows(app, profile)
+    rows, session = tool_rows(app, profile), new_id("ses")
     server = PipedServer(
         "memsweep",
         version=__version__,
         instructions=INSTRUCTIONS,
-        tools=[_tool(row, profile) for row in rows],
+        tools=[_tool(row, profile, session) for row in rows],
         log_level=app.settings.log_level,
         front=front,
     )
     add_resources(server, app)
     add_prompts(server, {row.function.__name__ for row in rows})
     server.middleware.append(_warm_up_after_listing(app))
+    server.middleware.append(find_project(app))
     return server
 
 
@@ -82,7 +85,7 @@ def serve(app: App, profile: Profile, front: Front) -> None:
         app.close()
 
 
-def _tool(row: ToolRow, profile: Profile) -> MemsweepTool:
+def _tool(row: ToolRow, profile: Profile, session: str) -> MemsweepTool:
     annotations = ToolAnnotations(
         read_only_hint=row.reads,
         destructive_hint=None if row.reads else row.destroys,
@@ -91,7 +94,7 @@ def _tool(row: ToolRow, profile: Profile) -> MemsweepTool:
     )
     hidden = row.only_full if profile != "full" else ()
     meta = {"anthropic/alwaysLoad": True} if row.always else None
-    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations, meta)
+    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations, meta, session)
 
 
 def _warm_up_after_listing(app: App) -> Any:

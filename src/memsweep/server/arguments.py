@@ -10,6 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from memsweep.model.origin import TIERS, UNKNOWN
+from memsweep.model.roles import ROLES
+from memsweep.model.search import KINDS
+
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
@@ -50,7 +54,14 @@ FILTERS = fields(
     language=TEXT,
     symbol_kind=TEXT,
     as_of=TIME,
+    tier=one_of([*TIERS, UNKNOWN.tier]),
+    client=TEXT,
+    session=TEXT,
+    kind=one_of(KINDS),
+    role=one_of(ROLES),
+    include_tests=FLAG,
 )
+WHOSE = fields(session=TEXT, client=TEXT, tier=one_of(TIERS), source=TEXT, since=TIME, until=TIME)
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
 RELATION = fields(
     ["from", "relation", "to"], from_=TEXT, relation=TEXT, to=TEXT, weight=NUMBER, from_type=TEXT, to_type=TEXT

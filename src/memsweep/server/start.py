@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 
 from memsweep.errors import BadInput
+from memsweep.project.resolver import existing_folder
 from memsweep.server.front import Front
 from memsweep.server.profiles import PROFILES
 from memsweep.settings import load_settings
 
 
-def start(profile: str) -> None:
+def start(profile: str, project: str = "") -> None:
     """Serve until the client hangs up. What is heavy is imported while the front answers."""
     chosen = next((known for known in PROFILES if known == profile), None)
     if chosen is None:
@@ -18,10 +19,11 @@ def start(profile: str) -> None:
     # Python's way to stop would wait for the thread that reads standard input; nothing here needs a farewell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = load_settings()  # a server that cannot serve does not greet
+    folder = existing_folder(project) if project else ""
     front = Front()
     front.answer_early(chosen)
 
     from memsweep.app import make_app
     from memsweep.server.app import serve
 
-    serve(make_app(settings), chosen, front)
+    serve(make_app(settings, project=folder), chosen, front)

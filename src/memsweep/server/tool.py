@@ -20,8 +20,9 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
-from memsweep.app import calling_client
+from memsweep.app import calling
 from memsweep.errors import MemsweepError, brief
+from memsweep.model.origin import Origin
 from memsweep.model.text import lone_surrogate
 from memsweep.report.limits import MOST_BYTES, fitted
 from memsweep.server.schema import OUTPUT, compact_input
@@ -36,11 +37,19 @@ _SIZED_BY_THE_CALLER = {"context_restore", "context_working_set"}  # who names a
 class MemsweepTool(Tool):
     """The SDK's tool with our schema, our errors and our way to write an answer."""
 
+    own_session: str = ""
+    """Of a connection that has no id, which is the only one of its server."""
+
     @classmethod
     def make(
-        cls, function: Callable[..., Any], annotations: ToolAnnotations, meta: dict[str, Any] | None = None
+        cls,
+        function: Callable[..., Any],
+        annotations: ToolAnnotations,
+        meta: dict[str, Any] | None = None,
+        own_session: str = "",
     ) -> MemsweepTool:
         tool = cls.from_function(function, annotations=annotations, meta=meta)
+        tool.own_session = own_session  # type: ignore[attr-defined]  # the same
         if not tool.is_async:
             threads = READING if annotations.read_only_hint else WRITING
             tool.fn, tool.is_async = in_a_thread(function, threads), True
@@ -56,7 +65,7 @@ class MemsweepTool(Tool):
             return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
         if found := lone_surrogate(arguments):
             return _failure(f"{found.sentence} {found.hint}")
-        calling_client.set(_client_name(context))
+        calling.set(self._caller(context))
         try:
             answer = await super().run(arguments, context, convert_result=False)
         except ToolError as error:
@@ -72,6 +81,14 @@ class MemsweepTool(Tool):
             answer = fitted(answer)
             raw = pydantic_core.to_json(answer)
         return CallToolResult(content=[TextContent(type="text", text=raw.decode())], structured_content=answer)
+
+    def _caller(self, context: Context[Any, Any]) -> Origin:
+        """Who asks: as the connection says, whatever the arguments say."""
+        request = context.request_context
+        client = request.session.client_params
+        name, version = (client.client_info.name, client.client_info.version) if client is not None else ("", "")
+        remote = getattr(request, "session_id", None)
+        return Origin("http" if remote else "mcp", name, version or "", remote or self.own_session, self.name, "agent")
 
     def _sentence(self, error: BaseException) -> str:
         match error:
@@ -109,12 +126,6 @@ def in_a_thread(function: Callable[..., Any], threads: ThreadPoolExecutor) -> Ca
             raise
 
     return call
-
-
-def _client_name(context: Context[Any, Any]) -> str:
-    """Who asks, for the audit log."""
-    client = context.request_context.session.client_params
-    return f"mcp:{client.client_info.name}"[:80] if client is not None else "mcp"
 
 
 def _failure(sentence: str) -> CallToolResult:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic
 
-from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
+from memsweep.errors import BadInput, MemsweepError, StoreCorrupt, UnknownWorkspace
 from memsweep.operation import Async, Calls, Mode, Sync
 
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.model.gate import Gate
+    from memsweep.model.origin import Origin
+    from memsweep.model.quarantine import Quarantine
     from memsweep.settings import Settings
     from memsweep.store.protocol import Store
 
@@ -27,6 +29,24 @@ class Access(Generic[Mode]):
     calls: Calls[Mode]
     named: bool = True
     """Whether somebody named the workspace, or it is the one that an empty name stands for."""
+    personal: str = ""
+    """The workspace that is searched along with this one."""
+
+    def in_scope(self, scope: str) -> Access[Mode]:
+        """The same for another scope: what is `personal` holds in every project."""
+        if scope in ("", "project"):
+            return self
+        if scope != "personal":
+            raise BadInput(f"scope {scope!r:.60} is unknown.", hint="Use project or personal.")
+        if not self.settings.personal:
+            raise BadInput("there is no personal workspace.", hint="The setting `personal` names one.")
+        return replace(self, workspace_id=self.settings.personal, personal="")
+
+    def personal_store(self) -> Store | None:
+        """The store to search along with this one; None if there is none, or this is it."""
+        if not self.personal or self.personal == self.workspace_id:
+            return None
+        return None if self.app.engine.owner_of(self.personal) is None else self.app.engine.open(self.personal)
 
     @property
     def store(self) -> Store:
@@ -35,7 +55,8 @@ class Access(Generic[Mode]):
 
     def create_store(self) -> Store:
         """The store, for a write that makes the workspace if need be."""
-        return self.app.engine.open_or_create(self.workspace_id, self.clock())
+        project = self.app.project_of(self.workspace_id)
+        return self.app.engine.open_or_create(self.workspace_id, self.clock(), project=project)
 
     def exists(self) -> bool:
         try:
@@ -66,19 +87,29 @@ class Access(Generic[Mode]):
     def actor(self) -> str:
         return self.app.actor
 
+    def origin(self, tier: str = "") -> Origin:
+        """Where what this call brings comes from, trusted no more than `tier`."""
+        return self.app.origin.lowered(tier)
+
+    @property
+    def quarantine(self) -> Quarantine:
+        from memsweep.model.quarantine import Quarantine
+
+        return Quarantine(self.settings.quarantine.tiers, self.settings.quarantine.days)
+
     @property
     def settings(self) -> Settings:
         return self.app.settings
 
 
-def sync_access(app: App, workspace_id: str, *, named: bool = True) -> Access[Sync]:
+def sync_access(app: App, workspace_id: str, named: bool = True, personal: str = "") -> Access[Sync]:
     """For operations that return their result."""
-    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), named)
+    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), named, personal)
 
 
-def async_access(app: App, workspace_id: str, *, named: bool = True) -> Access[Async]:
+def async_access(app: App, workspace_id: str, named: bool = True, personal: str = "") -> Access[Async]:
     """For operations that are awaited."""
-    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), named)
+    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), named, personal)
 
 
 def _explain_damage(app: App, workspace_id: str) -> StoreCorrupt | None:

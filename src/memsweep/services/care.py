@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic
 
 from memsweep.clock import new_id
-from memsweep.errors import StoreError
+from memsweep.errors import MemsweepError, StoreError
 from memsweep.model.operation import Operation
 from memsweep.operation import Mode, operation
 
@@ -48,7 +49,10 @@ class CareService(Generic[Mode]):
             actor=access.actor,
             clock=access.clock,
         )
-        return doctor(tools, repair=repair)
+        found = doctor(tools, repair=repair)
+        with contextlib.suppress(MemsweepError):  # a home that is damaged has been told of
+            return replace(found, stranded=tuple(access.app.projects.stranded()))
+        return found
 
     @operation
     def compact(self) -> Compaction:

@@ -38,7 +38,7 @@ class CodeService(Generic[Mode]):
         """Bring the index of a folder up to date; only what changed is read and embedded."""
         from memsweep.code.index import IndexDependencies, index_codebase
         from memsweep.code.lock import one_at_a_time
-        from memsweep.code.request import make_scope, require_folder
+        from memsweep.code.request import make_scope, narrowed, project_of, require_folder
 
         access, app = self._access, self._access.app
         scope = make_scope(
@@ -48,6 +48,7 @@ class CodeService(Generic[Mode]):
             max_file_size=app.settings.code.max_file_size if max_file_size is None else max_file_size,
             include_tests=include_tests,
         )
+        scope, exclusions = narrowed(scope, app.exclusions, project_of(scope.root))
         if not allow_empty and not access.exists():  # no workspace is made for what cannot be indexed
             require_folder(scope.root)
         with one_at_a_time(app.settings.home / "locks", access.workspace_id, scope.root):
@@ -58,9 +59,10 @@ class CodeService(Generic[Mode]):
                 new_id=new_id,
                 clock=access.clock,
                 chunk_tokens=app.settings.chunking.size,
-                exclusions=app.exclusions,
+                exclusions=exclusions,
                 secrets=app.settings.secrets.action_for(access.workspace_id, CODE_SOURCE),
                 actor=access.actor,
+                origin=access.origin().through("index"),
             )
             return index_codebase(tools, scope, allow_empty=allow_empty, progress=progress)
 

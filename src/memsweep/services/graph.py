@@ -46,10 +46,11 @@ class GraphService(Generic[Mode]):
         valid_at: str | datetime | None = None,
         replaces: bool = False,
         source: str = "",
+        tier: str = "",
     ) -> Related:
         """State a fact; a known one becomes stronger. `replaces` ends the other facts with this subject and relation.
 
-        `source` is the id of the memory that it comes from.
+        `source` is the id of the memory that it comes from; `tier` lowers how far it is trusted.
         """
         from memsweep.graph import batch
 
@@ -64,14 +65,14 @@ class GraphService(Generic[Mode]):
             replaces=replaces,
             source=source,
         )
-        return _relate(self._access, one)
+        return _relate(self._access, one, tier)
 
     @operation
-    def relate_many(self, batch: Mapping[str, Any]) -> Related:
+    def relate_many(self, batch: Mapping[str, Any], *, tier: str = "") -> Related:
         """A batch of entities and relations, all or nothing."""
         from memsweep.graph.batch import many_relations
 
-        return _relate(self._access, many_relations(batch))
+        return _relate(self._access, many_relations(batch), tier)
 
     @operation
     def reinforce(
@@ -294,12 +295,14 @@ class GraphService(Generic[Mode]):
         return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
 
 
-def graph_facts(access: Access[Any], *, create: bool = False) -> GraphDependencies:
+def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") -> GraphDependencies:
     """What the steps of `graph.facts` need."""
     from memsweep.graph.facts import GraphDependencies
 
+    origin = access.origin(tier)
     store = access.create_store() if create else access.store
-    return GraphDependencies(store.graph, access.actor, access.clock, new_id, access.settings.graph.decay())
+    rates = access.settings.graph.decay()
+    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin)
 
 
 def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:
@@ -338,13 +341,13 @@ def _load(access: Access[Any], text: str, format: str | None) -> Imported:
     return _saying(whole_graph.load(whole_graph_of(access, create=True), dump), gate)
 
 
-def _relate(access: Access[Any], batch: GraphBatch) -> Related:
+def _relate(access: Access[Any], batch: GraphBatch, tier: str = "") -> Related:
     from memsweep.graph import facts
     from memsweep.graph.gate import passed_batch
 
     gate = access.gate("graph")
     passed = passed_batch(batch, gate)
-    return _saying(facts.relate(graph_facts(access, create=_may_create(passed)), passed), gate)
+    return _saying(facts.relate(graph_facts(access, create=_may_create(passed), tier=tier), passed), gate)
 
 
 def _saying(result: Stored, gate: Gate) -> Stored:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Filters, Page, SearchMode
     from memsweep.model.window import WindowRow
+    from memsweep.services.adopt import AdoptService
     from memsweep.services.care import CareService
     from memsweep.services.code import CodeService
     from memsweep.services.graph import GraphService
@@ -69,6 +70,12 @@ class BaseMemory(Generic[Mode]):
 
         return CareService(self._access)
 
+    @cached_property
+    def adopt(self) -> AdoptService[Mode]:
+        from memsweep.services.adopt import AdoptService
+
+        return AdoptService(self._access)
+
     @operation
     def remember(
         self,
@@ -82,13 +89,17 @@ class BaseMemory(Generic[Mode]):
         relations: Iterable[Mapping[str, Any]] | None = None,
         expires_at: str | datetime | None = None,
         pinned: bool = False,
+        tier: str = "",
         supersedes: Iterable[str] | None = None,
         find_similar: bool = False,
+        scope: str = "",
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
         `supersedes`: the ids of memories whose place it takes; search leaves them out from then on. `find_similar`:
-        the result also names memories that it seems to repeat or to contradict.
+        the result also names memories that it seems to repeat or to contradict. `tier`
+        lowers how far it is trusted: person, agent, tool or import. What has the scope `personal` goes to the personal
+        workspace, and is found in every project.
         """
         from memsweep.remember.draft import make_draft, through_gate
         from memsweep.remember.remember import ChunkSize, remember
@@ -105,11 +116,13 @@ class BaseMemory(Generic[Mode]):
             pinned=pinned,
             supersedes=supersedes,
         )
-        gate = self._access.gate(draft.source)
+        access = self._access.in_scope(scope)
+        origin = access.origin(tier)
+        gate = access.gate(draft.source)
         draft = through_gate(draft, gate)
-        app, chunking = self._access.app, self._access.settings.chunking
+        app, chunking = access.app, access.settings.chunking
         result = remember(
-            self._store_to_fill(),
+            _store_to_fill(access),
             app.embedder,
             app.local_model,
             draft,
@@ -118,6 +131,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             edge_rate=app.settings.graph.decay().edge,
             actor=self._access.actor,
+            origin=origin,
             find_similar=find_similar,
         )
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
@@ -133,26 +147,41 @@ class BaseMemory(Generic[Mode]):
         mode: SearchMode = "precise",
     ) -> Page:
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
-        from memsweep.model.search import Page
+        from memsweep.model.quarantine import leaving_out
         from memsweep.remember.filters import make_filters
         from memsweep.remember.recall import recall
+        from memsweep.services.search import search_along
 
-        checked = make_filters(filters)
-        app, store = self._access.app, self._access.found()
-        if store is None:
-            return Page((), 0, None)
-        page = recall(store, app.embedder, query, filters=checked, limit=limit, cursor=cursor, mode=mode)
-        app.sightings.note(store, page.hits, self._access.clock())
-        return page
+        back = self._access.quarantine.held_back(self._access.clock())
+        checked, app = leaving_out(make_filters(filters), back), self._access.app
+
+        def ask(store: Store, limit: int, cursor: str | None) -> Page:
+            options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
+            page = recall(store, app.embedder, query, filters=checked, **options)
+            app.sightings.note(store, page.hits, self._access.clock())
+            return page
+
+        return search_along(self._access, ask, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
+        found = self._found(memory_id, self._access.found(), self._access.personal_store())
+        return replace(found, quarantine=self._access.quarantine.until(found, self._access.clock()))
+
+    @operation
+    def release(self, memory_id: str) -> StoredMemory:
+        """Let a memory out of quarantine: search finds it from now on."""
+        from memsweep.gc.release import release
+
+        release(collector(self._access), self._found(memory_id).id)
         return self._found(memory_id)
 
-    def _found(self, memory_id: str) -> StoredMemory:
-        store = self._access.store
-        found = store.memory(memory_id) if isinstance(memory_id, str) and memory_id.isascii() else None
+    def _found(self, memory_id: str, *stores: Store | None) -> StoredMemory:
+        """In the first of some stores that has it, by default in the workspace's own."""
+        known = isinstance(memory_id, str) and memory_id.isascii()
+        looked_in = [store for store in stores or (self._access.store,) if store is not None]
+        found = next(filter(None, (store.memory(memory_id) for store in looked_in)), None) if known else None
         if found is None:
             from memsweep.gc.missing import no_memory
 
@@ -201,6 +230,7 @@ class BaseMemory(Generic[Mode]):
             now=self._access.clock(),
             new_id=new_id,
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
+            origin=self._access.origin(),
         )
         return NewText(pieces, app.embedder.model, named)
 
@@ -230,7 +260,7 @@ class BaseMemory(Generic[Mode]):
 
         access = self._access
         tools = window_dependencies(
-            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id
+            access.settings, self._segments, access.actor, access.clock, new_id, self.workspace_id, access.origin
         )
         return ContextWindow(tools, project_id, access.calls)
 
@@ -246,24 +276,28 @@ class BaseMemory(Generic[Mode]):
         from memsweep.graph.whole_graph import briefing
         from memsweep.model.briefing import WorkspaceBriefing
         from memsweep.model.code import CODE_RELATIONS
+        from memsweep.model.quarantine import leaving_out
+        from memsweep.model.search import Filters
         from memsweep.remember.newest import newest_memories
         from memsweep.services.graph import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
         store = self._access.found()
-        newest = () if store is None else newest_memories(store, limit)
+        back = self._access.quarantine.held_back(self._access.clock())
+        newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
         return WorkspaceBriefing(_stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
 
-    def _store_to_fill(self) -> Store:
-        """The first memory makes the workspace, but not before there is a model that could embed it."""
-        try:
-            return self._access.store
-        except UnknownWorkspace:
-            _ = self._access.app.embedder.model  # a server that is down says so here
-            return self._access.create_store()
+
+def _store_to_fill(access: Access[Mode]) -> Store:
+    """The first memory makes the workspace, but not before there is a model that could embed it."""
+    try:
+        return access.store
+    except UnknownWorkspace:
+        _ = access.app.embedder.model  # a server that is down says so here
+        return access.create_store()
 
 
 def _stats(access: Access[Any]) -> Stats:
@@ -271,14 +305,18 @@ def _stats(access: Access[Any]) -> Stats:
 
     store = access.found()
     engine = "falkor" if access.settings.store else "sqlite"
-    return no_stats(access.workspace_id, engine) if store is None else store.stats()
+    if store is None:
+        return no_stats(access.workspace_id, engine)
+    back = access.quarantine.held_back(access.clock())
+    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
 
 
 class Memory(BaseMemory[Sync]):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
-    def __init__(self, app: App, workspace_id: str, *, named: bool = True) -> None:
-        super().__init__(sync_access(app, workspace_id, named=named))
+    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
+        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
+        super().__init__(sync_access(app, workspace_id, named, personal))
 
     def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
@@ -294,8 +332,9 @@ class Memory(BaseMemory[Sync]):
 class AsyncMemory(BaseMemory[Async]):
     """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
 
-    def __init__(self, app: App, workspace_id: str, *, named: bool = True) -> None:
-        super().__init__(async_access(app, workspace_id, named=named))
+    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
+        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
+        super().__init__(async_access(app, workspace_id, named, personal))
 
     async def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Generic
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.errors import NotFound, UnknownWorkspace
 from memsweep.model.paging import page_size
@@ -25,11 +25,17 @@ class SweepService(Generic[Mode]):
         self._calls = access.calls
 
     @operation
-    def plan(self, strategy: str = "stale_code", *, ttl_days: float | None = None) -> Plan:
-        """Find garbage and save the exact list of it; nothing is removed."""
+    def plan(
+        self,
+        strategy: str = "stale_code",
+        *,
+        ttl_days: float | None = None,
+        origin: Mapping[str, Any] | None = None,
+    ) -> Plan:
+        """Find garbage and save the exact list of it; nothing is removed. `origin`: whose, with that strategy."""
         from memsweep.gc import collect
 
-        return collect.plan(collector(self._access), strategy, ttl_days)
+        return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
 
     @operation
     def get_plan(self, plan_id: str) -> Plan:
@@ -60,12 +66,19 @@ class SweepService(Generic[Mode]):
         confirm: bool = False,
         allow_large: bool = False,
         ttl_days: float | None = None,
+        origin: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """Plan and apply in one transaction."""
         from memsweep.gc import collect
 
-        tools = collector(self._access)
-        return collect.plan_and_apply(tools, strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
+        return collect.plan_and_apply(
+            collector(self._access),
+            strategy,
+            confirm=confirm,
+            allow_large=allow_large,
+            ttl_days=ttl_days,
+            origin=origin,
+        )
 
     @operation
     def undo(self, receipt_id: str) -> Undone:

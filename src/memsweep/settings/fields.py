@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
-from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.strategies import NAMES as STRATEGIES
+from memsweep.model.ids import PERSONAL_WORKSPACE
+from memsweep.model.origin import TIERS
+from memsweep.model.strategies import WITHOUT_QUESTION as STRATEGIES
 from memsweep.model.text import name_key, without_password
 
 DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
@@ -158,6 +159,14 @@ class Secrets:
 
 
 @dataclass(frozen=True, slots=True)
+class QuarantineSettings:
+    tiers: tuple[str, ...] = setting(
+        (), "memories of these tiers stay out of search until they are released", default="none", choices=TIERS
+    )
+    days: float = setting(30.0, "how long they do at most; 0: until they are released", least=0, most=_MANY)
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
     enabled: bool = setting(False, "whether a running server collects in the background")
     cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, by the clock on the wall")
@@ -185,7 +194,14 @@ class Settings:
         " (`falkors://` for TLS; `?ca=`, `?sentinel=`, `?timeout=`)",
         default="files in `home`",
     )
-    workspace: str = setting(DEFAULT_WORKSPACE, "what an empty workspace id means")
+    workspace: str = setting(
+        "", "what an empty workspace id means, in every project", default="the project's; `memsweep where` says which"
+    )
+    personal: str = setting(
+        PERSONAL_WORKSPACE,
+        "the workspace of what holds in every project: preferences, people, habits; it is searched along with the"
+        " project's",
+    )
     log_level: str = setting("WARNING", "the log goes to standard error", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
     embedding: Embedding = table(Embedding, "who makes the vectors")
     chunking: Chunking = table(Chunking, "how texts are cut")
@@ -194,12 +210,15 @@ class Settings:
     graph: Graph = table(Graph, "how facts fade, and when they have faded away")
     context: Context = table(Context, "the defaults of context windows, each of which can have its own")
     secrets: Secrets = table(Secrets, "passwords and keys in what is to be stored")
+    quarantine: QuarantineSettings = table(QuarantineSettings, "what is held back before somebody has looked at it")
     schedule: Schedule = table(Schedule, "background collection by a running server")
     api_key: str = field(default="", repr=False)
+    project: str = field(default="", repr=False)
+    """A folder of the project that a client says it is in; empty: the working directory."""
 
     def shown(self) -> dict[str, Any]:
         """What may be shown to a person: no secret."""
         values = asdict(self)
-        del values["api_key"]
+        del values["api_key"], values["project"]
         values["embedding"]["url"] = without_password(self.embedding.url)
         return {**values, "home": str(self.home), "store": without_password(self.store)}

@@ -41,13 +41,26 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
 
 
+def client_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Where agent clients keep their files, if not where they usually do."""
+    names = ("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME")
+    return {name: environ[name] for name in names if environ.get(name)}
+
+
+def kept_for_servers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What leads to our settings, for a server that somebody starts from elsewhere."""
+    names = ("MEMSWEEP_CONFIG", "MEMSWEEP_HOME")
+    return {name: str(_expanded(environ[name]).absolute()) for name in names if environ.get(name)}
+
+
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
     """Read the file and the environment; refuse what is unknown or impossible."""
     environ = {**environ, **(overrides or {})}
     named = bool(environ.get("MEMSWEEP_CONFIG"))
     stored = {} if _home_is_locked(environ) else _from_file(config_file(environ), must_exist=named)
     settings: Settings = _build(Settings, _merge(stored, _from_environ(environ)), "")
-    check_name(settings.workspace, "the workspace in the settings")
+    for name in filter(None, (settings.workspace, settings.personal)):
+        check_name(name, "the workspace in the settings")
     _check_pairs(settings)
     embedding = _with_defaults(settings.embedding)
     return replace(
@@ -56,6 +69,7 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
         store=_checked_store(settings.store),
         embedding=embedding,
         api_key=_api_key(environ, embedding.api_key_env),
+        project=environ.get("CLAUDE_PROJECT_DIR", ""),
     )
 
 

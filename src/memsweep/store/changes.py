@@ -18,6 +18,7 @@ from memsweep.model.plan import Totals
 from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.merges import AliasRows, MoveRows
+from memsweep.store.ports.origins import OriginRows
 from memsweep.store.ports.plans import PlanReads, PlanRows
 from memsweep.store.ports.revisions import RevisionReads, RevisionRows, TextRows
 from memsweep.store.ports.tombstones import TombstoneRows
@@ -113,6 +114,9 @@ class Changes(Protocol):
 
     @property
     def mentions(self) -> MentionRows: ...
+
+    @property
+    def origins(self) -> OriginRows: ...
 
     @property
     def moves(self) -> MoveRows: ...

@@ -47,7 +47,16 @@ class Engine(Protocol):
 
     def workspaces(self) -> list[Workspace]: ...
 
-    def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
+    def owner_of(self, workspace_id: str) -> str | None:
+        """The project that a workspace was made for, empty if for none; None if there is no such workspace."""
+
+    def workspace_of(self, project: str) -> str | None:
+        """The workspace that was made for a project."""
+
+    def assign(self, workspace_id: str, project: str) -> None:
+        """Let a workspace be that of a project; empty: of none."""
+
+    def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         """A new workspace, or `AlreadyExists`."""
 
     def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
@@ -68,7 +77,7 @@ class Engine(Protocol):
     def open(self, workspace_id: str) -> Store:
         """An existing workspace, or `UnknownWorkspace`."""
 
-    def open_or_create(self, workspace_id: str, now: datetime) -> Store:
-        """A workspace to write to: the first write creates it."""
+    def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> Store:
+        """A workspace to write to: the first write creates it, for a project if one is named."""
 
     def close(self) -> None: ...

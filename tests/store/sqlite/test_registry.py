@@ -52,7 +52,10 @@ def test_no_file_is_named_after_a_workspace(app: App, home: Path) -> None:
 
 def test_reading_a_home_that_is_not_there_makes_nothing(app: App, home: Path) -> None:
     assert app.workspaces() == []
-    for call in (lambda: app.memory().search("x"), lambda: app.memory().stats(), lambda: app.delete_workspace("x")):
+    assert app.memory().search("x").hits == ()
+    assert app.memory().stats().total_memories == 0
+    named = app.memory("named")
+    for call in (lambda: named.search("x"), named.stats, lambda: app.delete_workspace("x")):
         with pytest.raises(UnknownWorkspace, match="none yet"):
             call()
     assert not home.exists()

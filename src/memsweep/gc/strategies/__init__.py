@@ -13,6 +13,7 @@ from memsweep.gc.strategies import (
     empty_memories,
     expired,
     missing_files,
+    origin,
     orphaned_chunks,
     orphaned_entities,
     stale_code,
@@ -34,6 +35,7 @@ Need = Literal[
     "texts",
     "files",
     "supersessions",
+    "origins",
 ]
 Rule = Callable[[Survey, Options], Iterable[Found]]
 
@@ -63,6 +65,7 @@ STRATEGIES: dict[str, Strategy] = {
     # It takes no memories, and may still take most of what is known.
     "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
     "superseded": Strategy(superseded.find, CASCADE | {"relations", "supersessions"}),
+    "origin": Strategy(origin.find, CASCADE | {"relations", "origins"}, ("memory", "entity", "relation")),
 }
 
 

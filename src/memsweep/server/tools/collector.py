@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -12,9 +12,9 @@ from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
-from memsweep.report import questions
+from memsweep.report import questions, releases
 from memsweep.report.reasons import why
-from memsweep.server.arguments import looks_like
+from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
@@ -22,15 +22,22 @@ from memsweep.server.tools import ToolRow
 Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
+Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
 def collector_tools(app: App) -> list[ToolRow]:
     def prune_asks(
-        workspace_id: str, dry_run: bool, confirm: bool, strategy: str, plan_id: str | None, ttl_days: float | None
+        workspace_id: str,
+        dry_run: bool,
+        confirm: bool,
+        strategy: str,
+        plan_id: str | None,
+        ttl_days: float | None,
+        origin: dict[str, Any] | None,
     ) -> Removal | None:
         memory = app.memory(workspace_id)
-        make = partial(memory.sweep.plan, strategy, ttl_days=ttl_days)
+        make = partial(memory.sweep.plan, strategy, ttl_days=ttl_days, origin=origin)
         return None if dry_run or not confirm else Removal(partial(plan_question, memory, plan_id, make))
 
     def prune_memory(
@@ -43,6 +50,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         cursor: str | None = None,
         allow_large: AllowLarge = False,
         ttl_days: float | None = None,
+        origin: Whose = None,
     ) -> report.PruneAnswer:
         """Find garbage: answers a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
@@ -50,11 +58,16 @@ def collector_tools(app: App) -> list[ToolRow]:
         if not dry_run:
             if plan_id is not None:
                 return report.pruned(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
-            receipt = memory.sweep.prune(strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days)
+            receipt = memory.sweep.prune(
+                strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days, origin=origin
+            )
             return report.pruned(receipt)
         page_size(limit)
         offset = offset_of(cursor, plan_id or "")  # both before a plan is saved; a new one has no cursor yet
-        plan = memory.sweep.plan(strategy, ttl_days=ttl_days) if plan_id is None else memory.sweep.get_plan(plan_id)
+        if plan_id is None:
+            plan = memory.sweep.plan(strategy, ttl_days=ttl_days, origin=origin)
+        else:
+            plan = memory.sweep.get_plan(plan_id)
         items = memory.sweep.items(plan.id, offset=offset, limit=limit)
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
@@ -138,6 +151,10 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
+    def release_memory(memory_id: str, workspace_id: str = "") -> releases.ReleaseAnswer:
+        """Let a memory out of quarantine, after a person has looked at it: search finds it from now on."""
+        return releases.released(app.memory(workspace_id).release(memory_id))
+
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
         """Explain why a memory or an entity is kept or is garbage, with its history."""
         return report.explained(*app.memory(workspace_id).sweep.explain(id))
@@ -153,4 +170,5 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(clear_all, destroys=True, asks=clear_asks, profile="full"),
         ToolRow(explain_memory, reads=True, profile="full"),
         ToolRow(pin, repeats=True, profile="full"),
+        ToolRow(release_memory, repeats=True, profile="full"),
     ]

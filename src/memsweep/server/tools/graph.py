@@ -10,6 +10,7 @@ from memsweep.app import App
 from memsweep.report import graph as report
 from memsweep.server.arguments import BATCH, Time, looks_like
 from memsweep.server.tools import ToolRow
+from memsweep.server.tools.memory import Tier
 
 Batch = Annotated[dict[str, Any] | None, looks_like(BATCH, "many at once")]
 SortBy = Annotated[str, looks_like({"enum": ["confidence", "last_seen", "relations", "mentions", "name"]})]
@@ -30,12 +31,13 @@ def graph_tools(app: App) -> list[ToolRow]:
         source: Source = "",
         batch: Batch = None,
         workspace_id: str = "",
+        tier: Tier = "",
     ) -> report.RelateAnswer:
         """State a fact between two things (Ada WORKS_ON Engine), or a batch of them, all or nothing. A known fact grows
         stronger; replaces=true ends what it replaces. Read facts with graph_query."""
         memory = app.memory(workspace_id)
         if batch is not None:
-            return report.related_facts(memory.graph.relate_many(batch))
+            return report.related_facts(memory.graph.relate_many(batch, tier=tier))
         result = memory.graph.relate(
             from_entity or "",
             relation or "",
@@ -46,6 +48,7 @@ def graph_tools(app: App) -> list[ToolRow]:
             valid_at=valid_at,
             replaces=replaces,
             source=source,
+            tier=tier,
         )
         return report.related_facts(result)
 

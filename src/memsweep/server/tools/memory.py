@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -19,7 +19,11 @@ Entities = Annotated[list[str | dict[str, Any]] | None, looks_like(items_of(ENTI
 Relations = Annotated[list[dict[str, Any]] | None, looks_like(items_of(RELATION), "facts that the text states")]
 Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
+Scope = Annotated[
+    Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
+]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
+Tier = Annotated[str, Field(description="lower trust: tool or import")]
 Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
@@ -36,6 +40,8 @@ def memory_tools(app: App) -> list[ToolRow]:
         relations: Relations = None,
         expires_at: Time = None,
         pinned: bool = False,
+        scope: Scope = "project",
+        tier: Tier = "",
         supersedes: Supersedes = None,
     ) -> report.RememberedAnswer:
         """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
@@ -51,6 +57,8 @@ def memory_tools(app: App) -> list[ToolRow]:
             relations=relations,
             expires_at=expires_at,
             pinned=pinned,
+            scope=scope,
+            tier=tier,
             supersedes=supersedes,
             find_similar=True,
         )

@@ -23,7 +23,7 @@ def workspace_tools(app: App) -> list[ToolRow]:
 
     def list_workspaces(deleted: Deleted = False) -> report.WorkspacesAnswer:
         """List all workspaces, and the one that an empty workspace_id stands for."""
-        current = app.settings.workspace
+        current = app.workspace_id
         if not deleted:
             return report.workspaces(app.workspaces(), current)
         return report.workspaces_deleted(

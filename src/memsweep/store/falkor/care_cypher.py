@@ -16,7 +16,7 @@ _FROM = "MATCH (s) WHERE id(s) >= $first AND id(s) < $beyond MATCH (s)"
 EDGES_BETWEEN = {
     "RELATED_TO": f"{_FROM}-[r:RELATED_TO]->(o) RETURN properties(r), s.key, o.key",
     "WAS_RELATED_TO": f"{_FROM}-[r:WAS_RELATED_TO]->(o) RETURN properties(r), s.key, o.key",
-    "MENTIONS": f"{_FROM}-[:MENTIONS]->(e) RETURN s.key, e.key, coalesce(s.trash, e.trash)",
+    "MENTIONS": f"{_FROM}-[n:MENTIONS]->(e) RETURN s.key, e.key, coalesce(s.trash, e.trash), n.origin",
     "STATES": f"{_FROM}-[r:STATES]->() RETURN r.relation, s.key",
     "SUPERSEDES": f"{_FROM}-[r:SUPERSEDES]->(o) RETURN o.key, s.key, r.at",
 }
@@ -35,7 +35,7 @@ ADD_EDGE = {
         CREATE (s)-[r:WAS_RELATED_TO]->(o) SET r = row.set SET r.ref = toString(row.set.key)""",
     "MENTIONS": """
         MATCH (c:{begin} {{ref: toString(row.chunk)}}) MATCH (e:{end} {{ref: toString(row.entity)}})
-        CREATE (c)-[:MENTIONS]->(e)""",
+        CREATE (c)-[n:MENTIONS]->(e) SET n.origin = row.origin""",
     "STATES": """
         MATCH (m:{begin} {{ref: toString(row.memory)}}) MATCH (e:{end} {{ref: toString(row.subject)}})
         CREATE (m)-[:STATES {{relation: row.relation}}]->(e)""",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from memsweep.model.audit import AuditEvent
 from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.contributions import FalkorOrigins
 from memsweep.store.falkor.graph_rows import FalkorEntities, FalkorMentions, FalkorRelations
 from memsweep.store.falkor.items import FalkorItems, FalkorTombstones
 from memsweep.store.falkor.merge_rows import FalkorAliases, FalkorMoves
@@ -37,6 +38,7 @@ class FalkorChanges(FalkorReads):
         self.entities = FalkorEntities(tx)
         self.relations = FalkorRelations(tx)
         self.mentions = FalkorMentions(tx)
+        self.origins = FalkorOrigins(tx)
         self.moves = FalkorMoves(tx)
         self.aliases = FalkorAliases(tx)
         self.tombstones = FalkorTombstones(tx)

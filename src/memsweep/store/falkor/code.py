@@ -19,14 +19,18 @@ from memsweep.model.code import (
     RunEnd,
     other_places,
 )
+from memsweep.model.contribution import Contribution
 from memsweep.model.memory import CODE_SOURCE
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
+from memsweep.store.falkor.contributions import note_if_any
 from memsweep.store.falkor.naming import Relations
+from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.falkor.writing import encoded
@@ -77,8 +81,11 @@ class _Chunk(NamedTuple):
     position: int
 
 
-def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId) -> list[int]:
+def write_files(
+    tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId, by: Origin = UNKNOWN
+) -> list[int]:
     """Files in their new form: chunks that did not change keep their nodes. The keys of chunks that went."""
+    origin = origin_key(tx, by)
     ids = [file.memory_id for file in files]
     live, trashed = tx.ask_all((code_cypher.MEMORIES_OF_IDS, {"ids": ids}), (code_cypher.TRASHED_OF_IDS, {"ids": ids}))
     keys: dict[str, int] = dict(map(tuple, live))
@@ -88,9 +95,9 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
             raise file_removed_meanwhile(file.path)
     _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
-    named = CodeNames(tx, files, now, new_id)
+    named = CodeNames(tx, files, now, new_id, origin)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
-    memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now) for file in files}
+    memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now, origin) for file in files}
     ensure_root(tx, root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
     taken = ((*file.taken_from, file.language) for file in files if file.taken_from is not None)
@@ -102,9 +109,10 @@ def write_files(tx: Transaction, root: str, files: Sequence[FileWrite], now: int
         places = chunks.write(memory, before.chunks[memory], file.chunks)
         mentions[memory] = {(places[each.chunk], named[each.thing].key) for each in file.symbols}
     chunks.finish()
-    stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id) for file in files}
+    stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id, origin) for file in files}
     named.write()
     relations.write()
+    _note_seen(tx, stated, now, origin)
     for memory, wanted in mentions.items():
         _write_mentions(tx, before.mentions[memory], wanted)
     _write_statements(tx, before.stated, stated)
@@ -145,7 +153,7 @@ class _Before:
             self.stated[memory].add(relation)
 
 
-def _write_memory(tx: Transaction, root: str, file: FileWrite, known: int | None, now: int) -> int:
+def _write_memory(tx: Transaction, root: str, file: FileWrite, known: int | None, now: int, origin: int | None) -> int:
     form = {
         "root": root,
         "path": file.path,
@@ -160,6 +168,7 @@ def _write_memory(tx: Transaction, root: str, file: FileWrite, known: int | None
         "content_hash": file.content_hash.hex(),
         "updated_at": now,
         "last_seen_at": now,
+        "origin": origin,
     }
     if known is not None:
         tx.do(cypher.CHANGE_MEMORY, [{"key": known, "set": form}])
@@ -247,18 +256,28 @@ def _ends(names: CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, i
 
 
 def _state(
-    relations: Relations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId
+    relations: Relations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId, origin: int | None
 ) -> dict[int, int]:
     """The relations that a file states, each with the entity it begins at."""
     stated = {}
     for link, ends in zip(links, _ends(names, links), strict=True):
         known = relations.find(ends)
         if known is None:
-            known = relations.add(ends, link.relation, new_id("rel"), now)
+            known = relations.add(ends, link.relation, new_id("rel"), now, origin=origin)
         elif known.props["last_seen"] < now or known.props["weight"] != 1.0:
             known.change(raises_version=False, last_seen=max(known.props["last_seen"], now), weight=1.0)
         stated[known.key] = ends[0]
     return stated
+
+
+def _note_seen(tx: Transaction, stated: Mapping[int, Mapping[int, int]], now: int, origin: int | None) -> None:
+    acts = [
+        Contribution(key, "see", now, value=1.0, origin=origin, memory=memory)
+        for memory, relations in stated.items()
+        for key in relations
+        if key <= tx.meta["keys"]  # what is new has nothing else
+    ]
+    note_if_any(tx, acts)
 
 
 def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tuple[int, int]]) -> None:

@@ -17,8 +17,10 @@ NewId = Callable[[str], str]
 class CodeNames:
     """Every name of some files, known or made; a name that is seen again is not a changed one."""
 
-    def __init__(self, tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId) -> None:
-        self._now, self._new_id = now, new_id
+    def __init__(
+        self, tx: Transaction, files: Sequence[FileWrite], now: int, new_id: NewId, origin: int | None
+    ) -> None:
+        self._now, self._new_id, self._origin = now, new_id, origin
         things = things_of(files)
         self._names = Names(tx, [thing.name for thing in things])
         self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things}
@@ -45,7 +47,8 @@ class CodeNames:
         return known
 
     def _add(self, thing: NamedThing, named: str = "") -> Known:
-        return self._names.add(thing, self._new_id("ent"), self._now, confidence=1.0, handed_in=False, named=named)
+        uid, by = self._new_id("ent"), self._origin
+        return self._names.add(thing, uid, self._now, confidence=1.0, handed_in=False, named=named, origin=by)
 
     def _other_case(self, thing: NamedThing, known: Known) -> Known:
         wanted = (spelled(known.props["name"]), name_key(thing.type)) in self._wanted

@@ -13,6 +13,7 @@ from memsweep.model import wildcards
 from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
 from memsweep.model.wildcards import expression, letter_set
+from memsweep.store.falkor import origin_cypher
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _WILDCARD = re.compile(r"(\*|\?|\[\^?+\]?+[^]]*+(?:\]|\Z))")
@@ -77,8 +78,8 @@ MEMORIES_BY_HASH = """
     RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned"""
 KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
 THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
-CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN m.key, c.key ORDER BY h.index"
-_ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version"
+CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN m.key, c.key, m.origin ORDER BY h.index"
+_ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version, e.origin"
 ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RETURN {_ENTITY} ORDER BY e.key"
 ENTITIES_ONCE_NAMED = f"""
     UNWIND $names AS name MATCH (a:Alias {{name_key: name}}) WITH a MATCH (e:Entity {{ref: toString(a.entity)}})
@@ -90,7 +91,8 @@ RELATIONS_FROM = """
     UNWIND $subjects AS subject MATCH (s:Entity {ref: toString(subject)}) WITH s
     MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
       AND ($relations IS NULL OR r.relation_key IN $relations) AND ($objects IS NULL OR o.key IN $objects)
-    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in"""
+    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in,
+           r.created_at, r.valid_at"""
 ADD_THREAD = "CREATE (:Thread {*row})"
 SET_LAST_PLACE = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
 ADD_MEMORY = "CREATE (:Memory {*row})"
@@ -106,6 +108,10 @@ SEE_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) SET n += row.set SET n.v
 ADD_MENTION = (
     "MATCH (c:Chunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)}) MERGE (c)-[:MENTIONS]->(e)"
 )
+# One that is there stays whose it was.
+ADD_OTHERS_MENTION = """
+    MATCH (c:Chunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)})
+    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
 ADD_TRASHED_MENTION = """
     MATCH (c:TrashedChunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)})
     MERGE (c)-[:MENTIONS]->(e)"""
@@ -129,12 +135,13 @@ def add_whole_memory(memory: Iterable[str], chunk: Iterable[str]) -> str:
 
 
 # reading
-GET_MEMORY = """
-    MATCH (m:Memory {id: $id}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
-    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
+GET_MEMORY = f"""
+    MATCH (m:Memory {{id: $id}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
+    OPTIONAL MATCH (t:Thread {{ref: toString(m.thread)}}) OPTIONAL MATCH (s:CodeScope {{ref: toString(m.scope)}})
+    {origin_cypher.OF_MEMORY}
     RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
            m.last_seen_at, m.expires_at, m.stale, m.pinned, m.version, chunks, m.path, m.root, m.language, m.lines,
-           coalesce(s.verified_at, m.verified_at)"""
+           coalesce(s.verified_at, m.verified_at), m.released_at, {origin_cypher.FIELDS}"""
 # Raises neither the revision nor the version: being read is no change.
 MARK_SEEN = """
     UNWIND $seen AS seen MATCH (m:Memory {id: seen[0]}) WHERE coalesce(m.last_seen_at, m.created_at) < seen[1]
@@ -147,18 +154,27 @@ COUNT_CHUNKS = "MATCH (c:Chunk) RETURN count(c)"
 COUNT_ENTITIES = "MATCH (e:Entity) RETURN count(e)"
 COUNT_RELATIONS = "MATCH ()-[r:RELATED_TO]->() RETURN count(r)"
 COUNT_STALE = "MATCH (m:Memory {stale: true}) RETURN count(m)"
-PASSAGES = """
-    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory)
-    OPTIONAL MATCH (t:Thread {ref: toString(m.thread)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
+PASSAGES = f"""
+    UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory)
+    OPTIONAL MATCH (t:Thread {{ref: toString(m.thread)}}) OPTIONAL MATCH (s:CodeScope {{ref: toString(m.scope)}})
+    {origin_cypher.OF_MEMORY}
     RETURN c.key, c.id, m.id, c.text, c.first_line, c.last_line, m.source, m.tags, m.created_at, t.id, m.stale,
-           m.pinned, coalesce(m.last_seen_at, m.created_at),
+           m.pinned, coalesce(m.last_seen_at, m.created_at), {origin_cypher.FIELDS},
            m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
-ORIGINS = """
-    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, m.key, m.path"""
+OWNERS = f"""
+    UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory) {origin_cypher.OF_MEMORY}
+    RETURN c.key, m.key, m.path, coalesce(o.tier, 'unknown'), m.created_at, c.hash"""
+# What the full text has and does not count: as if it were not there.
+HIDDEN_TERMS = """
+    MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms
+    UNION
+    MATCH (:Memory)-[:SUPERSEDES]->(m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
+COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
+COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
 EMBEDDINGS = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key, e.data"
@@ -206,7 +222,16 @@ def _letters(part: str) -> str:
     return letter_set(part[1:-1]) if _CLOSED.fullmatch(part) else "(?!)"
 
 
-def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, dict[str, Any]]:
+_OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "false", "segment": "false"}
+
+
+HELD_BACK = "m.released_at IS NULL AND m.created_at > $held_since AND coalesce(m.origin, 0) IN $held_keys"
+COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {HELD_BACK} RETURN count(m)"
+
+
+def condition(
+    filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
+) -> tuple[str, dict[str, Any]]:
     """What a hit must be, as a condition on `m` and `c` that leaves `c`, with its values."""
     parts: list[str] = []
     values: dict[str, Any] = {}
@@ -228,10 +253,15 @@ def condition(filters: Filters, path_keys: Sequence[int] | None) -> tuple[str, d
     if path_keys is not None:
         parts.append("m.key IN $path_keys")
         values["path_keys"] = list(path_keys)
+    if origin_keys is not None:
+        parts.append("coalesce(m.origin, 0) IN $origin_keys")
+        values["origin_keys"] = [key or 0 for key in origin_keys]
     for name, where in (("language", "m.language"), ("symbol_kind", "c.symbol_kind")):
         if (wanted := getattr(filters, name)) is not None:
             parts.append(f"{where} = ${name}")
             values[name] = wanted
+    if filters.kind is not None:
+        parts.append(_OF_KIND[filters.kind])
     if not filters.include_stale:
         parts.append("NOT m.stale")
     # A pattern in the condition itself would cost three times as much as one that may match nothing.

@@ -27,7 +27,7 @@ from memsweep.errors import (
 from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import cypher, structure, workspace_events
+from memsweep.store.falkor import cypher, entry_scripts, structure, workspace_events
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
@@ -40,30 +40,6 @@ from memsweep.store.workspace_events import deleted, restored, to_fields
 
 _MAKING_MILLISECONDS = 120_000
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
-# Both keys are in one slot, and a script is done whole.
-_HIDE = """
-    if redis.call('hget', KEYS[1], 'graph') ~= ARGV[1] then return 0 end
-    redis.call('hset', KEYS[2], ARGV[1], ARGV[2]) redis.call('del', KEYS[1]) return 1"""
-_IS_LISTED = "return redis.call('HEXISTS', KEYS[1], ARGV[1])"
-_SHOW = """
-    if redis.call('exists', KEYS[1]) == 1 then return 0 end
-    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
-    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-_UNHIDE = """
-    if redis.call('hget', KEYS[2], ARGV[1]) ~= ARGV[4] then return -1 end
-    if redis.call('exists', KEYS[1]) == 1 then return 0 end
-    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'events', ARGV[5])
-    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-_PASSED_ON = "if redis.call('hget', KEYS[1], 'events') == ARGV[1] then redis.call('hdel', KEYS[1], 'events') end"
-_REPLACE = """
-    if (redis.call('hget', KEYS[1], 'graph') or '') ~= ARGV[4] then return 0 end
-    if ARGV[4] ~= '' then redis.call('hset', KEYS[2], ARGV[4], ARGV[5]) end
-    redis.call('del', KEYS[1])
-    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3])
-    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-_FREE = """
-    if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-    redis.call('hset', KEYS[1], ARGV[1], ARGV[3]) return 1"""
 
 
 class FalkorEngine:
@@ -100,11 +76,24 @@ class FalkorEngine:
         names = sorted(key.split("{", 1)[1][:-1] for key in self.link.keys("{*}"))
         return [(name, entry) for name in names if (entry := self._entry(name))]
 
-    def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
+    def owner_of(self, workspace_id: str) -> str | None:
+        entry = self._entry(workspace_id)
+        return entry.get("project", "") if entry else None
+
+    def workspace_of(self, project: str) -> str | None:
+        """Asked for only where the name that a project would have by itself is not there."""
+        made = ((entry["created_at"], name) for name, entry in self._entries() if entry.get("project") == project)
+        return min(made, default=("", None))[1]
+
+    def assign(self, workspace_id: str, project: str) -> None:
+        if not self.link.write("EVAL", entry_scripts.ASSIGN, 1, self._entry_key(workspace_id), project):
+            raise self._unknown(workspace_id)
+
+    def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         if self._entry(workspace_id):
             raise workspace_exists(workspace_id)
         self.finish_abandoned(workspace_id)
-        workspace = Workspace(workspace_id, description, now)
+        workspace = Workspace(workspace_id, description, now, project=project)
         graph = self.new_graph(workspace, now)
         if not self.enter(workspace, graph):
             self.drop_unfinished(workspace_id, graph.name)
@@ -117,7 +106,7 @@ class FalkorEngine:
             raise self._unknown(workspace_id)
         keys = (self._entry_key(workspace_id), self._deleted_key(workspace_id))
         hidden = _hidden(entry, deleted(workspace_id, receipt_id, actor, now))
-        if not self.link.write("EVAL", _HIDE, 2, *keys, entry["graph"], hidden):
+        if not self.link.write("EVAL", entry_scripts.HIDE, 2, *keys, entry["graph"], hidden):
             raise self._unknown(workspace_id)
         return _workspace(workspace_id, entry, receipt_id or None)
 
@@ -126,14 +115,15 @@ class FalkorEngine:
             if receipt_id and about["receipt"] == receipt_id and "freeing" not in about:
                 back = to_fields(restored(name, receipt_id, actor, now))
                 events = to_json([*about.get("events", ()), back])
-                values = (graph, about["description"], about["created_at"], to_json(about), events)
+                project = about.get("project", "")
+                values = (graph, about["description"], about["created_at"], to_json(about), events, project)
                 keys = (self._entry_key(name), self._deleted_key(name))
-                shown = self.link.write("EVAL", _UNHIDE, 2, *keys, *values)
+                shown = self.link.write("EVAL", entry_scripts.UNHIDE, 2, *keys, *values)
                 if shown == 0:
                     raise workspace_made_again(name)
                 if shown == 1:
                     self._pass_on_events(name, {"graph": graph, "events": events})
-                    return Workspace(name, about["description"], from_micros(about["created_at"]))
+                    return Workspace(name, about["description"], from_micros(about["created_at"]), project=project)
         raise unknown_receipt(receipt_id)
 
     def _pass_on_events(self, workspace_id: str, entry: dict[str, str]) -> None:
@@ -142,7 +132,7 @@ class FalkorEngine:
             return
         with contextlib.suppress(StoreError):
             workspace_events.write(GraphHandle(self.link, entry["graph"]), workspace_events.waiting_in(entry))
-            self.link.write("EVAL", _PASSED_ON, 1, self._entry_key(workspace_id), entry["events"])
+            self.link.write("EVAL", entry_scripts.PASSED_ON, 1, self._entry_key(workspace_id), entry["events"])
 
     def deleted_workspaces(self) -> list[Workspace]:
         unfinished = {"making", "freeing", "copy_of"}
@@ -160,7 +150,7 @@ class FalkorEngine:
         for name, graph, about in old:
             # Written down first: what is cut short cannot be brought back, and is finished by the next one.
             freeing = to_json({**about, "freeing": True})
-            if self.link.write("EVAL", _FREE, 1, self._deleted_key(name), graph, to_json(about), freeing):
+            if self.link.write("EVAL", entry_scripts.FREE, 1, self._deleted_key(name), graph, to_json(about), freeing):
                 self.drop_unfinished(name, graph)
         return len(old)
 
@@ -184,7 +174,7 @@ class FalkorEngine:
         """
         if self.link.write("EXISTS", f"{graph}:making"):
             return False
-        return bool(self.link.write("EVAL", _IS_LISTED, 1, self._deleted_key(workspace_id), graph))
+        return bool(self.link.write("EVAL", entry_scripts.IS_LISTED, 1, self._deleted_key(workspace_id), graph))
 
     def open(self, workspace_id: str) -> FalkorStore:
         known = self._opened.get(workspace_id)
@@ -214,12 +204,12 @@ class FalkorEngine:
         graph.seen = rows_of(meta)[0][0]
         return bool(name == graph.name.encode())
 
-    def open_or_create(self, workspace_id: str, now: datetime) -> FalkorStore:
+    def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> FalkorStore:
         try:
             return self.open(workspace_id)
         except UnknownWorkspace:
             with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
-                self.create(workspace_id, "", now)
+                self.create(workspace_id, "", now, project=project)
         return self.open(workspace_id)
 
     def close(self) -> None:
@@ -250,8 +240,8 @@ class FalkorEngine:
         """Give a graph the name of its workspace; False if another has it."""
         self.link.change(graph.name, cypher.SETTLE)
         key = self._entry_key(workspace.id)
-        values = (graph.name, workspace.description, to_micros(workspace.created_at))
-        entered = bool(self.link.write("EVAL", _SHOW, 2, key, self._deleted_key(workspace.id), *values))
+        values = (graph.name, workspace.description, to_micros(workspace.created_at), workspace.project)
+        entered = bool(self.link.write("EVAL", entry_scripts.SHOW, 2, key, self._deleted_key(workspace.id), *values))
         if entered:
             self.link.write("UNLINK", f"{graph.name}:making")
         return entered
@@ -263,7 +253,7 @@ class FalkorEngine:
         keys = (self._entry_key(workspace.id), self._deleted_key(workspace.id))
         values = (graph.name, workspace.description, to_micros(workspace.created_at))
         old = (entry["graph"], _hidden(entry, event)) if entry else ("", "")
-        return bool(entry) if self.link.write("EVAL", _REPLACE, 2, *keys, *values, *old) else None
+        return bool(entry) if self.link.write("EVAL", entry_scripts.REPLACE, 2, *keys, *values, *old) else None
 
     def drop_graph(self, graph: str) -> None:
         """With all that is beside it; also if an earlier attempt was cut short."""
@@ -342,12 +332,14 @@ def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:
 
 
 def _workspace(name: str, entry: dict[str, str], receipt_id: str | None = None) -> Workspace:
-    return Workspace(name, entry["description"], from_micros(int(entry["created_at"])), receipt_id)
+    created_at, project = from_micros(int(entry["created_at"])), entry.get("project", "")
+    return Workspace(name, entry["description"], created_at, receipt_id, project=project)
 
 
 def _deleted_workspace(name: str, about: dict[str, Any]) -> Workspace:
     created_at, deleted_at = from_micros(about["created_at"]), from_micros(about["deleted_at"])
-    return Workspace(name, about["description"], created_at, about["receipt"] or None, deleted_at)
+    project = about.get("project", "")
+    return Workspace(name, about["description"], created_at, about["receipt"] or None, deleted_at, project)
 
 
 def _hidden(entry: dict[str, str], event: AuditEvent) -> str:
@@ -359,5 +351,6 @@ def _hidden(entry: dict[str, str], event: AuditEvent) -> str:
             "deleted_at": to_micros(event.at),
             "receipt": event.reason,
             "events": [*workspace_events.waiting_in(entry), to_fields(event)],
+            "project": entry.get("project", ""),
         }
     )

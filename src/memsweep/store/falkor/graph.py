@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
+from memsweep.model.contributing import reinforced, reinforcing, stating
+from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Edge,
     Entity,
@@ -23,12 +24,15 @@ from memsweep.model.graph import (
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import add_event, audit
 from memsweep.store.falkor.changes import FalkorChanges
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key
+from memsweep.store.falkor.contributions import fact_state
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
+from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.refusals import unknown_relation, unknown_source
 
@@ -46,9 +50,11 @@ class FalkorGraph:
         with self._graph.writing() as tx:
             yield FalkorChanges(tx)
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str) -> Related:
+    def relate(
+        self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str, origin: Origin = UNKNOWN
+    ) -> Related:
         with self._graph.writing() as tx:
-            done = _Writer(tx, batch, rates, now, new_id).write()
+            done = _Writer(tx, batch, rates, now, new_id, origin_key(tx, origin)).write()
             if (event := done.event(now, actor)) is not None:
                 add_event(tx, event)
             return done
@@ -64,6 +70,7 @@ class FalkorGraph:
         now: datetime,
         actor: str,
         reason: str,
+        origin: Origin = UNKNOWN,
     ) -> Reinforced:
         with self._graph.writing() as tx:
             ends = (find_key(tx, subject), name_key(relation), find_key(tx, target))
@@ -71,19 +78,14 @@ class FalkorGraph:
             found = relations.find(ends)
             if found is None:
                 raise unknown_relation(subject, relation, target)
-            weight, seen = found.props["weight"], found.props["last_seen"]
-            base, last = 1.0 if weight is None else weight, from_micros(seen)
-            days = age_days(last, now)
+            by = origin_key(tx, origin)
+            act = reinforcing(found.key, kind, amount, rates.edge, to_micros(now), fact_state(found.props), by)
+            after = relations.contribute(found, act)
             if kind == "confirm":
-                new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
-                _see_ends(tx, ends[::2], to_micros(now))
-            else:
-                new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
-            _weigh(found, new, max(seen, to_micros(last)))
+                _see_ends(tx, ends[::2], to_micros(now), by)
             relations.write()
             audit(tx, now, actor, kind, found.props["id"], {}, reason)
-            after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
-            return Reinforced(found.props["id"], faded(base, rates.edge, days), after)
+            return reinforced(found.props["id"], act, after)
 
     def find(self, name_or_id: str) -> int:
         """The key of an entity by its id or its name."""
@@ -116,7 +118,10 @@ class FalkorGraph:
 class _Writer:
     """One batch: what it makes, and what it finds there."""
 
-    def __init__(self, tx: Transaction, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId) -> None:
+    def __init__(
+        self, tx: Transaction, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, origin: int | None
+    ) -> None:
+        self._origin = origin
         self._batch, self._rates, self._now, self._new_id = batch, rates, now, new_id
         self._tx, self._at = tx, to_micros(now)
         self._created: list[str] = []
@@ -155,7 +160,7 @@ class _Writer:
             return self._seen(found)
         made, uid = NamedThing(thing.name, thing.type or DEFAULT_TYPE), self._new_id("ent")
         self._created.append(uid)
-        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True)
+        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True, origin=self._origin)
 
     def _ends(self, draft: RelationDraft) -> tuple[Known, Known]:
         ends = self._end(draft.subject), self._end(draft.object)
@@ -172,41 +177,37 @@ class _Writer:
         return self._seen(found)
 
     def _seen(self, entity: Known) -> Known:
-        entity.change(handed_in=True, confidence=1.0, last_seen=max(entity.props["last_seen"], self._at))
+        seen_at, origin = max(entity.props["last_seen"], self._at), sole(entity, self._origin)
+        entity.change(handed_in=True, confidence=1.0, last_seen=seen_at, origin=origin)
         return entity
 
     def _relation(
         self, relations: Relations, draft: RelationDraft, place: Ends, ends: tuple[Known, Known]
     ) -> RelationOutcome:
-        closed = relations.close_others(place, self._at) if draft.replaces else []
+        closed = relations.close_others(place, self._at, self._origin) if draft.replaces else []
         known = relations.find(place)
+        before = None if known is None else fact_state(known.props)
         if known is None:
-            uid, weight = self._new_id("rel"), draft.weight
+            uid = self._new_id("rel")
             valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
-            told = {"weight": weight, "handed_in": not draft.source, "valid_at": valid}
+            told = {"weight": draft.weight, "handed_in": not draft.source, "valid_at": valid, "origin": self._origin}
             fact = relations.add(place, draft.relation, uid, self._at, **told)
         else:
-            fact = known
-            uid, base, seen = (known.props[name] for name in ("id", "weight", "last_seen"))
-            days, new = age_days(from_micros(seen), self._now), None if draft.mention else draft.weight
-            weight = restated(1.0 if base is None else base, self._rates.edge, days, new)
-            _weigh(known, weight, max(self._at, seen), explicit=not draft.source)
-        if draft.source:
-            memory = self._sources[draft.source]
+            fact, uid = known, known.props["id"]
+        memory = self._sources[draft.source] if draft.source else None
+        act = stating(fact.key, draft, self._rates.edge, self._at, before, self._origin, memory)
+        weight = relations.contribute(fact, act).weight or 0.0
+        if memory is not None:
             self._stated.append({"memory": memory, "subject": place[0], "relation": fact.key})
         names = [end.props["name"] for end in ends]
         state = "created" if known is None else "strengthened"
         return RelationOutcome(uid, names[0], draft.relation, names[1], state, weight, tuple(closed))  # type: ignore[arg-type]
 
 
-def _weigh(relation: Known, weight: float, seen: int, *, explicit: bool = True) -> None:
-    handed_in = relation.props["handed_in"] or explicit
-    relation.change(weight=weight, last_seen=seen, evidence=relation.props["evidence"] + 1, handed_in=handed_in)
-
-
-def _see_ends(tx: Transaction, ends: Collection[int], at: int) -> None:
+def _see_ends(tx: Transaction, ends: Collection[int], at: int, origin: int | None) -> None:
     """A relation from an entity to itself sees it twice."""
-    tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, "at": at} for key, times in Counter(ends).items()])
+    seen = {"at": at, "origin": origin or 0}
+    tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, **seen} for key, times in Counter(ends).items()])
 
 
 def _edge(row: Any, rates: Rates, now: datetime) -> Edge:

@@ -20,11 +20,28 @@ EDGES_AT = """
     RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
            collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
 
+ENTITIES_NAMED_LIKE = """
+    MATCH (e:Entity) WHERE e.name_key IN $names RETURN e.key AS key
+    UNION
+    UNWIND $starts AS start MATCH (e:Entity) WHERE e.name_key STARTS WITH start RETURN e.key AS key
+    UNION
+    MATCH (a:Alias) WHERE a.name_key IN $names RETURN a.entity AS key"""
+# What only files of code say is found as code.
+STATEMENTS_AT = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WHERE r.invalid_at IS NULL
+    WITH DISTINCT r, r.key AS fact
+    OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, startNode(t) AS m
+    WITH r, sum(CASE WHEN m.trash IS NULL AND m.source <> 'code_indexer' THEN 1 ELSE 0 END) AS notes
+    WHERE r.handed_in OR notes > 0
+    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object, r.created_at AS at
+    RETURN id, subject, relation, object, at ORDER BY at DESC, subject, relation, object LIMIT $limit"""
+
 # steps
 SEE_END = """
     MATCH (e:Entity {ref: toString(row.key)})
     SET e.handed_in = true, e.confidence = 1.0, e.version = e.version + row.times,
-        e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END"""
+        e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END,
+        e.origin = CASE WHEN coalesce(e.origin, 0) = row.origin THEN e.origin ELSE 0 END"""
 ADD_SOURCE = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     MERGE (m)-[:STATES {relation: row.relation}]->(e)"""

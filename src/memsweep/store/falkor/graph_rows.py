@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+from memsweep.model.contribution import strength_set
 from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Place
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor import graph_rows_cypher as own
+from memsweep.store.falkor.contributions import note_if_any
 from memsweep.store.falkor.naming import key_of
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
@@ -114,6 +116,8 @@ class FalkorRelations(_Rows):
         """A few steps for any number of relations, and then for who states them."""
         listed = list(changes)
         self._do(_changed(each) for each in listed if each.before != each.after)
+        joined = [each.after for each in listed if each.before.strength != each.after.strength]
+        note_if_any(self._tx, [strength_set(each.key, each.last_seen, each.strength) for each in joined])
         self._do(step for each in listed for step in _restated(each))
 
     def _do(self, steps: Iterable[Step]) -> None:

@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.audit import AuditEvent
+from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.whole_graph import EntityRow, GraphDump, Imported, RelationRow, later_confirmed
 from memsweep.store.falkor import cypher, whole_graph_cypher
 from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.contributions import fact_state, note
 from memsweep.store.falkor.naming import Known
 from memsweep.store.falkor.surveying import pages
 from memsweep.store.falkor.transaction import Transaction
@@ -28,8 +30,10 @@ Place = tuple[int, str, int, int | None]
 class Loader:
     """One import: which node each id of the file stands for."""
 
-    def __init__(self, tx: Transaction, dump: GraphDump, new_id: NewId) -> None:
-        self._tx, self._dump, self._new_id = tx, dump, new_id
+    def __init__(self, tx: Transaction, dump: GraphDump, new_id: NewId, origin: int | None) -> None:
+        self._tx, self._dump, self._new_id, self._origin = tx, dump, new_id, origin
+        self._acts: list[Contribution] = []
+        self._now = 0
         self._entities: dict[NameKeys, Known] = {}
         self._relations: dict[Place, Known] = {}
         self._of_file: dict[str, Known] = {}
@@ -37,6 +41,7 @@ class Loader:
         self._entities_created = self._relations_created = 0
 
     def load(self, actor: str, now: datetime) -> Imported:
+        self._now = to_micros(now)
         self._look_up_entities()
         for thing in self._dump.entities:
             self._entity(thing)
@@ -65,11 +70,11 @@ class Loader:
             self._taken |= {uid for (uid,) in pages(self._tx, query, ids=ids)}
 
     def _look_up_relations(self) -> None:
-        names = ("weight", "evidence", "handed_in", "created_at", "last_seen")
+        names = ("weight", "evidence", "handed_in", "created_at", "last_seen", "valid_at")
         subjects = (self._of_file[fact.source] for fact in self._dump.relations)
         keys = sorted({entity.key for entity in subjects if not entity.is_new})
         for key, subject, kind, target, invalid, *rest in pages(self._tx, whole_graph_cypher.LOAD_RELATIONS, keys=keys):
-            known = Known(key, dict(zip(names, rest, strict=True)))
+            known = Known(key, {**dict(zip(names, rest, strict=True)), "invalid_at": invalid})
             self._relations.setdefault((subject, kind, target, invalid), known)
         unknown = (fact for fact in self._dump.relations if self._place(fact) not in self._relations)
         ids = sorted({fact.id for fact in unknown if is_own_id(fact.id, "rel")})
@@ -124,7 +129,9 @@ class Loader:
             )
             self._relations[place] = made
             self._relations_created += 1
+            self._note(made, None)
             return
+        before = fact_state(known.props)
         _change(
             known,
             weight=_later(known.props["weight"], known.props["last_seen"], fact.weight, seen),
@@ -133,6 +140,12 @@ class Loader:
             created_at=min(created, known.props["created_at"]),
             last_seen=max(seen, known.props["last_seen"]),
         )
+        if fact_state(known.props) != before:
+            self._note(known, before)
+
+    def _note(self, relation: Known, before: FactState | None) -> None:
+        after, by = fact_state(relation.props), self._origin
+        self._acts.append(Contribution(relation.key, "set", self._now, origin=by, before=before, after=after))
 
     def _aliases(self) -> list[dict[str, Any]]:
         """Other names of what was taken in: a name that an entity has is no other name of another."""
@@ -167,6 +180,7 @@ class Loader:
         )
         self._tx.do(cypher.CHANGE_RELATION, _changes(relations))
         self._tx.do(whole_graph_cypher.ADD_ALIAS, aliases)
+        note(self._tx, self._acts)
         renamed = {alias["entity"] for alias in aliases}
         return tuple(each.props["id"] for each in entities if each.is_new or each.set or each.key in renamed)
 
@@ -176,7 +190,7 @@ class Loader:
 
     def _made(self, **props: Any) -> Known:
         key = self._tx.new_key()
-        return Known(key, {"key": key, "version": 1, **props}, is_new=True)
+        return Known(key, {"key": key, "version": 1, "origin": self._origin, **props}, is_new=True)
 
     def _free_id(self, prefix: str, wanted: str) -> str:
         """The id of the file where it is one of ours and free, trash included; else a new one."""

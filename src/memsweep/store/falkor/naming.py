@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from memsweep.model.contributing import ending
+from memsweep.model.contribution import Contribution, FactState, step
 from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.store.falkor import cypher, graph_cypher
+from memsweep.store.falkor.contributions import fact_state, note
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 
@@ -33,6 +36,12 @@ class Known:
         self.times += raises_version
         if self.is_new and raises_version:
             self.props["version"] += 1
+
+
+def sole(entity: Known, origin: int | None) -> int | None:
+    """Whose an entity is once this origin has handed it in, too: what two have handed in is neither's alone."""
+    known: int | None = entity.props["origin"]
+    return known if known == origin else 0
 
 
 class Names:
@@ -90,7 +99,15 @@ class Names:
         return min(self.of_name(name), key=_by_certainty, default=None)
 
     def add(
-        self, thing: NamedThing, uid: str, now: int, *, confidence: float, handed_in: bool, named: str = ""
+        self,
+        thing: NamedThing,
+        uid: str,
+        now: int,
+        *,
+        confidence: float,
+        handed_in: bool,
+        named: str = "",
+        origin: int | None = None,
     ) -> Known:
         """A new one; `named` is the key of its name if that is taken."""
         key = self._tx.new_key()
@@ -107,6 +124,7 @@ class Names:
             "created_at": now,
             "last_seen": now,
             "version": 1,
+            "origin": origin,
         }
         made = Known(key, props, is_new=True)
         self._remember(made)
@@ -139,7 +157,7 @@ def keys_of(names: Iterable[str]) -> list[str]:
 
 
 def _known(row: list[Any]) -> Known:
-    names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version")
+    names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version", "origin")
     return Known(row[0], dict(zip(names, row, strict=True)))
 
 
@@ -171,6 +189,7 @@ class Relations:
         self._tx = tx
         self._known: dict[Ends, Known] = {}
         self._closed: list[tuple[Ends, Known]] = []
+        self._acts: list[Contribution] = []
         ends, others = set(wanted), set(among)
         if not ends and not others:
             return
@@ -179,7 +198,7 @@ class Relations:
             "relations": None if others else sorted({kind for _, kind, _ in ends}),
             "objects": None if to_anything else sorted({target for _, _, target in ends} | others),
         }
-        names = ("id", "weight", "last_seen", "evidence", "handed_in")
+        names = ("id", "weight", "last_seen", "evidence", "handed_in", "created_at", "valid_at")
         for subject, kind, target, key, *rest in tx.ask(cypher.RELATIONS_FROM, **values):
             self._known[subject, kind, target] = Known(key, dict(zip(names, rest, strict=True)))
 
@@ -208,11 +227,22 @@ class Relations:
         made = self._known[ends] = Known(key, props, is_new=True)
         return made
 
-    def close_others(self, ends: Ends, at: int) -> list[str]:
+    def contribute(self, relation: Known, act: Contribution) -> FactState:
+        """Write an act down with the rest, and what a fact that was there is after it."""
+        after = step(act.before, act)
+        assert after is not None, "who contributes to nothing states it"
+        if act.before is not None:
+            weight, last_seen, evidence, explicit, *_ = after
+            relation.change(weight=weight, last_seen=last_seen, evidence=evidence, handed_in=explicit)
+        self._acts.append(act)
+        return after
+
+    def close_others(self, ends: Ends, at: int, origin: int | None) -> list[str]:
         """End what the subject has of this kind with anything else; the ids of those."""
         others = [each for each in self._known if each[:2] == ends[:2] and each[2] != ends[2]]
         for other in sorted(others, key=lambda each: self._known[each].key):
             relation = self._known.pop(other)
+            self._acts.append(ending(relation.key, at, fact_state(relation.props), origin))
             relation.change(invalid_at=at)
             self._closed.append((other, relation))
         return [relation.props["id"] for _, relation in self._closed[len(self._closed) - len(others) :]]
@@ -223,3 +253,4 @@ class Relations:
         self._tx.do(cypher.ADD_RELATION, added)
         changed = [each for _, each in known if each.set and not each.is_new]
         self._tx.do(cypher.CHANGE_RELATION, [{"key": e.key, "set": e.set, "times": e.times} for e in changed])
+        note(self._tx, self._acts)

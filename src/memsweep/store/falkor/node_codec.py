@@ -16,7 +16,8 @@ from memsweep.store.falkor.words import terms_of
 
 Table = Mapping[str, Sequence[Row]]
 SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "Revision": "revision", "AuditEvent": "audit",
-          "Project": "project", "Alias": "alias", "MergeMove": "merge_move"}  # fmt: skip
+          "Project": "project", "Alias": "alias", "MergeMove": "merge_move", "Origin": "origin",
+          "Contribution": "contribution"}  # fmt: skip
 
 
 class NewEdge(NamedTuple):
@@ -104,7 +105,7 @@ def edges(rows: Table) -> Iterator[NewEdge]:
         said = {"subject": row["subject"], "object": row["object"], "set": row_codec.to_node("relation", row)}
         yield from joined(kind, ("entity", row["subject"]), ("entity", row["object"]), said)
     for row in rows["mention"]:
-        said = {"chunk": row["chunk"], "entity": row["entity"]}
+        said = {"chunk": row["chunk"], "entity": row["entity"], "origin": row["origin"]}
         yield from joined("MENTIONS", ("chunk", row["chunk"]), ("entity", row["entity"]), said)
     subjects = {row["id"]: row["subject"] for row in rows["relation"]}
     for row in rows["relation_source"]:

@@ -32,16 +32,20 @@ class Ranking:
         return self._counted_at
 
     def asked(self, query: str) -> list[Query]:
-        """What choosing the words must know: how many chunks there are, and how many have a word not counted yet."""
+        """What choosing the words must know: how many chunks there are, which of them do not count, and how many have a
+        word not counted yet."""
         words = _askable(query)
-        return [(cypher.COUNT_CHUNKS, {}), _counting(self._uncounted(words))] if words else []
+        return (
+            [(cypher.COUNT_CHUNKS, {}), (cypher.HIDDEN_TERMS, {}), _counting(self._uncounted(words))] if words else []
+        )
 
     def words_for(self, query: str, told: Sequence[list[Row]]) -> dict[str, int]:
         """The words to ask for, each with the number of chunks that have it."""
         words = _askable(query)
         if not words:
             return {}
-        (((total,),), counts) = told
+        (((total,),), hidden, counts) = told
+        total -= len(hidden)
         if not 0.9 * self._counted_at <= total <= 1.1 * self._counted_at or total < _SMALL:
             if self._frequency and len(self._uncounted(words)) < len(words):
                 counts = self._graph.ask_all(_counting(words))[0]
@@ -49,7 +53,8 @@ class Ranking:
         counted = dict(map(tuple, counts))
         # What nobody has is asked again next time: it may have been added by then.
         self._frequency |= {word: counted[said] for word in words if (said := any_of([word])) in counted}
-        having = {word: count for word in words if (count := self._frequency.get(word))}
+        uncounted = _having([set(terms.split(" ")) for _, terms in hidden], words)
+        having = {word: count for word in words if (count := self._frequency.get(word, 0) - uncounted[word]) > 0}
         return {word: having[word] for word in rarest(having, total)}
 
     def _uncounted(self, words: Sequence[str]) -> list[str]:
@@ -69,6 +74,11 @@ class Ranking:
 def _askable(query: str) -> list[str]:
     words = [word for word in words_of(query) if terms_of_word(word)]
     return words if len(words) <= _COUNTED else words[: _COUNTED // 2] + words[-_COUNTED // 2 :]
+
+
+def _having(texts: Sequence[set[str]], words: Sequence[str]) -> dict[str, int]:
+    """How many of some texts, as sets of terms, have each word."""
+    return {word: sum(terms.issuperset(terms_of_word(word)) for terms in texts) for word in words}
 
 
 def _counting(words: Sequence[str]) -> Query:

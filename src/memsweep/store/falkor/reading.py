@@ -150,7 +150,7 @@ def _relation(found: list[Any]) -> TableRow:
 
 
 def _mention(found: list[Any]) -> TableRow:
-    return "mention", dict(zip(("chunk", "entity", "trash"), found, strict=True))
+    return "mention", dict(zip(("chunk", "entity", "trash", "origin"), found, strict=True))
 
 
 def _statement(found: list[Any]) -> TableRow:

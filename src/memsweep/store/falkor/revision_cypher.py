@@ -14,7 +14,8 @@ COUNT_OF_MEMORY = """
 
 MEMORIES = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})
-    RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash"""
+    RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash,
+           m.origin"""
 PIECES = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})-[:HAS_CHUNK]->(c)
     OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH m, c, e

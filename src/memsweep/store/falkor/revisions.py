@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
 from memsweep.model.text import content_hash
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
+from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.stored import mapping, to_json
@@ -88,6 +90,7 @@ class FalkorTexts:
             "content_hash": memory.content_hash.hex(),
             "updated_at": memory.updated_at,
             "version": memory.version,
+            "origin": memory.origin,
         }
         step = own.of_state(own.WRITE_MEMORY, live=memory.trash is None)
         self._tx.do(step, [{"key": memory.key, "set": said}])
@@ -96,8 +99,12 @@ class FalkorTexts:
         self._drop_chunks(memory)
         return self._add_chunks(memory, pieces)
 
+    def origin_key(self, origin: Origin) -> int | None:
+        return origin_key(self._tx, origin)
+
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        return writing.add_names(self._tx, new, new.mentions, memory, list(chunks), {})
+        told = writing.Told(memory, list(chunks), {}, origin_key(self._tx, new.origin))
+        return writing.add_names(self._tx, new, new.mentions, told)
 
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:
         """What is live and what is in the trash, in one go."""

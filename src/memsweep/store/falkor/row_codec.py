@@ -18,17 +18,20 @@ Rows = dict[str, list[Row]]
 
 _FILE = ("language", "stamp", "digest", "read_at_ns", "lines", "functions", "classes", "encoding", "failure")
 _FILE_PLACE = ("root", "path", "scope", "verified_at")
-FLAGS = {"stale", "pinned", "handed_in"}
+FLAGS = {"stale", "pinned", "handed_in", "explicit"}
 # The properties of a node that are columns under the same name.
 PLAIN: dict[str, tuple[str, ...]] = {
+    "origin": ("door", "client", "client_version", "session", "tool", "tier"),
     "memory": ("text", "source", "metadata", "thread", "created_at", "updated_at", "last_seen_at", "expires_at",
-               "stale", "pinned", "version", "trash"),
+               "stale", "pinned", "version", "trash", "origin", "released_at"),
     "chunk": ("memory", "position", "text", "start", "first_line", "last_line", "stream", "stream_position", "symbol",
               "symbol_kind", "words", "trash"),
     "entity": ("name", "name_key", "type", "type_key", "confidence", "current", "handed_in", "pinned", "created_at",
-               "last_seen", "version", "trash"),
+               "last_seen", "version", "trash", "origin"),
     "relation": ("relation", "relation_key", "weight", "current", "evidence", "handed_in", "created_at", "last_seen",
-                 "valid_at", "invalid_at", "version", "trash"),
+                 "valid_at", "invalid_at", "version", "trash", "origin"),
+    "contribution": ("relation", "act", "at", "rate", "value", "explicit", "valid_at", "origin", "memory", "before",
+                     "after", "trash"),
     "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
     "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
     "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
@@ -40,13 +43,13 @@ PLAIN: dict[str, tuple[str, ...]] = {
                 "config", "focus"),
     "segment": ("project", "place", "turn", "type", "created_at", "last_touched_at", "pinned", "generation",
                 "gc_survival_count", "refcount", "file_path", "first_line", "last_line", "topic_id", "tokens", "role",
-                "task_id", "version", "stash", "trash", "text"),
+                "task_id", "version", "stash", "trash", "text", "origin"),
 }  # fmt: skip
 META = {"workspace": "name", "model": "model", "created_at": "created_at", "description": "description"}
 
 
 _WITHOUT_ID = {"plan_item", "alias", "merge_move"}
-_WITHOUT_UID = {"audit", "revision"}
+_WITHOUT_UID = {"audit", "contribution", "origin", "revision"}
 _LISTS = {"tags", "refs", "chunks"}
 
 
@@ -72,6 +75,8 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
         node["key"] = row["id"]
         if table not in _WITHOUT_UID:
             node["id"] = row["uid"]
+    if table == "contribution":
+        node["fact"] = str(row["relation"])  # as the index finds it
     return {name: value for name, value in node.items() if value is not None}
 
 

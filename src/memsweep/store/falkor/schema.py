@@ -9,6 +9,8 @@
 (:Memory)-[:SUPERSEDES {at}]->(:Memory)        one has taken the place of the other
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
+(:Contribution {fact, act, origin …})          what made the relation of that key what it is, act by act
+(:Origin {door, client, session …})            where things came from that have its key as `origin`
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
 (:Revision {receipt, kind, item, before})      what something was before it changed in place; so few need no index
@@ -50,5 +52,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CALL db.idx.fulltext.createNodeIndex({label: 'Chunk', stopwords: []}, {field: 'terms', nostem: true})",
     ),
     ("CREATE INDEX FOR (n:Segment) ON (n.file_path)",),
+    ("CREATE INDEX FOR (n:Origin) ON (n.ref)",),
+    ("CREATE INDEX FOR (n:Contribution) ON (n.ref, n.fact)",),
 )
 SCHEMA = len(MIGRATIONS)

@@ -6,9 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place, place_at, stream_and_position
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.search import (
+    Candidate,
+    Filters,
+    HeldBack,
+    Kind,
+    Owner,
+    Passage,
+    Place,
+    Statement,
+    place_at,
+    stream_and_position,
+)
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import cypher
+from memsweep.store.falkor import cypher, graph_cypher, origin_cypher
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
@@ -59,8 +71,36 @@ def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> 
     return {place_at(stream, position): key for key, stream, position in rows}
 
 
-def origins(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Origin]:
-    return {key: Origin(memory, path) for key, memory, path in graph.ask(cypher.ORIGINS, keys=list(keys))}
+def smaller_kind(graph: GraphHandle) -> Kind | None:
+    (((everything,),), ((files,),)) = graph.ask_all((cypher.COUNT_EVERY_MEMORY, {}), (cypher.COUNT_FILES, {}))
+    if not 0 < files < everything:
+        return None
+    return "memory" if 2 * files > everything else "code"
+
+
+def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
+    starts = [f"{word} " for word in words]
+    found = graph.ask(graph_cypher.ENTITIES_NAMED_LIKE, names=list(names), starts=starts)
+    if not found:
+        return []
+    rows = graph.ask(graph_cypher.STATEMENTS_AT, keys=[key for (key,) in found], limit=limit)
+    return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
+
+
+def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
+    rows = graph.ask(cypher.OWNERS, keys=list(keys))
+    return {
+        key: Owner(memory, path, tier, created_at, _digest(digest))
+        for key, memory, path, tier, created_at, digest in rows
+    }
+
+
+def _digest(value: object) -> bytes:
+    """Of a chunk; of one that is damaged there is none."""
+    try:
+        return bytes.fromhex(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return b""
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -87,7 +127,7 @@ def _first_look(
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
-    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:1], lacking])
+    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:2], lacking])
     rows = [rows_of(reply) for reply in told[: len(counting) + 1]]
     words = ranking.words_for(query, rows[:-1])
     if graph.seen["generation"] == look.generation:
@@ -144,12 +184,38 @@ def _places(rows: Iterable[Row]) -> Places:
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:
+    where, values = _asked_for(graph, filters)
+    if (back := filters.held_back) is None:
+        return where, values
+    return f"NOT ({cypher.HELD_BACK}) AND {where}", {**values, **_held_values(graph, back)}
+
+
+def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
+    origins = _origins(graph, filters)
     if filters.path is None:
-        return cypher.condition(filters, None)
+        return cypher.condition(filters, None, origins)
     wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")
     rows = graph.ask(cypher.CODE_PLACES)
     places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
-    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)])
+    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)], origins)
+
+
+def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
+    return int(graph.ask(cypher.COUNT_HELD_BACK, **_held_values(graph, back))[0][0])
+
+
+def _held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
+    keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
+    return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
+
+
+def _origins(graph: GraphHandle, filters: Filters) -> list[int | None] | None:
+    """The keys of the origins that pass; nothing if all do. They are few."""
+    if filters.tier is None and filters.client is None and filters.session is None:
+        return None
+    known: dict[int | None, Origin] = {key: stored_origin(*said) for key, *said in graph.ask(origin_cypher.EVERY)}
+    known[None] = UNKNOWN
+    return [key for key, origin in known.items() if filters.accept(origin)]
 
 
 def _passage(
@@ -166,7 +232,7 @@ def _passage(
     stale: bool,
     pinned: bool,
     seen: int,
-    *code: Any,
+    *rest: Any,
 ) -> Passage:
     expect(str, chunk, memory, text, source, *tags)
     return Passage(
@@ -183,5 +249,6 @@ def _passage(
         stale=stale,
         pinned=pinned,
         last_seen_at=from_micros(seen),
-        code=code_place(*code),
+        code=code_place(*rest[6:]),
+        origin=stored_origin(*rest[:6]),
     )

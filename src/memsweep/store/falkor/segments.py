@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -21,6 +22,7 @@ from memsweep.store.falkor.auditing import audit
 from memsweep.store.falkor.holding import Holding
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.matching import best_matches
+from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
@@ -44,9 +46,12 @@ class FalkorSegments:
         yield FalkorWindow(self._graph, project_id)
 
     @contextmanager
-    def writing(self, project_id: str, *, create_at: datetime | None = None) -> Iterator[FalkorWindow]:
-        with self._graph.writing(ahead=[(context_cypher.FIND_PROJECT, {"id": project_id})]) as tx:
-            window = FalkorWindow(tx, project_id, create_at)
+    def writing(
+        self, project_id: str, *, create_at: datetime | None = None, origin: Origin = UNKNOWN
+    ) -> Iterator[FalkorWindow]:
+        ahead = [(context_cypher.FIND_PROJECT, {"id": project_id}), *about(self._graph, origin)]
+        with self._graph.writing(ahead=ahead) as tx:
+            window = FalkorWindow(tx, project_id, create_at, origin)
             yield window
             window.save()
 
@@ -54,8 +59,14 @@ class FalkorSegments:
 class FalkorWindow:
     """Implements `memsweep.store.ports.windows.OpenWindow`."""
 
-    def __init__(self, asked: GraphHandle | Transaction, project_id: str, create_at: datetime | None = None) -> None:
-        self._asked = asked
+    def __init__(
+        self,
+        asked: GraphHandle | Transaction,
+        project_id: str,
+        create_at: datetime | None = None,
+        origin: Origin = UNKNOWN,
+    ) -> None:
+        self._asked, self._origin = asked, origin
         self.items, self.plans = FalkorItems(asked), FalkorPlans(asked)
         self.project_id = project_id
         found = asked.ask(context_cypher.FIND_PROJECT, id=project_id)
@@ -150,7 +161,7 @@ class FalkorWindow:
         return {place: held for place, held in self._segments.at_places(places).items() if held.stashed}
 
     def add(self, segments: Iterable[ContextSegment]) -> None:
-        new = list(segments)
+        new, origin = list(segments), origin_key(self._tx, self._origin)
         self.find(target for segment in new for target in segment.references)  # all at once
         for segment in new:
             key, turn = self._tx.new_key(), self._turn()
@@ -158,7 +169,7 @@ class FalkorWindow:
             names = segment_names(self._key, segment.segment_id, self._places, turn, message)
             row = {"key": key, "project": self._key, "place": self._places, "turn": turn, "version": 1}
             self._segments.keep(Held(key, 1, self._places, False, segment), turn)
-            self._set[key] = {**row, **names, **_values(segment)}
+            self._set[key] = {**row, **names, **_values(segment), "origin": origin}
             self._messages += message is not None
             self._added.append(key)
             self._places += 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from memsweep.model.decay import age_days, restated
+from memsweep.model.contribution import Act, Contribution, FactState
 from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.model.times import from_micros, to_micros
+from memsweep.store.falkor.contributions import fact_state
 from memsweep.store.falkor.naming import Ends, Known, Relations
 
 
@@ -20,18 +21,26 @@ def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) 
     ]
 
 
-def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory) -> dict[int, Ends]:
+class By(NamedTuple):
+    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
+
+    memory: int
+    origin: int | None
+    at: int
+    rate: float
+
+
+def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by: By) -> dict[int, Ends]:
     """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
     explicit = {}
     for fact, place in zip(new.facts, places, strict=True):
         known = relations.find(place)
+        before = None if known is None else fact_state(known.props)
         if known is None:
-            weight = 1.0 if fact.fact.weight is None else fact.fact.weight
-            made = relations.add(place, fact.fact.relation, fact.id, to_micros(new.now), weight=weight)
-            explicit[made.key] = place
-        else:
-            _see_again(known, fact.fact.weight, new)
-            explicit[known.key] = place
+            told = {"weight": 1.0 if fact.fact.weight is None else fact.fact.weight, "origin": by.origin}
+            known = relations.add(place, fact.fact.relation, fact.id, by.at, **told)
+        relations.contribute(known, _act("state", known.key, before, by)._replace(value=fact.fact.weight))
+        explicit[known.key] = place
     return explicit
 
 
@@ -41,7 +50,7 @@ def mention_again(
     spoken_of: Mapping[int, Known],
     mentions: Iterable[tuple[int, int]],
     texts: Mapping[int, str],
-    new: NewMemory,
+    by: By,
 ) -> None:
     """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
     names: dict[int, dict[int, str]] = defaultdict(dict)
@@ -57,14 +66,8 @@ def mention_again(
             if subject in named and target in named
         )
         if any(said):
-            _see_again(known, None, new)
+            relations.contribute(known, _act("mention", known.key, fact_state(known.props), by))
 
 
-def _see_again(known: Known, weight: float | None, new: NewMemory) -> None:
-    base, seen = known.props["weight"], known.props["last_seen"]
-    days = age_days(from_micros(seen), new.now)
-    known.change(
-        weight=restated(1.0 if base is None else base, new.edge_rate, days, weight),
-        last_seen=max(seen, to_micros(new.now)),
-        evidence=known.props["evidence"] + 1,
-    )
+def _act(act: Act, relation: int, before: FactState | None, by: By) -> Contribution:
+    return Contribution(relation, act, by.at, by.rate, origin=by.origin, memory=by.memory, before=before)

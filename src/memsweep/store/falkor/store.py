@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -20,12 +20,14 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
     code,
     cypher,
     gc_cypher,
+    origins,
     reembedding,
     revision_cypher,
     searching,
@@ -45,6 +47,8 @@ from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
 from memsweep.store.stored import expect, mapping
+
+_ORIGIN = 6  # fields
 
 
 class FalkorStore:
@@ -73,7 +77,8 @@ class FalkorStore:
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         look = self._vectors.look()
-        with self._graph.writing(ahead=[*writing.about(new), look.lacking], reads=look.commands) as tx:
+        ahead = [*writing.about(new), *origins.about(self._graph, new.origin), look.lacking]
+        with self._graph.writing(ahead=ahead, reads=look.commands) as tx:
             self._vectors.follow(tx)
             return writing.add(tx, new, model)
 
@@ -83,7 +88,7 @@ class FalkorStore:
         found, things, changes, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
         if not found:
             return None
-        *of_memory, path, root, language, lines, verified = found[0]
+        *of_memory, path, root, language, lines, verified, released = found[0][:-_ORIGIN]
         _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
         created, updated, seen, expires = times
         revisions, revised = changes[0] if changes else (0, None)
@@ -105,6 +110,8 @@ class FalkorStore:
             chunk_count=chunk_count,
             entities=tuple(NamedThing(name, kind) for name, kind in things),
             code=code_file(path, root, language, lines, verified),
+            released_at=None if released is None else from_micros(released),
+            origin=stored_origin(*found[0][-_ORIGIN:]),
             revisions=revisions,
             revised_at=None if revised is None else from_micros(revised),
             supersedes=_chain(older),
@@ -141,14 +148,28 @@ class FalkorStore:
             raise other_query_model(known)
         return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
+    def revision(self, *, now: bool) -> str:
+        if now:
+            self._graph.meta()
+        return f"{self._graph.name}.{self._graph.seen.get('revision')}"
+
+    def smaller_kind(self) -> Kind | None:
+        return searching.smaller_kind(self._graph)
+
+    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
+        return searching.statements_about(self._graph, names, words, limit)
+
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         return searching.newest(self._graph, filters, limit)
 
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         return searching.at_places(self._graph, places, filters)
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
-        return searching.origins(self._graph, keys)
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
+        return searching.owners(self._graph, keys)
+
+    def count_held_back(self, back: HeldBack) -> int:
+        return searching.count_held_back(self._graph, back)
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         return searching.passages(self._graph, keys)
@@ -183,11 +204,12 @@ class FalkorStore:
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
+        origin: Origin = UNKNOWN,
     ) -> None:
         dropped: list[int] = []
         with self._writing_vectors() as tx:
             writing.claim_model(tx, model)
-            dropped += code.write_files(tx, root, files, to_micros(now), new_id)
+            dropped += code.write_files(tx, root, files, to_micros(now), new_id, origin)
             self._vectors.announce(tx.meta["generation"], dropped)
         if dropped:
             self._vectors.dismiss(tx.meta["generation"])

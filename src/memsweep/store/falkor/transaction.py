@@ -22,6 +22,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from memsweep.errors import StoreAway, StoreBusy
+from memsweep.model.origin import Origin
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.link import Command, Link, change_command, question
 from memsweep.store.falkor.wire import Query, Row, rows_of, rows_of_each, with_values
@@ -46,6 +47,7 @@ class GraphHandle:
         self.link = link
         self.name = name
         self.seen: dict[str, Any] = {}  # what the workspace last said of itself
+        self.origins: dict[Origin, int] = {}  # those that are known to be there
         self._steady: tuple[int, dict[Command, Any]] = -1, {}  # answers that hold for a revision
 
     def question(self, query: str, **values: Any) -> Command:
@@ -167,6 +169,8 @@ class Transaction:
         replies: Mapping[Command, Any],
     ) -> None:
         self.meta = dict(meta)
+        self.origins = graph.origins
+        self.new_origins: dict[Origin, int] = {}  # which this transaction makes
         self._graph, self._token = graph, token
         self._told, self._replies = told, replies
         self._steps: list[tuple[str, list[Any]]] = []

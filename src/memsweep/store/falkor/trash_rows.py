@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from memsweep.model.code import other_places
 from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
-from memsweep.store.falkor import code, code_cypher, cypher, trash_cypher
+from memsweep.store.falkor import code, code_cypher, contribution_cypher, cypher, trash_cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
@@ -91,6 +91,7 @@ class FalkorTrash:
         steps = (
             (trash_cypher.FREE_STATEMENTS, gone.relations),
             (trash_cypher.FREE_RELATION, gone.relations),
+            (contribution_cypher.FREE, gone.relations),
             (trash_cypher.FREE_CHUNK, gone.chunks),
             (code_cypher.DROP_EMBEDDING, gone.chunks),
             (trash_cypher.FREE_MEMORY, gone.memories),

@@ -9,10 +9,12 @@ from functools import lru_cache
 
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros
 from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow
 from memsweep.store.falkor import whole_graph_cypher
 from memsweep.store.falkor.loading import Loader
+from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.surveying import at_one_moment, pages
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
@@ -59,9 +61,11 @@ class FalkorWholeGraph:
         with gc_paused():
             return _dump(*at_one_moment(self._graph, read))
 
-    def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
+    def load(
+        self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime, origin: Origin = UNKNOWN
+    ) -> Imported:
         with gc_paused(), self._graph.writing() as tx:
-            return Loader(tx, dump, new_id).load(actor, now)
+            return Loader(tx, dump, new_id, origin_key(tx, origin)).load(actor, now)
 
 
 def _entity_keys(asked: GraphHandle | Transaction) -> list[int]:

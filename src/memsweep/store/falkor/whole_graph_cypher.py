@@ -31,7 +31,7 @@ LOAD_ENTITIES = """
 LOAD_RELATIONS = """
     UNWIND $keys AS key MATCH (s:Entity {ref: toString(key)})-[r:RELATED_TO]->(o:Entity)
     RETURN r.key, s.key, r.relation_key, o.key, r.invalid_at, r.weight, r.evidence, r.handed_in, r.created_at,
-           r.last_seen ORDER BY r.key"""
+           r.last_seen, r.valid_at ORDER BY r.key"""
 ENTITY_IDS = "UNWIND $ids AS id MATCH (e:Entity {id: id}) RETURN e.id"
 GONE_ENTITY_IDS = "UNWIND $ids AS id MATCH (e:TrashedEntity {id: id}) RETURN e.id"
 RELATION_IDS = "UNWIND $ids AS id MATCH ()-[r:RELATED_TO {id: id}]->() RETURN r.id"

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsweep.model.memory import (
     CODE_SOURCE,
@@ -25,8 +25,9 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.naming import Known, Names, Relations, keys_of
-from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
+from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
+from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.stating import By, fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
@@ -113,9 +114,10 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     if tx.ask(gc_cypher.BURIED, hashes=[new.content_hash.hex()]):
         raise tombstoned_text()
     claim_model(tx, model)
-    memory, chunks = _add_memory(tx, new)
+    origin = origin_key(tx, new.origin)
+    memory, chunks = _add_memory(tx, new, origin)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    created = add_names(tx, new, new.mentions, memory, chunks, texts)
+    created = add_names(tx, new, new.mentions, Told(memory, chunks, texts, origin))
     superseding.supersede(tx, memory, new)
     return _logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -123,11 +125,13 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
 def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
     """What the caller named and told beside a text that is known already."""
     rows = tx.ask(cypher.CHUNKS_OF_ID, id=twin)
-    memory, chunks = rows[0][0], [key for _, key in rows]
+    memory, chunks = rows[0][0], [key for _, key, _ in rows]
+    origin, first = origin_key(tx, new.origin), rows[0][2]
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    created = add_names(tx, new, told, memory, chunks, {})
+    by = Told(memory, chunks, {}, origin, None if origin == first else origin)
+    created = add_names(tx, new, told, by)
     superseding.supersede(tx, memory, new)
     return _logged(tx, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
@@ -140,7 +144,7 @@ def _logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence
     return replace(done, supersedes=new.draft.supersedes)
 
 
-def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
+def _add_memory(tx: Transaction, new: NewMemory, origin: int | None) -> tuple[int, list[int]]:
     draft, now, key = new.draft, to_micros(new.now), tx.new_key()
     thread, first = _thread(tx, draft.thread_id, len(new.chunks))
     memory = {
@@ -159,6 +163,7 @@ def _add_memory(tx: Transaction, new: NewMemory) -> tuple[int, list[int]]:
         "pinned": draft.pinned,
         "content_hash": new.content_hash.hex(),
         "version": 1,
+        "origin": origin,
     }
     # The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own.
     stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
@@ -213,18 +218,21 @@ def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | 
     return key, 0
 
 
-def add_names(
-    tx: Transaction,
-    new: NewMemory,
-    mentions: Sequence[NewMention],
-    memory: int,
-    chunks: list[int],
-    texts: Mapping[int, str],
-) -> list[str]:
-    """Mentions and facts, whose source the memory is; the ids of new entities.
+class Told(NamedTuple):
+    """What names and facts came with: a memory, its chunks, who told them; `other` if that is not who told the text.
 
     What `texts` state of known facts is a mention of those.
     """
+
+    memory: int
+    chunks: list[int]
+    texts: Mapping[int, str]
+    origin: int | None
+    other: int | None = None
+
+
+def add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: Told) -> list[str]:
+    """Mentions and facts, whose source the memory is; the ids of new entities."""
     if not mentions and not new.facts:
         return []
     now = to_micros(new.now)
@@ -235,49 +243,53 @@ def add_names(
     handed_in: dict[NamedThing, Known] = {}
     created: list[str] = []
     for mention in mentions:
-        entity, earlier = _mentioned(names, seen, mention, chunks, now)
+        entity, earlier = _mentioned(names, seen, mention, by, now)
         if entity is not None:
             spoken_of[entity.key] = entity
             if mention.handed_in:
                 handed_in[mention.thing] = entity
             if entity.is_new and entity.props["id"] == mention.id:
                 created.append(mention.id)
-            pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(chunks[at] for at in mention.chunks))}
-    known = [entity.key for entity in spoken_of.values() if texts and not entity.is_new]
+            pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(by.chunks[at] for at in mention.chunks))}
+    known = [entity.key for entity in spoken_of.values() if by.texts and not entity.is_new]
     places = fact_places(handed_in, new.facts)
     relations = Relations(tx, places, among=known)
-    told = state_facts(relations, places, new)
-    mention_again(relations, told, spoken_of, pairs, texts, new)
+    teller = By(by.memory, by.origin, now, new.edge_rate)
+    told = state_facts(relations, places, new, teller)
+    mention_again(relations, told, spoken_of, pairs, by.texts, teller)
     names.write()
     relations.write()
-    stated = [{"memory": memory, "subject": place[0], "relation": key} for key, place in told.items()]
+    stated = [{"memory": by.memory, "subject": place[0], "relation": key} for key, place in told.items()]
     tx.do(graph_cypher.ADD_SOURCE, stated)
     seen.write()
-    rows = [{"chunk": chunk, "entity": entity} for chunk, entity in pairs]
-    tx.do(cypher.ADD_MENTION, rows)
+    rows = [{"chunk": chunk, "entity": entity, "origin": by.other} for chunk, entity in pairs]
+    tx.do(cypher.ADD_MENTION if by.other is None else cypher.ADD_OTHERS_MENTION, rows)
     # A chunk that spoke of it earlier may be in the trash by now, and so is its mention.
-    tx.do(cypher.ADD_TRASHED_MENTION, [row for row in rows if row["chunk"] not in set(chunks)])
+    tx.do(cypher.ADD_TRASHED_MENTION, [row for row in rows if row["chunk"] not in set(by.chunks)])
     return created
 
 
 def _mentioned(
-    names: Names, seen: _Seen, mention: NewMention, chunks: list[int], now: int
+    names: Names, seen: _Seen, mention: NewMention, by: Told, now: int
 ) -> tuple[Known | None, Iterable[int]]:
     """The entity, and the chunks that spoke of it before it was one."""
     if mention.handed_in:
         entity = names.find(mention.thing)
         if entity is None:
-            return names.add(mention.thing, mention.id, now, confidence=1.0, handed_in=True), ()
-        entity.change(last_seen=max(entity.props["last_seen"], now), handed_in=True)
+            made = names.add(mention.thing, mention.id, now, confidence=1.0, handed_in=True, origin=by.origin)
+            return made, ()
+        seen_at = max(entity.props["last_seen"], now)
+        entity.change(last_seen=seen_at, handed_in=True, origin=sole(entity, by.origin))
         return entity, ()
     known = sorted(names.of_name(mention.thing.name), key=lambda each: (not each.props["handed_in"], each.key))
     if known:
         known[0].change(last_seen=max(known[0].props["last_seen"], now))
         return known[0], ()
-    earlier = seen.count(mention, [chunks[at] for at in mention.chunks])
+    earlier = seen.count(mention, [by.chunks[at] for at in mention.chunks])
     if earlier is None:
         return None, ()
-    return names.add(mention.thing, mention.id, now, confidence=RULE_CONFIDENCE, handed_in=False), earlier
+    made = names.add(mention.thing, mention.id, now, confidence=RULE_CONFIDENCE, handed_in=False, origin=by.origin)
+    return made, earlier
 
 
 class _Seen:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
+from memsweep.model.contribution import ACTS
+from memsweep.model.origin import TIERS
 from memsweep.model.segment import Generation, Role, SegmentType
 from memsweep.store.file.forms import (
     DROP,
@@ -64,6 +66,11 @@ _SHARE = Column(or_null(share), to(None))
 
 COLUMNS: dict[str, dict[str, Column]] = {
     "meta": {"key": _WORD, "value": Column(lambda value: True, drop)},  # what a value may be depends on the key
+    "origin": {
+        "id": _KEY,
+        **dict.fromkeys(("door", "client", "client_version", "session", "tool"), _TEXT),
+        "tier": Column(one_of(*TIERS), to("import")),
+    },
     "thread": {"id": _KEY, "uid": Column(word, lost("lost thread {}"))},
     "memory": {
         "id": _KEY,
@@ -82,6 +89,8 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "content_hash": Column(digest, hash_of("text")),
         "version": _VERSION,
         "trash": _TRASH,
+        "origin": _MAYBE_LINK,
+        "released_at": _MAYBE_TIME,
     },
     "memory_tag": {"tag": Column(text, drop), "memory": _LINK},
     "chunk": {
@@ -117,6 +126,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "last_seen": Column(time, like("created_at")),
         "version": _VERSION,
         "trash": _TRASH,
+        "origin": _MAYBE_LINK,
     },
     "relation": {
         "id": _KEY,
@@ -135,8 +145,23 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "invalid_at": _MAYBE_TIME,
         "version": _VERSION,
         "trash": _TRASH,
+        "origin": _MAYBE_LINK,
     },
-    "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH},
+    "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH, "origin": _MAYBE_LINK},
+    # What is damaged counts no more than what was taken back: the fact stays as it is.
+    "contribution": {
+        "id": _KEY,
+        "relation": _LINK,
+        "act": Column(one_of(*ACTS), drop),
+        "at": Column(time, drop),
+        "rate": Column(share, drop),
+        "value": Column(or_null(share), drop),
+        "explicit": Column(flag, drop),
+        "valid_at": _MAYBE_TIME,
+        **dict.fromkeys(("origin", "memory"), _MAYBE_LINK),
+        **dict.fromkeys(("before", "after"), Column(or_null(anything), drop)),
+        "trash": _TRASH,
+    },
     "relation_source": {"relation": _LINK, "memory": _LINK},
     "supersession": {"old": _LINK, "new": _LINK, "at": _NOW},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
@@ -278,6 +303,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "stash": _TRASH,
         "trash": _TRASH,
         "text": _TEXT,
+        "origin": _MAYBE_LINK,
     },
     "segment_link": {"project": _LINK, "target": Column(text, drop), "source": _LINK},
 }
@@ -291,6 +317,7 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
         "created_at": _NOW,
         "deleted_at": _MAYBE_TIME,
         "receipt": _MAYBE_TEXT,
+        "project": _TEXT,
     },
     "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
     "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},

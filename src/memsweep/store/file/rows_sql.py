@@ -10,6 +10,7 @@ MAKE_STAGE = "create table if not exists vector_stage (chunk integer primary key
 # In this order they can be written; what is derived from them is made afterwards.
 TABLES = (
     "meta",
+    "origin",
     "thread",
     "memory",
     "memory_tag",
@@ -20,6 +21,7 @@ TABLES = (
     "mention",
     "relation_source",
     "supersession",
+    "contribution",
     "alias",
     "merge_move",
     "code_root",
@@ -44,8 +46,8 @@ REBUILD_WORDS = (
 )
 
 _NUMBERED = (
-    "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan", "receipt", "revision",
-    "audit", "project", "segment",
+    "contribution", "origin", "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan",
+    "receipt", "revision", "audit", "project", "segment",
 )  # fmt: skip
 # also of rows that are gone: a key never comes back
 HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))
@@ -84,8 +86,8 @@ RELATIONS = """
     from relation r join entity s on s.id = r.subject join entity o on o.id = r.object
     where (r.trash is null) = {live} order by trashed_subject, trashed_object, r.id"""
 MENTIONS = """
-    select n.chunk, n.entity, c.trash is not null as trashed_chunk, e.trash is not null as trashed_entity
-    from mention n join chunk c on c.id = n.chunk join entity e on e.id = n.entity order by 3, 4, 1, 2"""
+    select n.chunk, n.entity, n.origin, c.trash is not null as trashed_chunk, e.trash is not null as trashed_entity
+    from mention n join chunk c on c.id = n.chunk join entity e on e.id = n.entity order by 4, 5, 1, 2"""
 STATEMENTS = """
     select s.relation, s.memory, r.subject, m.trash is not null as trashed_memory, e.trash is not null as trashed_entity
     from relation_source s join relation r on r.id = s.relation join memory m on m.id = s.memory

@@ -290,6 +290,50 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     ) without rowid;
     create index supersession_by_new on supersession (new);
     """,
+    # Where things came from. Nothing: from before this was kept; of a mention, that of its memory.
+    """
+    create table origin (
+        id integer primary key autoincrement,
+        door text not null,
+        client text not null,
+        client_version text not null,
+        session text not null,
+        tool text not null,
+        tier text not null
+    );
+    create index origin_by_value on origin (session, tool, client, client_version, door, tier);
+    alter table memory add column origin integer;
+    alter table entity add column origin integer;
+    alter table relation add column origin integer;
+    alter table mention add column origin integer;
+    alter table segment add column origin integer;
+    create index memory_by_origin on memory (origin) where origin is not null;
+    """,
+    # What made facts what they are, act by act; see `memsweep.model.contribution`.
+    """
+    create table contribution (
+        id integer primary key autoincrement,
+        relation integer not null,
+        act text not null,
+        at integer not null,
+        rate real not null,
+        value real,
+        explicit integer not null,
+        valid_at integer,
+        origin integer,
+        memory integer,
+        before text,
+        after text,
+        trash integer
+    );
+    create index contribution_by_relation on contribution (relation);
+    create index contribution_by_origin on contribution (origin);
+    create index contribution_by_trash on contribution (trash) where trash is not null;
+    """,
+    # When somebody let a memory out of quarantine.
+    """
+    alter table memory add column released_at integer;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (
@@ -312,5 +356,10 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
     # What the audit log of a file has yet to say; see `workspace_events`.
     """
     create table pending_event (id integer primary key, file text not null, event text not null);
+    """,
+    # The project that a workspace was made for; empty: for none.
+    """
+    alter table workspace add column project text not null default '';
+    create index workspace_by_project on workspace (project) where project <> '';
     """,
 )

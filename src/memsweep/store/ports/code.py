@@ -8,6 +8,7 @@ from typing import Protocol
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
 from memsweep.model.memory import EmbeddingModel
+from memsweep.model.origin import UNKNOWN, Origin
 
 
 class CodeFiles(Protocol):
@@ -32,6 +33,7 @@ class CodeFiles(Protocol):
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
+        origin: Origin = UNKNOWN,
     ) -> None:
         """Files in their new form, each of them whole."""
 

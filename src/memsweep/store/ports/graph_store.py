@@ -9,6 +9,7 @@ from typing import Protocol
 
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.whole_graph import GraphDump, GraphSurvey, Imported
 from memsweep.store.changes import Changes
 
@@ -25,7 +26,9 @@ class WholeGraph(Protocol):
     def dump(self) -> GraphDump:
         """All that is stored of the live graph."""
 
-    def load(self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime) -> Imported:
+    def load(
+        self, dump: GraphDump, new_id: Callable[[str], str], actor: str, now: datetime, origin: Origin = UNKNOWN
+    ) -> Imported:
         """Take a graph in beside what is there, all of it or nothing. Of two the later confirmed counts."""
 
 
@@ -36,7 +39,13 @@ class Graph(Protocol):
         """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
 
     def relate(
-        self, batch: GraphBatch, rates: Rates, now: datetime, new_id: Callable[[str], str], actor: str
+        self,
+        batch: GraphBatch,
+        rates: Rates,
+        now: datetime,
+        new_id: Callable[[str], str],
+        actor: str,
+        origin: Origin = UNKNOWN,
     ) -> Related:
         """Create or strengthen, all of it or nothing."""
 
@@ -51,6 +60,7 @@ class Graph(Protocol):
         now: datetime,
         actor: str,
         reason: str,
+        origin: Origin = UNKNOWN,
     ) -> Reinforced: ...
 
     def find(self, name_or_id: str) -> int:

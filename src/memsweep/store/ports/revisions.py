@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from memsweep.model.memory import EmbeddingModel, NewMemory
+from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
 
 
@@ -45,6 +46,9 @@ class TextRows(Protocol):
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         """A memory in another form; with `pieces` these take the place of its chunks. Their keys."""
+
+    def origin_key(self, origin: Origin) -> int | None:
+        """What memories refer to it by."""
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         """The names that new chunks speak of, given with their texts; the ids of new entities."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 
 
 class SearchIndex(Protocol):
@@ -14,14 +14,27 @@ class SearchIndex(Protocol):
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         """The `depth` best chunks by words and by meaning, each with both scores; an engine may hand in more."""
 
+    def revision(self, *, now: bool) -> str:
+        """Another one whenever what can be found has changed: as it is now, or as the last search has seen it."""
+
+    def smaller_kind(self) -> Kind | None:
+        """Which there are fewer of, memories or files of code; None where there is only one of the two."""
+
+    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
+        """Relations that hold now, at entities with one of these names, or with a name that begins with one of these
+        words; the newest first. What only code says is left out: it is found as code."""
+
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         """The newest chunks: the answer to a query without words."""
 
     def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
         """The keys of the live chunks at these places that pass the filters."""
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         """Where these chunks are from."""
+
+    def count_held_back(self, back: HeldBack) -> int:
+        """How many live memories are in quarantine."""
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         """Those that are live and can be read."""

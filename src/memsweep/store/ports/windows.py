@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.ports.items import ItemRows
@@ -32,8 +33,10 @@ class Segments(Protocol):
     def reading(self, project_id: str) -> AbstractContextManager[OpenWindow]:
         """A window as it is at one moment, or `NotFound`."""
 
-    def writing(self, project_id: str, *, create_at: datetime | None = None) -> AbstractContextManager[OpenWindow]:
-        """A window to change, or `NotFound` unless it may be made."""
+    def writing(
+        self, project_id: str, *, create_at: datetime | None = None, origin: Origin = UNKNOWN
+    ) -> AbstractContextManager[OpenWindow]:
+        """A window to change, or `NotFound` unless it may be made; what is added to it comes from `origin`."""
 
 
 class OpenWindow(Protocol):

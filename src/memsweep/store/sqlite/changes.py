@@ -6,6 +6,7 @@ import apsw
 
 from memsweep.model.audit import AuditEvent
 from memsweep.store.file.meta import add_event
+from memsweep.store.sqlite.contributions import SqliteOrigins
 from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteMentions, SqliteRelations
 from memsweep.store.sqlite.items import SqliteItems, SqliteTombstones
 from memsweep.store.sqlite.merge_rows import SqliteAliases, SqliteMoves
@@ -38,6 +39,7 @@ class SqliteChanges(SqliteReads):
         self.entities = SqliteEntities(db)
         self.relations = SqliteRelations(db)
         self.mentions = SqliteMentions(db)
+        self.origins = SqliteOrigins(db)
         self.moves = SqliteMoves(db)
         self.aliases = SqliteAliases(db)
         self.tombstones = SqliteTombstones(db)

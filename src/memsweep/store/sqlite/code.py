@@ -24,7 +24,9 @@ from memsweep.model.code import (
     other_case,
     things_of,
 )
+from memsweep.model.contribution import Contribution
 from memsweep.model.memory import CODE_SOURCE, NamedThing
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
@@ -32,6 +34,8 @@ from memsweep.store.file.connect import insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
+from memsweep.store.sqlite.contributions import note_if_any
+from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
 
@@ -73,7 +77,7 @@ def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], name
 
 def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
     """The file in its new form: chunks that did not change keep their rows. The relations that it states no more."""
-    memory = _memory(db, file, now)
+    memory = _memory(db, file, now, names.origin)
     values = {
         "memory": memory,
         "root": root,
@@ -141,9 +145,9 @@ def root_key(db: apsw.Connection, root: str) -> int:
     return found
 
 
-def _memory(db: apsw.Connection, file: FileWrite, now: int) -> int:
+def _memory(db: apsw.Connection, file: FileWrite, now: int, origin: int | None) -> int:
     known: int | None = one(db, sql.LIVE_MEMORY_KEY, (file.memory_id,))
-    values = {"text": file.text, "hash": file.content_hash, "now": now}
+    values = {"text": file.text, "hash": file.content_hash, "now": now, "origin": origin}
     if known is not None:
         db.execute(sql.CHANGE_CODE_MEMORY, {**values, "id": known})
         return known
@@ -246,8 +250,11 @@ def _drop_chunk(db: apsw.Connection, row: _Row) -> None:
 class Names:
     """Keys of the named things of some files, each looked up once a transaction."""
 
-    def __init__(self, db: apsw.Connection, now: int, new_id: NewId, files: Sequence[FileWrite]) -> None:
+    def __init__(
+        self, db: apsw.Connection, now: int, new_id: NewId, files: Sequence[FileWrite], origin: Origin = UNKNOWN
+    ) -> None:
         self._db, self._now = db, now
+        self.origin = origin_key(db, origin)
         self.new_id = new_id
         self._keys: dict[NamedThing, int] = {}
         self._aliases = bool(one(db, sql.ANY_ALIAS))
@@ -278,7 +285,8 @@ class Names:
     def _see(self, thing: NamedThing, key: str) -> tuple[int, str]:
         """The entity of that key, made if it is new: its key and its name."""
         names = {"name": thing.name, "key": key, "type": thing.type, "type_key": name_key(thing.type)}
-        found: tuple[int, str] = row(self._db, sql.SEE_ENTITY, {"uid": self.new_id("ent"), "now": self._now, **names})
+        made = {"uid": self.new_id("ent"), "now": self._now, "origin": self.origin}
+        found: tuple[int, str] = row(self._db, sql.SEE_ENTITY, {**made, **names})
         return found
 
     def _other_case(self, thing: NamedThing, key: int, known: str) -> int:
@@ -297,7 +305,7 @@ class Names:
 def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int]]) -> None:
     have = set(db.execute(sql.MENTIONS_OF_MEMORY, (memory,)))
     db.executemany(sql.DROP_MENTION, sorted(have - wanted))
-    db.executemany(sql.ADD_MENTION, sorted(wanted - have))
+    db.executemany(sql.ADD_MENTION, [(*pair, None) for pair in sorted(wanted - have)])
 
 
 def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> set[int]:
@@ -306,7 +314,9 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
         (names.new_id("rel"), names.key(link.subject), names.key(link.object), link.relation, name_key(link.relation))
         for link in links
     ]
-    wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, [(*value, now, now, now) for value in values])}
+    rows = [(*value, now, now, now, names.origin) for value in values]
+    wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, rows)}
+    note_if_any(db, [Contribution(key, "see", now, value=1.0, origin=names.origin, memory=memory) for key in wanted])
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
     db.executemany(sql.DROP_SOURCE, [(key, memory) for key in sorted(have - wanted)])

@@ -22,10 +22,10 @@ _ACTIVE = "segment.project = :project and segment.stash is null and segment.tras
 ADD_SEGMENT = """
     insert into segment (project, place, turn, uid, type, created_at, last_touched_at, pinned, generation,
         gc_survival_count, refcount, file_path, first_line, last_line, tags, topic_id, tokens, role, task_id, refs,
-        text)
+        text, origin)
     values (:project, :place, :turn, :uid, :type, :created_at, :last_touched_at, :pinned, :generation,
         :gc_survival_count, :refcount, :file_path, :first_line, :last_line, :tags, :topic_id, :tokens, :role,
-        :task_id, :refs, :text)
+        :task_id, :refs, :text, :origin)
     returning id"""
 ADD_LINK = "insert or ignore into segment_link (project, target, source) values (?, ?, ?)"
 INDEX_TEXT = "insert into segment_fts (rowid, text) select id, text from segment_text where id = ?"

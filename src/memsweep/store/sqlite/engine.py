@@ -26,7 +26,7 @@ from memsweep.store.file import meta_sql, values
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
-from memsweep.store.sqlite import intents, sql
+from memsweep.store.sqlite import intents, registry_sql, sql
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.store import SqliteStore
 from memsweep.store.stored import expect
@@ -56,15 +56,34 @@ class SqliteEngine:
         if not self._has_registry():
             return []
         with self._registry.reading() as db:
-            rows: list[Any] = db.execute(sql.LIST_WORKSPACES).fetchall()
-            for name, text, _ in rows:
-                expect(str, name, text)
-            return [Workspace(name, text, from_micros(at)) for name, text, at in rows]
+            rows: list[Any] = db.execute(registry_sql.LIST_WORKSPACES).fetchall()
+            for name, text, _, project in rows:
+                expect(str, name, text, project)
+            return [Workspace(name, text, from_micros(at), project=project) for name, text, at, project in rows]
 
-    def create(self, workspace_id: str, description: str, now: datetime) -> Workspace:
+    def owner_of(self, workspace_id: str) -> str | None:
+        if self._find(workspace_id) is None:
+            return None
+        with self._registry.connection() as db:
+            return _text(one(db, registry_sql.OWNER_OF, (workspace_id,)))
+
+    def workspace_of(self, project: str) -> str | None:
+        if not self._has_registry():
+            return None
+        with self._registry.connection() as db:
+            return _text(one(db, registry_sql.WORKSPACE_OF, (project,)))
+
+    def assign(self, workspace_id: str, project: str) -> None:
+        if self._find(workspace_id) is None:
+            raise self._unknown(workspace_id)
+        with self._registry.writing() as db:
+            if one(db, registry_sql.SET_PROJECT, (project, workspace_id)) is None:
+                raise self._unknown(workspace_id)
+
+    def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         if self._find(workspace_id) is not None:
             raise workspace_exists(workspace_id)
-        workspace = Workspace(workspace_id, description, now)
+        workspace = Workspace(workspace_id, description, now, project=project)
         file = self._folder / f"{secrets.token_hex(8)}.db"
         registry = self._registry
         with self._intents.owner() as owner:
@@ -73,8 +92,10 @@ class SqliteEngine:
             try:
                 _make_workspace_file(file, workspace)
                 with registry.writing() as db:
-                    db.execute(sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now)))
-                    db.execute(sql.DROP_INTENT, (file.name, intents.REMOVE))
+                    db.execute(
+                        registry_sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now), project)
+                    )
+                    db.execute(registry_sql.DROP_INTENT, (file.name, intents.REMOVE))
             except MemsweepError as error:
                 self._intents.take_back(file.name, owner)
                 if isinstance(error.__cause__, apsw.ConstraintError):
@@ -87,42 +108,42 @@ class SqliteEngine:
             raise self._unknown(workspace_id)
         with self._intents.owner() as owner:
             with self._registry.writing() as db:
-                hidden = row(db, sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
+                hidden = row(db, registry_sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
                 if hidden is None:
                     raise self._unknown(workspace_id)
-                file, description, created_at = hidden
+                file, description, created_at, project = hidden
                 self._intents.note(db, file, intents.MARK, owner)
                 self._intents.note_event(db, file, workspace_events.deleted(workspace_id, receipt_id, actor, now))
             with contextlib.suppress(StoreError):  # it is done already; the next start tries again
                 self._intents.settle(file)
-        return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None)
+        return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None, project=project)
 
     def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
         with self._intents.owner() as owner:
             with self._registry.writing() as db:
-                hidden = row(db, sql.HIDDEN_WORKSPACE, (receipt_id,))
+                hidden = row(db, registry_sql.HIDDEN_WORKSPACE, (receipt_id,))
                 if hidden is None:
                     raise unknown_receipt(receipt_id)
-                name, file, description, created_at = hidden
-                if one(db, sql.FIND_WORKSPACE, (name,)) is not None:
+                name, file, description, created_at, project = hidden
+                if one(db, registry_sql.FIND_WORKSPACE, (name,)) is not None:
                     raise workspace_made_again(name)
-                db.execute(sql.SHOW_WORKSPACE, (receipt_id,))
+                db.execute(registry_sql.SHOW_WORKSPACE, (receipt_id,))
                 self._intents.note(db, file, intents.MARK, owner)
                 self._intents.note_event(db, file, workspace_events.restored(name, receipt_id, actor, now))
             with contextlib.suppress(StoreError):
                 self._intents.settle(file)
-        return Workspace(name, description, from_micros(created_at))
+        return Workspace(name, description, from_micros(created_at), project=project)
 
     def deleted_workspaces(self) -> list[Workspace]:
         if not self._has_registry():
             return []
         with self._registry.reading() as db:
-            rows: list[Any] = db.execute(sql.LIST_DELETED).fetchall()
+            rows: list[Any] = db.execute(registry_sql.LIST_DELETED).fetchall()
             for name, text, *_ in rows:
                 expect(str, name, text)
             return [
-                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at))
-                for name, text, created_at, receipt, deleted_at in rows
+                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at), project)
+                for name, text, created_at, receipt, deleted_at, project in rows
             ]
 
     def count_deleted(self, before: datetime) -> int:
@@ -130,7 +151,7 @@ class SqliteEngine:
         if not self._has_registry():
             return 0
         with self._registry.connection() as db:
-            return int(one(db, sql.COUNT_DELETED, (to_micros(before),)))
+            return int(one(db, registry_sql.COUNT_DELETED, (to_micros(before),)))
 
     def purge_deleted(self, before: datetime) -> int:
         """Free the files of workspaces that were deleted up to a moment; how many."""
@@ -139,7 +160,9 @@ class SqliteEngine:
         self._intents.finish()
         with self._intents.owner() as owner:
             with self._registry.writing() as db:
-                files = [str(file) for (file,) in db.execute(sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()]
+                files = [
+                    str(file) for (file,) in db.execute(registry_sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()
+                ]
                 for file in files:
                     self._intents.note(db, file, intents.REMOVE, owner)
             self._remove_all(files)
@@ -178,10 +201,10 @@ class SqliteEngine:
                 self._stores[file] = found, store
             return store
 
-    def open_or_create(self, workspace_id: str, now: datetime) -> SqliteStore:
+    def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> SqliteStore:
         if self._find(workspace_id) is None:
             with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
-                self.create(workspace_id, "", now)
+                self.create(workspace_id, "", now, project=project)
         return self.open(workspace_id)
 
     def close(self) -> None:
@@ -203,7 +226,7 @@ class SqliteEngine:
         if not self._has_registry():
             return None
         with self._registry.connection() as db:
-            found = one(db, sql.FIND_WORKSPACE, (workspace_id,))
+            found = one(db, registry_sql.FIND_WORKSPACE, (workspace_id,))
             if isinstance(found, str):
                 return found
             # A damaged row may be the one; another workspace in its place would hide it.
@@ -230,7 +253,13 @@ class SqliteEngine:
         """
         found = [facts for file in sorted(self._folder.glob("*.db")) if (facts := _facts(file))]
         for _, *entry in sorted(found, key=lambda facts: -facts[0]):
-            registry.execute(sql.ADOPT_WORKSPACE, entry)
+            registry.execute(registry_sql.ADOPT_WORKSPACE, entry)
+
+
+def _text(found: Any) -> str | None:
+    if found is not None:
+        expect(str, found)
+    return None if found is None else str(found)
 
 
 def _facts(file: Path) -> tuple[int, str, str, str, int] | None:

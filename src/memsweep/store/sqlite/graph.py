@@ -10,7 +10,8 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, Rates, age_days, confirmed, corrected, faded, restated
+from memsweep.model.contributing import ending, reinforced, reinforcing, stating
+from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Edge,
     Entity,
@@ -26,6 +27,7 @@ from memsweep.model.graph import (
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
@@ -34,7 +36,9 @@ from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import unknown_relation, unknown_source
 from memsweep.store.sqlite import graph_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
+from memsweep.store.sqlite.contributions import contribute, fact_state, note
 from memsweep.store.sqlite.graph_rows import find_thing, key_of
+from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
 
@@ -50,9 +54,11 @@ class SqliteGraph:
         with self._pool.writing() as db:
             yield SqliteChanges(db)
 
-    def relate(self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str) -> Related:
+    def relate(
+        self, batch: GraphBatch, rates: Rates, now: datetime, new_id: NewId, actor: str, origin: Origin = UNKNOWN
+    ) -> Related:
         with self._pool.writing() as db:
-            writer = _Writer(db, rates, now, new_id)
+            writer = _Writer(db, rates, now, new_id, origin_key(db, origin))
             for thing in batch.entities:
                 writer.entity(thing)
             outcomes = tuple(writer.relation(draft) for draft in batch.relations)
@@ -72,24 +78,21 @@ class SqliteGraph:
         now: datetime,
         actor: str,
         reason: str,
+        origin: Origin = UNKNOWN,
     ) -> Reinforced:
         with self._pool.writing() as db:
             ends = [_known(db, name) for name in (subject, target)]
             found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(relation), ends[1]))
             if found is None:
                 raise unknown_relation(subject, relation, target)
-            key, uid, weight, seen = found
-            base, last = 1.0 if weight is None else weight, from_micros(seen)
-            days = age_days(last, now)
+            key, uid, *state = found
+            by = origin_key(db, origin)
+            act = reinforcing(key, kind, amount, rates.edge, to_micros(now), fact_state(*state), by)
+            after = contribute(db, act)
             if kind == "confirm":
-                new, last = confirmed(base, rates.edge, days, CONFIRM_GAIN if amount is None else amount), now
-                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), end) for end in ends])
-            else:
-                new = corrected(base, rates.edge, days, CORRECT_LOSS if amount is None else amount)
-            db.execute(graph_sql.SET_WEIGHT, (new, max(seen, to_micros(last)), True, key))
+                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), by, end) for end in ends])
             db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
-            after = faded(new, rates.edge, age_days(max(last, from_micros(seen)), now))
-            return Reinforced(uid, faded(base, rates.edge, days), after)
+            return reinforced(uid, act, after)
 
     def find(self, name_or_id: str) -> int:
         """The key of an entity by its id or its name."""
@@ -127,42 +130,42 @@ class SqliteGraph:
 class _Writer:
     """One batch: what it makes, and what it finds there."""
 
-    def __init__(self, db: apsw.Connection, rates: Rates, now: datetime, new_id: NewId) -> None:
-        self._db, self._rates, self._now, self._new_id = db, rates, now, new_id
+    def __init__(self, db: apsw.Connection, rates: Rates, now: datetime, new_id: NewId, origin: int | None) -> None:
+        self._db, self._rates, self._now, self._new_id, self._origin = db, rates, now, new_id, origin
         self.created: list[str] = []
 
     def entity(self, thing: NamedThing) -> int:
         """The entity of that name (and type, if one is given), made or seen again."""
         found, at = find_thing(self._db, thing), to_micros(self._now)
         if found is not None:
-            self._db.execute(graph_sql.SEE_ENTITY, (at, found))
+            self._see(found)
             return found
         kind, uid = thing.type or DEFAULT_TYPE, self._new_id("ent")
         self.created.append(uid)
         named = (uid, thing.name, name_key(thing.name), kind, name_key(kind))
-        made: int = one(self._db, graph_sql.ADD_ENTITY, (*named, at, at))
+        made: int = one(self._db, graph_sql.ADD_ENTITY, (*named, at, at, self._origin))
         return made
+
+    def _see(self, entity: int) -> None:
+        self._db.execute(graph_sql.SEE_ENTITY, (to_micros(self._now), self._origin, entity))
 
     def relation(self, draft: RelationDraft) -> RelationOutcome:
         subject, target = (self._end(end) for end in (draft.subject, draft.object))
         key, at = name_key(draft.relation), to_micros(self._now)
-        closed: list[Any] = []
-        if draft.replaces:
-            closed = self._db.execute(graph_sql.CLOSE_OTHERS, (at, subject, key, target)).fetchall()
+        memory = self._memory(draft.source) if draft.source else None
+        closed = self._close_others(subject, key, target) if draft.replaces else []
         known = row(self._db, graph_sql.GET_RELATION, (subject, key, target))
         if known is None:
-            uid, weight = self._new_id("rel"), draft.weight
+            uid = self._new_id("rel")
             valid = at if draft.valid_at is None else to_micros(draft.valid_at)
-            values = (uid, subject, target, draft.relation, key, weight, not draft.source, at, at, valid)
-            relation: int = one(self._db, graph_sql.ADD_RELATION, values)
+            told = (draft.weight, not draft.source, at, at, valid, self._origin)
+            relation: int = one(self._db, graph_sql.ADD_RELATION, (uid, subject, target, draft.relation, key, *told))
         else:
-            relation, uid, base, seen = known
-            days = age_days(from_micros(seen), self._now)
-            told = None if draft.mention else draft.weight
-            weight = restated(1.0 if base is None else base, self._rates.edge, days, told)
-            self._db.execute(graph_sql.SET_WEIGHT, (weight, max(at, seen), not draft.source, relation))
-        if draft.source:
-            self._db.execute(sql.ADD_SOURCE, (relation, self._memory(draft.source)))
+            relation, uid = known[:2]
+        before = None if known is None else fact_state(*known[2:])
+        after = contribute(self._db, stating(relation, draft, self._rates.edge, at, before, self._origin, memory))
+        if memory is not None:
+            self._db.execute(sql.ADD_SOURCE, (relation, memory))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
         state: RelationState = "created" if known is None else "strengthened"
         return RelationOutcome(
@@ -171,9 +174,17 @@ class _Writer:
             draft.relation,
             names[1],
             state,
-            weight,
-            tuple(str(item[0]) for item in closed),
+            after.weight or 0.0,
+            tuple(closed),
         )
+
+    def _close_others(self, subject: int, kind: str, target: int) -> list[str]:
+        """End what the subject has of this kind with anything else; the ids of those."""
+        at = to_micros(self._now)
+        found: list[Any] = self._db.execute(graph_sql.OTHERS, (subject, kind, target)).fetchall()
+        note(self._db, [ending(key, at, fact_state(*state), self._origin) for key, _, *state in found])
+        self._db.executemany(graph_sql.CLOSE, [(at, item[0]) for item in found])
+        return [str(item[1]) for item in found]
 
     def _memory(self, memory_id: str) -> int:
         found = one(self._db, graph_sql.FIND_MEMORY, (findable(memory_id),))
@@ -185,7 +196,7 @@ class _Writer:
         if not isinstance(end, str):
             return self.entity(end)
         known = _known(self._db, end)
-        self._db.execute(graph_sql.SEE_ENTITY, (to_micros(self._now), known))
+        self._see(known)
         return known
 
 

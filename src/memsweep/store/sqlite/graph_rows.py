@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import apsw
 
+from memsweep.model.contribution import strength_set
 from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
 from memsweep.model.memory import NamedThing
 from memsweep.model.merging import Place
 from memsweep.model.text import case_key, name_key
 from memsweep.store.file.connect import one
 from memsweep.store.ports.graph import NewEntity
+from memsweep.store.sqlite import contributions, graph_sql, trash_sql
 from memsweep.store.sqlite import graph_rows_sql as own
-from memsweep.store.sqlite import graph_sql, trash_sql
+from memsweep.store.sqlite.lists import as_list
 
 
 class _Rows:
@@ -47,7 +48,7 @@ class SqliteEntities(_Rows):
 
     def add(self, new: NewEntity) -> int:
         named = (new.id, new.name, new.name_key, new.type, new.type_key)
-        key: int = one(self._db, graph_sql.ADD_ENTITY, (*named, new.created_at, new.created_at))
+        key: int = one(self._db, graph_sql.ADD_ENTITY, (*named, new.created_at, new.created_at, None))
         return key
 
     def set(self, changed: Iterable[EntityRecord]) -> None:
@@ -108,6 +109,8 @@ class SqliteRelations(_Rows):
             own.SET_RELATION,
             [(*after.ends, *after.strength, after.version, after.trash, after.key) for _, after in changed],
         )
+        joined = [after for before, after in changed if before.strength != after.strength]
+        contributions.note_if_any(self._db, [strength_set(each.key, each.last_seen, each.strength) for each in joined])
         dropped = [(each.after.key, memory) for each in listed for memory in each.unstated_by]
         added = [(source.relation, source.memory) for each in listed for source in each.newly_stated_by]
         self._db.executemany(own.DROP_SOURCE, dropped)
@@ -152,11 +155,6 @@ class SqliteMentions(_Rows):
 
     def drop_of(self, entities: Collection[int]) -> None:
         self._db.execute(own.DROP_MENTIONS, (as_list(entities),))
-
-
-def as_list(values: Iterable[Any]) -> str:
-    """As JSON, which a statement takes apart again."""
-    return json.dumps(sorted(values))
 
 
 def find_thing(db: apsw.Connection, thing: NamedThing) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memsweep.store.sqlite import contribution_sql
+
 # A name that is not an entity's may be the old name of one.
 # One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.
 FIND_TYPED = """
@@ -24,25 +26,23 @@ FIND_NAMED = """
     order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 FIND_BY_UID = "select id from live_entity where uid = ?"
 ADD_ENTITY = """
-    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
-    values (?, ?, ?, ?, ?, 1.0, 1, ?, ?) returning id"""
+    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen, origin)
+    values (?, ?, ?, ?, ?, 1.0, 1, ?, ?, ?) returning id"""
 SEE_ENTITY = """
-    update entity set handed_in = 1, confidence = 1.0, last_seen = max(last_seen, ?), version = version + 1
-    where id = ?"""
-GET_RELATION = """
-    select id, uid, weight, last_seen from live_relation
+    update entity set handed_in = 1, confidence = 1.0, last_seen = max(last_seen, ?1), version = version + 1,
+        origin = case when origin is not ?2 then 0 else origin end
+    where id = ?3"""
+GET_RELATION = f"""
+    select id, uid, {contribution_sql.FACT} from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
-                          valid_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
-SET_WEIGHT = """
-    update relation set weight = ?, last_seen = ?, evidence = evidence + 1, handed_in = max(handed_in, ?),
-        version = version + 1
-    where id = ?"""
-CLOSE_OTHERS = """
-    update relation set invalid_at = ?, version = version + 1
-    where subject = ? and relation_key = ? and object <> ? and trash is null and invalid_at is null returning uid"""
+                          valid_at, origin)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+OTHERS = f"""
+    select id, uid, {contribution_sql.FACT} from live_relation
+    where subject = ? and relation_key = ? and object <> ? and invalid_at is null order by id"""
+CLOSE = "update relation set invalid_at = ?, version = version + 1 where id = ?"
 ENTITY_NAME = "select uid, name from entity where id = ?"
 
 ENTITIES = """
@@ -78,3 +78,25 @@ EDGES_AT = f"""
     select {_EDGE} from live_relation
     where object in (select value from json_each(:keys))
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
+
+# What only files of code say is found as code.
+STATEMENTS_ABOUT = """
+    with named (entity) as (
+        select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
+        union
+        select live_entity.id from json_each(:words) as wanted join live_entity
+            on live_entity.name_key > wanted.value || ' ' and live_entity.name_key < wanted.value || '!'
+        union
+        select alias.entity from json_each(:names) as wanted join alias on alias.name_key = wanted.value),
+    touching (id) as (
+        select live_relation.id from named join live_relation on live_relation.subject = named.entity
+        union
+        select live_relation.id from named join live_relation on live_relation.object = named.entity)
+    select relation.uid, subject.name, relation.relation, object.name, relation.created_at
+    from touching join relation on relation.id = touching.id
+    join live_entity as subject on subject.id = relation.subject
+    join live_entity as object on object.id = relation.object
+    where relation.invalid_at is null and (relation.handed_in or exists (
+        select 1 from relation_source join memory on memory.id = relation_source.memory
+        where relation_source.relation = relation.id and memory.trash is null and memory.source <> 'code_indexer'))
+    order by relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""

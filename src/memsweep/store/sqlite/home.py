@@ -22,7 +22,7 @@ from memsweep.store.file import care_sql, copy_sql, mark, mending, meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite import rescue, sql
+from memsweep.store.sqlite import registry_sql, rescue, sql
 from memsweep.store.sqlite.installing import install
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.readable import refusal
@@ -166,10 +166,12 @@ class SqliteHomeKeeper:
         with self._registry().writing() as db:
             if one(db, care_sql.IS_KNOWN, (file.name, file.name)) or not _has_content(file):
                 return  # it has been made, or has gone, since it was looked at
-            name = next(name for name in _names_like(facts.name) if one(db, sql.FIND_WORKSPACE, (name,)) is None)
-            db.execute(sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at))
+            name = next(
+                name for name in _names_like(facts.name) if one(db, registry_sql.FIND_WORKSPACE, (name,)) is None
+            )
+            db.execute(registry_sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at, ""))
             if facts.deleted_at is not None:
-                db.execute(sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
+                db.execute(registry_sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
         with _writing(file) as db:
             db.execute(meta_sql.SET_META, ("workspace", name))
             mending.note(db, "adopt", found, actor, now)

@@ -24,7 +24,7 @@ from memsweep.store.file import copy_sql, foreign, meta_sql, sealing
 from memsweep.store.file.connect import Pool, connect, immediate, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import registry_sql
 from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
 from memsweep.store.stored import to_json
 
@@ -95,11 +95,13 @@ def _swap(
     try:
         with aside as old:
             with registry.writing() as db:
-                if one(db, sql.FIND_WORKSPACE, (workspace_id,)) != old:
+                if one(db, registry_sql.FIND_WORKSPACE, (workspace_id,)) != old:
                     raise workspace_changed(workspace_id)
+                # The new one takes the place of the old.
+                project = one(db, registry_sql.OWNER_OF, (workspace_id,)) or ""
                 if old is not None:
-                    db.execute(sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
-                db.execute(sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at))
+                    db.execute(registry_sql.HIDE_WORKSPACE, (to_micros(now), receipt_id, workspace_id))
+                db.execute(registry_sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at, project))
                 note(db, old)
             is_done = True
     except StoreError:
@@ -114,7 +116,7 @@ def _put_aside(
 ) -> Iterator[str | None]:
     """Hold the workspace that must make way, if there is one, so that nobody writes to it meanwhile."""
     with registry.connection() as db:
-        old: str | None = one(db, sql.FIND_WORKSPACE, (workspace_id,))
+        old: str | None = one(db, registry_sql.FIND_WORKSPACE, (workspace_id,))
     if old is None:
         yield None
         return

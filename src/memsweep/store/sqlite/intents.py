@@ -24,7 +24,7 @@ from memsweep.store.drafts import sync
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, connect, exists, immediate, make_folder, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite import sql
+from memsweep.store.sqlite import registry_sql
 from memsweep.store.workspace_events import from_fields, to_fields, to_text
 
 if TYPE_CHECKING:
@@ -60,21 +60,21 @@ class Intents:
 
     def note(self, db: apsw.Connection, file: str, action: str, owner: str) -> None:
         """Write an intent down, inside the caller's transaction."""
-        db.execute(sql.NOTE_INTENT, (file, action, owner))
+        db.execute(registry_sql.NOTE_INTENT, (file, action, owner))
 
     def note_event(self, db: apsw.Connection, file: str, event: AuditEvent) -> None:
         """Have the audit log of a file say something when the file is settled, inside the caller's transaction."""
-        db.execute(sql.NOTE_EVENT, (file, to_text(event)))
+        db.execute(registry_sql.NOTE_EVENT, (file, to_text(event)))
 
     def pending(self, db: apsw.Connection) -> set[str]:
         """Files that somebody is at work on."""
-        rows: Any = db.execute(sql.INTENTS)
+        rows: Any = db.execute(registry_sql.INTENTS)
         return {file for file, *_ in rows}
 
     def finish(self) -> None:
         """Do what processes that have ended left undone. What cannot be done now waits for the next time."""
         with self._registry().connection() as db:
-            owners = {owner for _, _, owner in db.execute(sql.INTENTS)}
+            owners = {owner for _, _, owner in db.execute(registry_sql.INTENTS)}
         for owner in sorted(owners | {lock.stem for lock in self._locks.glob("*.lock")}):
             with contextlib.suppress(StoreError), self._if_dead(owner) as is_dead:
                 if is_dead:
@@ -90,13 +90,13 @@ class Intents:
                 else:
                     db.execute(meta_sql.SET_META, ("deleted_at", marked_at))
                 # Once: who wrote it last may have died before the registry was told.
-                db.executemany(sql.ADD_AUDIT_ONCE, [to_fields(event) for event in events.values() if event])
+                db.executemany(registry_sql.ADD_AUDIT_ONCE, [to_fields(event) for event in events.values() if event])
         except StoreCorrupt:  # which is the doctor's
-            self._done((sql.DROP_EVENTS, (file, _ALL)), (sql.DROP_INTENT, (file, MARK)))
+            self._done((registry_sql.DROP_EVENTS, (file, _ALL)), (registry_sql.DROP_INTENT, (file, MARK)))
             return
         self._done(
-            (sql.DROP_EVENTS, (file, max(events, default=0))),
-            (sql.SETTLE_INTENT, {"file": file, "marked_at": marked_at}),
+            (registry_sql.DROP_EVENTS, (file, max(events, default=0))),
+            (registry_sql.SETTLE_INTENT, {"file": file, "marked_at": marked_at}),
         )
 
     def remove(self, file: str) -> None:
@@ -113,7 +113,7 @@ class Intents:
                 hint="Check the permissions; the next command tries again.",
             ) from None
         with contextlib.suppress(StoreError):  # the file is gone; the next start finds nothing to do but this
-            self._done((sql.DROP_INTENT, (file, REMOVE)))
+            self._done((registry_sql.DROP_INTENT, (file, REMOVE)))
 
     def take_back(self, file: str, owner: str) -> None:
         """Remove a file after an error, unless the registry leads to it. What cannot be done now, the next start does.
@@ -123,20 +123,22 @@ class Intents:
         """
         with contextlib.suppress(StoreError):
             with self._registry().writing() as db:
-                if one(db, sql.IS_FILE_KNOWN, (file,)):
+                if one(db, registry_sql.IS_FILE_KNOWN, (file,)):
                     return
-                db.execute(sql.DROP_INTENT, (file, REMOVE))  # what is only written over as it was makes no commit
+                db.execute(
+                    registry_sql.DROP_INTENT, (file, REMOVE)
+                )  # what is only written over as it was makes no commit
                 self.note(db, file, REMOVE, owner)
             self.remove(file)
 
     def _finish(self, owner: str) -> None:
         with self._registry().connection() as db:
-            left: list[Any] = db.execute(sql.INTENTS_OF, (owner,)).fetchall()
+            left: list[Any] = db.execute(registry_sql.INTENTS_OF, (owner,)).fetchall()
         for file, action, is_known in left:
             if action == REMOVE and not is_known:  # the registry knows no file that may be removed
                 self.take_back(file, owner)
             else:
-                self._done((sql.MARK_INSTEAD, (file,)))
+                self._done((registry_sql.MARK_INSTEAD, (file,)))
                 self.settle(file)
 
     @contextlib.contextmanager
@@ -174,8 +176,8 @@ class Intents:
     def _said_of(self, file: str) -> tuple[int | None, dict[int, AuditEvent | None]]:
         """When it was deleted, and what its audit log has yet to say; at one moment."""
         with self._registry().reading() as db:
-            deleted_at: int | None = one(db, sql.DELETED_AT, (file,))
-            rows: list[Any] = db.execute(sql.PENDING_EVENTS, (file,)).fetchall()
+            deleted_at: int | None = one(db, registry_sql.DELETED_AT, (file,))
+            rows: list[Any] = db.execute(registry_sql.PENDING_EVENTS, (file,)).fetchall()
             return deleted_at, {key: from_fields(json.loads(event)) for key, event in rows}
 
     def _done(self, *statements: tuple[str, Any]) -> None:

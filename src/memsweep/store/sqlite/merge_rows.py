@@ -10,7 +10,7 @@ import apsw
 
 from memsweep.model.graph_rows import Alias, Move, Name
 from memsweep.store.sqlite import merging_sql
-from memsweep.store.sqlite.graph_rows import as_list
+from memsweep.store.sqlite.lists import as_list
 
 
 class SqliteMoves:

@@ -12,7 +12,8 @@ DROP = f"delete from revision where id in {_KEYS}"
 COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
 
 MEMORIES = f"""
-    select id, uid, text, tags, source, metadata, updated_at, version, thread, trash from memory where id in {_KEYS}"""
+    select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin
+    from memory where id in {_KEYS}"""
 PIECES = f"""
     select chunk.memory, chunk.uid, text, start, first_line, last_line, vector.data, stream, stream_position, symbol,
            symbol_kind, words, (select json_group_array(entity) from mention where mention.chunk = chunk.id)
@@ -22,7 +23,8 @@ TWIN = """
       and thread is :thread and text = :text limit 1"""
 
 WRITE_MEMORY = """
-    update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?
+    update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?,
+                      origin = ?
     where id = ?"""
 DROP_TAGS = "delete from memory_tag where memory = ?"
 UNINDEX = """

@@ -9,12 +9,14 @@ from typing import Any
 import apsw
 
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
 from memsweep.model.text import content_hash
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
 from memsweep.store.sqlite import revision_sql, sql, trash_sql, writing
-from memsweep.store.sqlite.graph_rows import as_list
+from memsweep.store.sqlite.lists import as_list
+from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.trash_rows import forget_chunks
 from memsweep.store.stored import mapping, texts, to_json
 
@@ -82,7 +84,9 @@ class SqliteTexts:
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         said = (memory.text, to_json(memory.tags), memory.source, to_json(dict(memory.metadata)), memory.content_hash)
-        self._db.execute(revision_sql.WRITE_MEMORY, (*said, memory.updated_at, memory.version, memory.key))
+        self._db.execute(
+            revision_sql.WRITE_MEMORY, (*said, memory.updated_at, memory.version, memory.origin, memory.key)
+        )
         self._db.execute(revision_sql.DROP_TAGS, (memory.key,))
         self._db.executemany(sql.ADD_TAG, [(tag, memory.key) for tag in memory.tags])
         if pieces is None:
@@ -90,8 +94,12 @@ class SqliteTexts:
         self._drop_chunks(memory.key)
         return self._add_chunks(memory, pieces)
 
+    def origin_key(self, origin: Origin) -> int | None:
+        return origin_key(self._db, origin)
+
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        created, _ = writing.add_names(self._db, new, new.mentions, memory, list(chunks))
+        told = writing.Told(memory, list(chunks), origin_key(self._db, new.origin))
+        created, _ = writing.add_names(self._db, new, new.mentions, told)
         return created
 
     def _drop_chunks(self, memory: int) -> None:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.model.code import code_place
-from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+from memsweep.model.origin import stored_origin
+from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
-from memsweep.store.file.words import depth_of
-from memsweep.store.sqlite import sql, superseding_sql
+from memsweep.store.file.words import any_of, depth_of
+from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
+from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, totals
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, texts
@@ -34,8 +36,9 @@ def candidates(
     filters: Filters,
     depth: int,
 ) -> list[Candidate]:
-    chunks = indexed_chunks(db)
-    by_words = _by_words(db, words.expression(db, query, chunks), filters, depth_of(depth, chunks))
+    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
+    chunks = totals(db)[0] - hidden.chunks
+    by_words = _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
     keys, cosines = vectors.similarities(db, vector)
     places = _with_nearest(db, by_words, keys, cosines, filters, depth)
     found = sorted(places)
@@ -46,31 +49,31 @@ def candidates(
     ]
 
 
-def indexed_chunks(db: apsw.Connection) -> int:
-    """How many chunks the full text holds. It keeps that number itself, as the first one of a record."""
-    number = 0
-    record: bytes | None = one(db, sql.FULL_TEXT_TOTALS)
-    for byte in record or b"":  # the most significant bits come first
-        number = number << 7 | byte & 0x7F
-        if byte < 0x80:
-            return number
-    return number
-
-
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
     where, values = _eligible(db, filters, "chunk.id")
-    keys = [key for (key,) in db.execute(sql.newest(where), [*values, limit])]
+    keys = [key for (key,) in db.execute(search_sql.newest(where), [*values, limit])]
     return [Candidate(key, 0.0, 0.0, None) for key in keys]
 
 
 def at_places(db: apsw.Connection, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
     where, values = _eligible(db, filters, "chunk.id")
-    return dict(db.execute(sql.at_places(where), [json.dumps(list(places)), *values]))
+    return dict(db.execute(search_sql.at_places(where), [json.dumps(list(places)), *values]))
 
 
-def origins(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Origin]:
-    rows: Iterable[Any] = db.execute(sql.ORIGINS, (json.dumps(list(keys)),))
-    return {key: Origin(memory, path) for key, memory, path in rows}
+def smaller_kind(db: apsw.Connection) -> Kind | None:
+    found: Kind | None = one(db, search_sql.SMALLER_KIND)
+    return found
+
+
+def statements_about(db: apsw.Connection, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
+    wanted = {"names": json.dumps(list(names)), "words": json.dumps(list(words)), "limit": limit}
+    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, wanted)
+    return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
+
+
+def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:
+    rows: Iterable[Any] = db.execute(search_sql.OWNERS, (json.dumps(list(keys)),))
+    return {key: Owner(*rest) for key, *rest in rows}
 
 
 def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
@@ -93,12 +96,19 @@ def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
     return {row[0]: _passage(row) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
 
 
-def _by_words(db: apsw.Connection, expression: str | None, filters: Filters, depth: int) -> dict[int, float]:
-    if expression is None:
+def _by_words(
+    db: apsw.Connection, words: Sequence[str], hidden: Hidden, filters: Filters, depth: int
+) -> dict[int, float]:
+    if not words:
         return {}
     where, values = _eligible(db, filters, "rowid")
+    reach = 2 * depth if hidden.keys else depth
     # SQLite's bm25 is negative, best first.
-    return {key: -score for key, score in db.execute(sql.match_words(where), [expression, *values, depth])}
+    found = {key: -score for key, score in db.execute(search_sql.match_words(where), [any_of(words), *values, reach])}
+    if not hidden.keys:
+        return found
+    exact = scores(db, words, hidden, found)
+    return dict(sorted(exact.items(), key=lambda item: (-item[1], item[0]))[:depth])
 
 
 def _with_nearest(
@@ -111,7 +121,7 @@ def _with_nearest(
 ) -> dict[int, Place | None]:
     """What the words found and the closest that are live and pass, with their places.
 
-    Looks further only where many of the closest do not pass.
+    Where many of the closest do not pass, only those that do are looked at.
     """
     import numpy as np
 
@@ -123,11 +133,13 @@ def _with_nearest(
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
         wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
-        places: dict[int, Place | None] = dict(db.execute(sql.live_of(where), [wanted, *values]))
+        places: dict[int, Place | None] = dict(db.execute(search_sql.live_of(where), [wanted, *values]))
         nearest = [key for key in ordered if key in places][:depth]
         if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
             return {key: places[key] for key in {*by_words, *nearest} if key in places}
-        reach *= 8
+        passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
+        here = np.isin(keys, passing)
+        keys, cosines = keys[here], cosines[here]
 
 
 def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: list[int]) -> list[float]:
@@ -140,15 +152,21 @@ def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32]
     return similar
 
 
+def _any_hidden(db: apsw.Connection) -> tuple[bool, bool]:
+    """Whether something is stale, and whether something is superseded."""
+    return bool(one(db, search_sql.ANY_STALE)), bool(one(db, superseding_sql.ANY_LINKS))
+
+
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:
-    stale, superseded = (bool(one(db, asked)) for asked in (sql.ANY_STALE, superseding_sql.ANY_LINKS))
-    return sql.eligible(filters, any_stale=stale, any_superseded=superseded, key=key)
+    stale, superseded = _any_hidden(db)
+    return search_sql.eligible(filters, any_stale=stale, any_superseded=superseded, key=key)
 
 
 def _passage(row: tuple[Any, ...]) -> Passage:
-    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *code = row
+    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *rest = row
+    origin, code = stored_origin(*rest[:6]), rest[6:]
     expect(str, chunk, memory, text, source)
-    expect_or_null(str, thread, *code[:5])
+    expect_or_null(str, thread, *rest[:11])
     expect(int, first_line, last_line, stale, pinned)
     return Passage(
         key=key,
@@ -165,4 +183,5 @@ def _passage(row: tuple[Any, ...]) -> Passage:
         pinned=bool(pinned),
         last_seen_at=from_micros(seen),
         code=code_place(*code),
+        origin=origin,
     )

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 from memsweep.errors import BadInput
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -22,8 +23,9 @@ from memsweep.store.ports.windows import Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
-from memsweep.store.sqlite.graph_rows import as_list
 from memsweep.store.sqlite.items import SqliteItems
+from memsweep.store.sqlite.lists import as_list
+from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.stored import expect, expect_or_null, mapping, texts, to_json
 
@@ -46,11 +48,13 @@ class SqliteSegments:
             yield SqliteWindow(db, project_id)
 
     @contextmanager
-    def writing(self, project_id: str, *, create_at: datetime | None = None) -> Iterator[SqliteWindow]:
+    def writing(
+        self, project_id: str, *, create_at: datetime | None = None, origin: Origin = UNKNOWN
+    ) -> Iterator[SqliteWindow]:
         with self._pool.writing() as db:
             if create_at is not None:
                 db.execute(context_sql.ADD_PROJECT, (project_id, to_micros(create_at)))
-            window = SqliteWindow(db, project_id)
+            window = SqliteWindow(db, project_id, origin)
             yield window
             window.save()
 
@@ -58,12 +62,12 @@ class SqliteSegments:
 class SqliteWindow:
     """Implements `memsweep.store.ports.windows.OpenWindow`."""
 
-    def __init__(self, db: apsw.Connection, project_id: str) -> None:
+    def __init__(self, db: apsw.Connection, project_id: str, origin: Origin = UNKNOWN) -> None:
         found = row(db, context_sql.FIND_PROJECT, (project_id,))
         if found is None:
             raise unknown_window(project_id, (name for (name,) in db.execute(context_sql.PROJECTS)))
         self.project_id = project_id
-        self._db = db
+        self._db, self._origin = db, origin
         self.items, self.plans = SqliteItems(db), SqlitePlans(db)
         self._turns: int
         self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found
@@ -118,8 +122,10 @@ class SqliteWindow:
         return {held.place: held for held in self._held(context_sql.AT_PLACES, places=json.dumps(list(places)))}
 
     def add(self, segments: Iterable[ContextSegment]) -> None:
+        origin = origin_key(self._db, self._origin)
         for segment in segments:
-            values = {"project": self._key, "place": self._places, "turn": self._turn(), **_values(segment)}
+            place = {"project": self._key, "place": self._places, "turn": self._turn(), "origin": origin}
+            values = {**place, **_values(segment)}
             key = one(self._db, context_sql.ADD_SEGMENT, values)
             self._db.execute(context_sql.INDEX_TEXT, (key,))
             links = [(self._key, target, key) for target in segment.references]

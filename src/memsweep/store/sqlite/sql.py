@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-from memsweep.model.search import Filters
-from memsweep.model.times import to_micros
-from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED, superseded_chunks
+from memsweep.store.sqlite import contribution_sql, origin_sql
+from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 
 # meta
 
@@ -27,11 +23,11 @@ ADD_THREAD = "insert into thread (uid) values (?)"
 THREAD_ID = "select id from thread where uid = ?"
 ADD_MEMORY = """
     insert into memory (uid, text, tags, source, metadata, thread, created_at, updated_at, last_seen_at,
-                        expires_at, pinned, content_hash)
-    values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash)"""
+                        expires_at, pinned, content_hash, origin)
+    values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash, :origin)"""
 ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
 CHUNK_KEYS = """
-    select memory.id, chunk.id from chunk join memory on memory.id = chunk.memory
+    select memory.id, chunk.id, memory.origin from chunk join memory on memory.id = chunk.memory
     where memory.uid = ? and chunk.trash is null order by position"""
 LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
 ADD_CHUNK = """
@@ -54,28 +50,29 @@ ENTITIES_ALSO_NAMED = """
     select handed_in, -id from entity where id in (select entity from alias where name_key = ?) and trash is null"""
 ANY_ALIAS = "select exists (select 1 from alias)"
 ADD_ENTITY = """
-    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen)
-    values (:uid, :name, :key, :type, :type_key, :confidence, :handed_in, :now, :now)"""
+    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen, origin)
+    values (:uid, :name, :key, :type, :type_key, :confidence, :handed_in, :now, :now, :origin)"""
+# What two origins have handed in is neither's alone.
 TOUCH_ENTITY = """
-    update entity set last_seen = max(last_seen, :now), handed_in = max(handed_in, :handed_in), version = version + 1
+    update entity set last_seen = max(last_seen, :now), handed_in = max(handed_in, :handed_in), version = version + 1,
+        origin = case when :handed_in and origin is not :origin then 0 else origin end
     where id = :id"""
-ADD_MENTION = "insert into mention (chunk, entity) values (?, ?) on conflict do nothing"
+ADD_MENTION = "insert into mention (chunk, entity, origin) values (?, ?, ?) on conflict do nothing"
 # The chunk may be in the trash by now, and its mention is where it is.
 ADD_EARLIER_MENTION = """
     insert into mention (chunk, entity, trash) select id, ?, trash from chunk where id = ? on conflict do nothing"""
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
-                          valid_at)
-    values (:uid, :subject, :object, :relation, :key, :weight, 0, :now, :now, :now)"""
-GET_RELATION = """
-    select id, weight, last_seen from live_relation
+                          valid_at, origin)
+    values (:uid, :subject, :object, :relation, :key, :weight, 0, :now, :now, :now, :origin)"""
+GET_RELATION = f"""
+    select id, {contribution_sql.FACT} from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
-SEE_AGAIN = """
-    update relation set weight = ?, last_seen = max(last_seen, ?), evidence = evidence + 1, version = version + 1
-    where id = ?"""
 # Relations both ends of which one of these chunks mentions.
 MENTIONED_RELATIONS = """
-    select distinct live_relation.id, chunk.text, subject.name, relation, object.name, weight, live_relation.last_seen
+    select distinct live_relation.id, chunk.text, subject.name, relation, object.name, live_relation.weight,
+           live_relation.last_seen, live_relation.evidence, live_relation.handed_in, live_relation.created_at,
+           live_relation.valid_at, live_relation.invalid_at
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value
     join live_mention as one on one.chunk = chunk.id
@@ -96,12 +93,14 @@ SET_NAME_SEEN = """
 DROP_NAME_SEEN = "delete from name_seen where name_key = ?"
 
 # reading
-GET_MEMORY = """
+GET_MEMORY = f"""
     select memory.id, memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
            last_seen_at, expires_at, stale, pinned, version,
            (select count(*) from chunk where memory = memory.id and chunk.trash is null),
-           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at)
+           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at),
+           released_at, {origin_sql.FIELDS}
     from memory left join thread on thread.id = memory.thread
+    left join origin on origin.id = memory.origin
     left join code_file on code_file.memory = memory.id
     left join code_root on code_root.id = code_file.root
     left join code_scope on code_scope.id = code_file.scope
@@ -122,26 +121,19 @@ COUNTS = """
 LIVE_COUNT = """
     select count(*) from chunk join memory on memory.id = chunk.memory
     where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""
-PASSAGES = """
+PASSAGES = f"""
     select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
-           thread.uid, stale, pinned, coalesce(last_seen_at, created_at),
+           thread.uid, stale, pinned, coalesce(last_seen_at, created_at), {origin_sql.FIELDS},
            code_file.path, code_root.path, language, symbol, symbol_kind,
            coalesce(code_scope.verified_at, code_file.verified_at)
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value and chunk.trash is null
     join memory on memory.id = chunk.memory and memory.trash is null
     left join thread on thread.id = memory.thread
+    left join origin on origin.id = memory.origin
     left join code_file on code_file.memory = memory.id
     left join code_root on code_root.id = code_file.root
     left join code_scope on code_scope.id = code_file.scope"""
-
-# searching
-ORIGINS = """
-    select chunk.id, chunk.memory, code_file.path from json_each(?) as wanted
-    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory"""
-WORD_COUNT = "select doc from chunk_word where term = ?"
-ANY_STALE = "select exists (select 1 from memory where stale)"
-FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
 
 # vectors
 VECTORS_STATE = "select (select value from meta where key = 'vector_generation'), (select max(chunk) from vector)"
@@ -181,11 +173,11 @@ COPY_VECTOR = "insert into vector (chunk, data) select ?, data from vector where
 MEMORY_KEY = "select id from memory where uid = ?"
 LIVE_MEMORY_KEY = "select id from memory where uid = ? and trash is null"
 ADD_CODE_MEMORY = """
-    insert into memory (uid, text, source, created_at, updated_at, last_seen_at, content_hash)
-    values (:uid, :text, :source, :now, :now, :now, :hash)"""
+    insert into memory (uid, text, source, created_at, updated_at, last_seen_at, content_hash, origin)
+    values (:uid, :text, :source, :now, :now, :now, :hash, :origin)"""
 CHANGE_CODE_MEMORY = """
     update memory set text = :text, content_hash = :hash, updated_at = :now, last_seen_at = :now,
-        version = version + 1 where id = :id"""
+        origin = :origin, version = version + 1 where id = :id"""
 SET_CODE_FILE = """
     insert into code_file (memory, root, path, language, stamp, digest, read_at_ns, lines, functions, classes,
                            encoding, failure)
@@ -225,13 +217,6 @@ CODE_TOTALS = """
     select language, count(*), sum(lines), sum(functions), sum(classes)
     from code_file join memory on memory.id = code_file.memory
     where root = ? and memory.trash is null and memory.stale = 0 group by language order by language"""
-# A file, all that is in a folder, or what a pattern matches; below any root, or with the path of its root.
-CODE_AT_PATH = """
-    select memory from (select memory, {path} as place from code_file join code_root on code_root.id = root)
-    join (select ? as wanted) where place = wanted or substr(place, 1, length(wanted) + 1) = wanted || '/'
-      or place glob wanted"""
-_RELATIVE = "code_file.path"
-_WHOLE = "rtrim(code_root.path, '/') || '/' || code_file.path"
 COUNT_STALE = "select count(*) from live_memory where stale"
 CHUNKS_OF_MEMORY = """
     select id, hash, text, words, symbol, symbol_kind, first_line, last_line, position from chunk
@@ -251,14 +236,14 @@ MENTIONS_OF_MEMORY = """
     where chunk.memory = ? and chunk.trash is null"""
 DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
 SEE_ENTITY = """
-    insert into entity (uid, name, name_key, type, type_key, confidence, created_at, last_seen)
-    values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now)
+    insert into entity (uid, name, name_key, type, type_key, confidence, created_at, last_seen, origin)
+    values (:uid, :name, :key, :type, :type_key, 1.0, :now, :now, :origin)
     on conflict (name_key, type_key) where trash is null do update set last_seen = max(last_seen, excluded.last_seen)
     returning id, name"""
 SEE_ENTITY_AT = "update entity set last_seen = max(last_seen, ?) where id = ?"
 SEE_RELATION = """
-    insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at)
-    values (?, ?, ?, ?, ?, 1.0, ?, ?, ?)
+    insert into relation (uid, subject, object, relation, relation_key, weight, created_at, last_seen, valid_at, origin)
+    values (?, ?, ?, ?, ?, 1.0, ?, ?, ?, ?)
     on conflict (subject, relation_key, object) where trash is null and invalid_at is null
     do update set last_seen = max(last_seen, excluded.last_seen), weight = excluded.weight returning id"""
 RELATIONS_OF_MEMORY = "select relation from relation_source where memory = ?"
@@ -270,126 +255,4 @@ WHO_STATES = """
     left join relation_source on relation_source.relation = relation.id
     left join memory on memory.id = relation_source.memory"""
 DROP_RELATION = "delete from relation where id = ?"
-
-# registry
-LIST_WORKSPACES = "select name, description, created_at from workspace where deleted_at is null order by name"
-FIND_WORKSPACE = "select file from workspace where name = ? and deleted_at is null"
-ADD_WORKSPACE = "insert into workspace (name, file, description, created_at) values (?, ?, ?, ?)"
-ADOPT_WORKSPACE = ADD_WORKSPACE + " on conflict do nothing"
-HIDE_WORKSPACE = """
-    update workspace set deleted_at = ?, receipt = ? where name = ? and deleted_at is null
-    returning file, description, created_at"""
-HIDDEN_WORKSPACE = """
-    select name, file, description, created_at from workspace where receipt = ? and deleted_at is not null"""
-SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
-LIST_DELETED = """
-    select name, description, created_at, receipt, deleted_at from workspace where deleted_at is not null
-    order by deleted_at desc, id desc"""
-DELETED_AT = "select deleted_at from workspace where file = ?"
-COUNT_DELETED = "select count(*) from workspace where deleted_at <= ?"
-# What somebody is at work on is purged the next time.
-FORGET_WORKSPACES = """
-    delete from workspace where deleted_at <= ? and file not in (select file from intent) returning file"""
-
-# intents
-NOTE_INTENT = """
-    insert into intent (file, action, owner) values (?, ?, ?)
-    on conflict (file) do update set action = excluded.action, owner = excluded.owner"""
-# Names of our own making only: a row that is damaged is the doctor's.
-INTENTS = """
-    select file, action, owner from intent
-    where typeof(file) = 'text' and typeof(owner) = 'text' and action in ('remove', 'mark')
-      and file not glob '*[^ -~]*' and owner not glob '*[^0-9a-z]*'"""
-IS_FILE_KNOWN = "select 1 from workspace where file = ?"
-INTENTS_OF = "select file, action, file in (select file from workspace) from intent where owner = ? order by file"
-MARK_INSTEAD = "update intent set action = 'mark' where file = ?"
-DROP_INTENT = "delete from intent where file = ? and action = ?"
-# If the registry says something else by now, whoever changed it has yet to settle it.
-SETTLE_INTENT = """
-    delete from intent where file = :file and action = 'mark'
-      and (select deleted_at from workspace where file = :file) is :marked_at"""
-NOTE_EVENT = "insert into pending_event (file, event) values (?, ?)"
-PENDING_EVENTS = """
-    select id, event from pending_event
-    where file = ? and typeof(event) = 'text' and event not glob '*[^ -~]*' and json_valid(event) order by id"""
-DROP_EVENTS = "delete from pending_event where file = ? and id <= ?"
-ADD_AUDIT_ONCE = """
-    insert into audit (at, actor, action, subject, reason) select :at, :actor, :action, :subject, :reason
-    where not exists (
-        select 1 from audit where subject = :subject and at = :at and action = :action and reason = :reason)"""
 COUNT_MEMORIES = "select count(*) from memory"
-
-
-def condition(filters: Filters) -> tuple[str, list[Any]]:
-    """What a hit must be, as a condition on `memory` and `chunk`, with its values. Staleness is not part of it."""
-    parts: list[str] = []
-    values: list[Any] = []
-    if filters.tags:
-        parts.append(
-            "memory.id in (select memory from memory_tag where tag in (select value from json_each(?))"
-            " group by memory having count(*) = ?)"
-        )
-        values += [json.dumps(filters.tags), len(set(filters.tags))]
-    if filters.source is not None:
-        parts.append("memory.source = ?")
-        values.append(filters.source)
-    for bound, sign in ((filters.date_from, ">="), (filters.date_to, "<="), (filters.as_of, "<=")):
-        if bound is not None:
-            parts.append(f"memory.created_at {sign} ?")
-            values.append(to_micros(bound))
-    if filters.path is not None:
-        place = _WHOLE if filters.path.startswith("/") else _RELATIVE
-        parts.append(f"memory.id in ({CODE_AT_PATH.format(path=place)})")
-        values.append(filters.path.rstrip("/"))
-    if filters.language is not None:
-        parts.append("memory.id in (select memory from code_file where language = ?)")
-        values.append(filters.language)
-    if filters.symbol_kind is not None:
-        parts.append("chunk.symbol_kind = ?")
-        values.append(filters.symbol_kind)
-    return " and ".join(parts), values
-
-
-def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: str) -> tuple[str, list[Any]]:
-    """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
-
-    A filter lists what passes; what is stale or superseded is listed to be left out: all lists are short in practice.
-    """
-    clause, values = condition(filters)
-    members = "select chunk.id from memory join chunk on chunk.memory = memory.id where memory.trash is null"
-    parts = [f" and {key} in ({members} and {clause})"] if clause else []
-    if any_stale and not filters.include_stale:
-        parts.append(f" and {key} not in ({members} and memory.stale)")
-    if any_superseded:
-        parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
-        values += [] if filters.as_of is None else [to_micros(filters.as_of)]
-    return "".join(parts), values
-
-
-def match_words(where: str) -> str:
-    return (
-        f"select rowid, bm25(chunk_fts) as score from chunk_fts where chunk_fts match ?{where} order by score limit ?"
-    )
-
-
-_PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
-
-
-def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place."""
-    return (
-        f"select chunk.id, {_PLACE} from json_each(?) as wanted join chunk on chunk.id = wanted.value"
-        f" where chunk.trash is null{where}"
-    )
-
-
-def newest(where: str) -> str:
-    return f"select chunk.id from chunk where trash is null{where} order by chunk.id desc limit ?"
-
-
-def at_places(where: str) -> str:
-    return (
-        f"select {_PLACE}, chunk.id from json_each(?) as wanted"
-        " join chunk on chunk.stream = wanted.value >> 32 and chunk.stream_position = wanted.value & 0xffffffff"
-        f" where chunk.trash is null{where}"
-    )

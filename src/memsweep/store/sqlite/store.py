@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -23,25 +23,38 @@ from memsweep.model.memory import (
     last_seen,
     vector_bytes,
 )
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import code, reembedding, revision_sql, searching, sql, superseding_sql, trash_sql, writing
+from memsweep.store.sqlite import (
+    code,
+    reembedding,
+    revision_sql,
+    search_sql,
+    searching,
+    sql,
+    superseding_sql,
+    trash_sql,
+    writing,
+)
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-    from memsweep.model.search import Candidate, Filters, Origin, Passage, Place
+    from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
     from memsweep.store.ports.memories import Embed
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
+
+_ORIGIN = 6  # fields
 
 
 class SqliteStore:
@@ -112,7 +125,8 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
-            *found, path, root, language, lines, verified = found
+            origin = stored_origin(*found[-_ORIGIN:])
+            *found, path, root, language, lines, verified, released = found[:-_ORIGIN]
             key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
             created, updated, seen, expires = times
             expect(str, uid, text, source)
@@ -137,6 +151,8 @@ class SqliteStore:
                 chunk_count=chunk_count,
                 entities=tuple(things),
                 code=code_file(path, root, language, lines, verified),
+                released_at=None if released is None else from_micros(released),
+                origin=origin,
                 revisions=revisions,
                 revised_at=None if revised is None else from_micros(revised),
                 supersedes=_chain(db, superseding_sql.OLDER, key),
@@ -169,6 +185,18 @@ class SqliteStore:
             writing.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
 
+    def revision(self, *, now: bool) -> str:
+        with self._pool.reading() as db:
+            return f"{self.path.name}.{one(db, search_sql.REVISION)}"
+
+    def smaller_kind(self) -> Kind | None:
+        with self._pool.reading() as db:
+            return searching.smaller_kind(db)
+
+    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
+        with self._pool.reading() as db:
+            return searching.statements_about(db, names, words, limit)
+
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         with self._pool.reading() as db:
             return searching.newest(db, filters, limit)
@@ -177,9 +205,14 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.at_places(db, places, filters)
 
-    def origins(self, keys: Sequence[int]) -> dict[int, Origin]:
+    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         with self._pool.reading() as db:
-            return searching.origins(db, keys)
+            return searching.owners(db, keys)
+
+    def count_held_back(self, back: HeldBack) -> int:
+        with self._pool.reading() as db:
+            count: int = one(db, search_sql.COUNT_HELD_BACK, search_sql.held_values(back))
+            return count
 
     def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
         with self._pool.reading() as db:
@@ -224,11 +257,12 @@ class SqliteStore:
         model: EmbeddingModel,
         now: datetime,
         new_id: Callable[[str], str],
+        origin: Origin = UNKNOWN,
     ) -> None:
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files)
+            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files, origin)
             code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:

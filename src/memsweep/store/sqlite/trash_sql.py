@@ -124,6 +124,7 @@ FREE_OF_MEMORIES = (
     "delete from memory where id in (select value from json_each(?))",
 )
 FREE_OF_RELATIONS = (
+    "delete from contribution where relation in (select value from json_each(?))",
     "delete from relation_source where relation in (select value from json_each(?))",
     "delete from relation where id in (select value from json_each(?))",
 )

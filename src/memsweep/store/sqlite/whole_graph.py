@@ -11,15 +11,19 @@ from typing import Any
 import apsw
 
 from memsweep.model.audit import AuditEvent
+from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.ids import is_own_id
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow, later_confirmed
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import whole_graph_sql
+from memsweep.store.sqlite.contributions import note
+from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
@@ -47,9 +51,9 @@ class SqliteWholeGraph:
                 tuple(_relation_row(item) for item in db.execute(whole_graph_sql.DUMP_RELATIONS)),
             )
 
-    def load(self, dump: GraphDump, new_id: NewId, actor: str, now: datetime) -> Imported:
+    def load(self, dump: GraphDump, new_id: NewId, actor: str, now: datetime, origin: Origin = UNKNOWN) -> Imported:
         with self._pool.writing() as db:
-            loader = _Loader(db, new_id)
+            loader = _Loader(db, new_id, origin_key(db, origin), to_micros(now))
             for thing in dump.entities:
                 loader.entity(thing)
             for thing in dump.entities:
@@ -69,8 +73,8 @@ class SqliteWholeGraph:
 class _Loader:
     """One import: which row each id of the file stands for."""
 
-    def __init__(self, db: apsw.Connection, new_id: NewId) -> None:
-        self._db, self._new_id = db, new_id
+    def __init__(self, db: apsw.Connection, new_id: NewId, origin: int | None, now: int) -> None:
+        self._db, self._new_id, self._origin, self._now = db, new_id, origin, now
         self._keys: dict[str, int] = {}
         self._uids: dict[int, str] = {}
         self.entities_created = self.relations_created = 0
@@ -84,7 +88,9 @@ class _Loader:
         if known is None:
             uid = self._free_id("ent", thing.id, whole_graph_sql.ENTITY_ID_TAKEN)
             values = (uid, thing.name, keys[0], thing.type, keys[1], thing.confidence, thing.handed_in, thing.pinned)
-            key = self._keys[thing.id] = one(self._db, whole_graph_sql.LOAD_ENTITY, (*values, created, seen))
+            key = self._keys[thing.id] = one(
+                self._db, whole_graph_sql.LOAD_ENTITY, (*values, created, seen, self._origin)
+            )
             self._uids[key] = uid
             self.touched[uid] = None
             self.entities_created += 1
@@ -120,10 +126,12 @@ class _Loader:
         if known is None:
             uid = self._free_id("rel", fact.id, whole_graph_sql.RELATION_ID_TAKEN)
             values = (uid, *ends, fact.relation, kind, fact.weight, fact.evidence, fact.handed_in)
-            self._db.execute(whole_graph_sql.LOAD_RELATION, (*values, created, seen, valid, invalid))
+            made = one(self._db, whole_graph_sql.LOAD_RELATION, (*values, created, seen, valid, invalid, self._origin))
+            said = FactState(fact.weight, seen, fact.evidence, bool(fact.handed_in), created, valid, invalid)
+            self._note(made, None, said)
             self.relations_created += 1
             return
-        key, weight, evidence, handed_in, known_from, known_seen = known
+        key, weight, evidence, handed_in, known_from, known_seen, known_valid = known
         after = (
             later_confirmed(weight, known_seen, fact.weight, seen),
             max(evidence, fact.evidence),
@@ -133,6 +141,14 @@ class _Loader:
         )
         if after != (weight, evidence, handed_in, known_from, known_seen):
             self._db.execute(whole_graph_sql.LOAD_CHANGE_RELATION, (*after, key))
+            before = FactState(weight, known_seen, evidence, bool(handed_in), known_from, known_valid, invalid)
+            self._note(
+                key, before, FactState(after[0], after[4], after[1], bool(after[2]), after[3], known_valid, invalid)
+            )
+
+    def _note(self, relation: int, before: FactState | None, after: FactState) -> None:
+        act = Contribution(relation, "set", self._now, origin=self._origin, before=before, after=after)
+        note(self._db, [act])
 
     def _free_id(self, prefix: str, wanted: str, taken: str) -> str:
         """The id of the file where it is one of ours and free, trash included; else a new one."""

@@ -32,8 +32,9 @@ LOAD_FIND_ENTITY = """
     select id, uid, confidence, handed_in, pinned, created_at, last_seen from live_entity
     where name_key = ? and type_key = ?"""
 LOAD_ENTITY = """
-    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, pinned, created_at, last_seen)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
+    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, pinned, created_at, last_seen,
+                        origin)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 LOAD_ALIAS = """
     insert into alias (name_key, type_key, name, entity) select :key, :type_key, :name, :entity
     where not exists (select 1 from live_entity where name_key = :key and type_key = :type_key)
@@ -42,12 +43,12 @@ LOAD_CHANGE_ENTITY = """
     update entity set confidence = ?, handed_in = ?, pinned = ?, created_at = ?, last_seen = ?, version = version + 1
     where id = ?"""
 LOAD_FIND_RELATION = """
-    select id, weight, evidence, handed_in, created_at, last_seen from live_relation
+    select id, weight, evidence, handed_in, created_at, last_seen, valid_at from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is ?"""
 LOAD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, evidence, handed_in, created_at,
-                          last_seen, valid_at, invalid_at)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+                          last_seen, valid_at, invalid_at, origin)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 LOAD_CHANGE_RELATION = """
     update relation set weight = ?, evidence = ?, handed_in = ?, created_at = ?, last_seen = ?, version = version + 1
     where id = ?"""

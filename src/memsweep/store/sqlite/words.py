@@ -1,39 +1,41 @@
-"""Turn any text into a full-text query."""
+"""Which words of any text to ask the full text for."""
 
 from __future__ import annotations
 
 import apsw
 
 from memsweep.store.file.connect import one
-from memsweep.store.file.words import any_of, needs_counts, rarest, stems_of, words_of
-from memsweep.store.sqlite import sql
+from memsweep.store.file.words import needs_counts, rarest, stems_of, words_of
+from memsweep.store.sqlite import search_sql
+from memsweep.store.sqlite.live_words import Hidden, having
 
 _MOST_COUNTS = 100_000
 
 
 class WordQuery:
-    """Full-text queries over one workspace, with the document frequencies it has seen."""
+    """The words to ask one workspace for, with the document frequencies it has seen."""
 
     def __init__(self) -> None:
         self._frequency: dict[str, int] = {}
         self._counted_at = 0
 
-    def expression(self, db: apsw.Connection, query: str, chunks: int) -> str | None:
-        """For a workspace of so many chunks."""
+    def words(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden) -> list[str]:
+        """For a workspace of so many chunks, and some that do not count."""
         words = words_of(query)
-        if not words:
-            return None
-        return any_of(self._rarest(db, words, chunks) if needs_counts(words, chunks) else words)
+        return self._rarest(db, words, chunks, hidden) if needs_counts(words, chunks) else words
 
-    def _rarest(self, db: apsw.Connection, words: list[str], chunks: int) -> list[str]:
+    def _rarest(self, db: apsw.Connection, words: list[str], chunks: int, hidden: Hidden) -> list[str]:
+        if hidden.keys:
+            counts = zip(words, having(db, words, hidden), strict=True)
+            return rarest({word: count for word, count in counts if count}, chunks) or words[:1]
         if not 0.9 * self._counted_at <= chunks <= 1.1 * self._counted_at or len(self._frequency) > _MOST_COUNTS:
             self._frequency, self._counted_at = {}, chunks
-        having = {word: count for word in words if (count := self._count(db, word))}
-        return rarest(having, chunks) or words[:1]
+        known = {word: count for word in words if (count := self._count(db, word))}
+        return rarest(known, chunks) or words[:1]
 
     def _count(self, db: apsw.Connection, word: str) -> int:
         if word not in self._frequency:
-            counts = [one(db, sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
+            counts = [one(db, search_sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
             if not all(counts):
                 return 0  # asked again next time: it may have been added by then
             self._frequency[word] = min(counts, default=0)

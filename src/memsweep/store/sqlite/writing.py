@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -33,7 +33,8 @@ from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import other_model, other_query_model
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
-from memsweep.store.sqlite.stating import mention_again, state_fact
+from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.stating import By, mention_again, state_fact
 from memsweep.store.stored import to_json
 
 
@@ -104,11 +105,11 @@ def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:
 
 
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
-    thread = _thread(db, new.draft.thread_id)
-    memory = _add_row(db, new, thread)
+    thread, origin = _thread(db, new.draft.thread_id), origin_key(db, new.origin)
+    memory = _add_row(db, new, thread, origin)
     chunks = _add_chunks(db, memory, new, thread)
-    created, told = add_names(db, new, new.mentions, memory, chunks)
-    mention_again(db, chunks, told, new.edge_rate, new.now)
+    created, told = add_names(db, new, new.mentions, Told(memory, chunks, origin))
+    mention_again(db, chunks, told, By(memory, origin, to_micros(new.now), new.edge_rate))
     _supersede(db, memory, new)
     return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -116,11 +117,12 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
 def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
     """What the caller named and told beside a text that is known already."""
     rows: list[Any] = db.execute(sql.CHUNK_KEYS, (twin,)).fetchall()
-    memory, chunks = rows[0][0], [key for _, key in rows]
+    memory, chunks = rows[0][0], [key for _, key, _ in rows]
+    origin, first = origin_key(db, new.origin), rows[0][2]
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
     told = [mention for mention in new.mentions if mention.handed_in]
-    created, _ = add_names(db, new, told, memory, chunks)
+    created, _ = add_names(db, new, told, Told(memory, chunks, origin, None if origin == first else origin))
     _supersede(db, memory, new)
     return _logged(db, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
 
@@ -144,23 +146,33 @@ def _supersede(db: apsw.Connection, memory: int, new: NewMemory) -> None:
     db.executemany(superseding_sql.ADD_LINK, [(*pair, to_micros(new.now)) for pair in links])
 
 
+class Told(NamedTuple):
+    """What names and facts came with: a memory, its chunks, who told them; `other` if that is not who told the text."""
+
+    memory: int
+    chunks: list[int]
+    origin: int | None
+    other: int | None = None
+
+
 def add_names(
-    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], memory: int, chunks: list[int]
+    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: Told
 ) -> tuple[list[str], set[int]]:
     """Mentions and facts, whose source the memory is; the ids of new entities, and the relations that were told."""
     created, keys = list[str](), dict[NamedThing, int]()
     for mention in mentions:
-        entity, is_new = _add_mention(db, mention, chunks, to_micros(new.now))
+        entity, is_new = _add_mention(db, mention, by, to_micros(new.now))
         created += [mention.id] * is_new
         if entity is not None and mention.handed_in:
             keys[mention.thing] = entity
-    told = {state_fact(db, fact, keys, new.edge_rate, new.now) for fact in new.facts}
+    teller = By(by.memory, by.origin, to_micros(new.now), new.edge_rate)
+    told = {state_fact(db, fact, keys, teller) for fact in new.facts}
     if told:
-        db.executemany(sql.ADD_SOURCE, [(relation, memory) for relation in told])
+        db.executemany(sql.ADD_SOURCE, [(relation, by.memory) for relation in told])
     return created, told
 
 
-def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None) -> int:
+def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None, origin: int | None) -> int:
     draft = new.draft
     values = {
         "uid": new.id,
@@ -173,6 +185,7 @@ def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None) -> int:
         "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
         "pinned": draft.pinned,
         "hash": new.content_hash,
+        "origin": origin,
     }
     memory = insert(db, sql.ADD_MEMORY, values)
     if draft.tags:
@@ -225,28 +238,30 @@ def placed(
     return [(stream, None if stream is None else position + index) for index in range(len(pieces))]
 
 
-def _add_mention(db: apsw.Connection, mention: NewMention, chunks: list[int], now: int) -> tuple[int | None, bool]:
+def _add_mention(db: apsw.Connection, mention: NewMention, by: Told, now: int) -> tuple[int | None, bool]:
     """Link an entity to the chunks that speak of it; its key, and whether it is new."""
-    mentioned = [chunks[index] for index in mention.chunks]
+    mentioned = [by.chunks[index] for index in mention.chunks]
     entity: int | None
     if mention.handed_in:
-        entity, created = _entity(db, mention.thing, mention.id, now)
+        entity, created = _entity(db, mention.thing, mention.id, now, by.origin)
     else:
-        entity, created = _entity_by_rule(db, mention, mentioned, now)
+        entity, created = _entity_by_rule(db, mention, mentioned, now, by.origin)
     if entity is not None:
-        db.executemany(sql.ADD_MENTION, [(chunk, entity) for chunk in mentioned])
+        db.executemany(sql.ADD_MENTION, [(chunk, entity, by.other) for chunk in mentioned])
     return entity, created
 
 
-def _entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int) -> tuple[int, bool]:
+def _entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, origin: int | None) -> tuple[int, bool]:
     found = find_thing(db, thing)
     if found is not None:
-        db.execute(sql.TOUCH_ENTITY, {"id": found, "now": now, "handed_in": 1})
+        db.execute(sql.TOUCH_ENTITY, {"id": found, "now": now, "handed_in": 1, "origin": origin})
         return found, False
-    return _new_entity(db, thing, uid, now, handed_in=True), True
+    return _new_entity(db, thing, uid, now, origin, handed_in=True), True
 
 
-def _new_entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, *, handed_in: bool) -> int:
+def _new_entity(
+    db: apsw.Connection, thing: NamedThing, uid: str, now: int, origin: int | None, *, handed_in: bool
+) -> int:
     values = {
         "uid": uid,
         "name": thing.name,
@@ -256,18 +271,19 @@ def _new_entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, *, h
         "confidence": 1.0 if handed_in else RULE_CONFIDENCE,
         "handed_in": handed_in,
         "now": now,
+        "origin": origin,
     }
     return insert(db, sql.ADD_ENTITY, values)
 
 
 def _entity_by_rule(
-    db: apsw.Connection, mention: NewMention, mentioned: list[int], now: int
+    db: apsw.Connection, mention: NewMention, mentioned: list[int], now: int, origin: int | None
 ) -> tuple[int | None, bool]:
     """A name found by rule is an entity once the workspace has seen enough of it; until then it is only counted."""
     key = name_key(mention.thing.name)
     known = _entity_named(db, key)
     if known is not None:
-        db.execute(sql.TOUCH_ENTITY, {"id": known, "now": now, "handed_in": 0})
+        db.execute(sql.TOUCH_ENTITY, {"id": known, "now": now, "handed_in": 0, "origin": origin})
         return known, False
     evidence, chunks = db.execute(sql.GET_NAME_SEEN, (key,)).fetchone() or (0, "[]")
     evidence += mention.evidence
@@ -278,7 +294,7 @@ def _entity_by_rule(
             db.execute(sql.SET_NAME_SEEN, {**seen, "chunks": to_json([*earlier, *mentioned])})
         return None, False
     db.execute(sql.DROP_NAME_SEEN, (key,))
-    entity = _new_entity(db, mention.thing, mention.id, now, handed_in=False)
+    entity = _new_entity(db, mention.thing, mention.id, now, origin, handed_in=False)
     db.executemany(sql.ADD_EARLIER_MENTION, [(entity, chunk) for chunk in earlier])
     return entity, True
 

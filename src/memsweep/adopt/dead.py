@@ -1,0 +1,188 @@
+"""What is dead in the memory of a client. Pure: what the disk says of paths and folders is handed in.
+
+What could be read in two ways is only shown: a contradiction, a file that names some paths that are there, one that
+speaks of what was removed. What a person said of themselves (`user`, `feedback`) is never dead because of a path.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from memsweep.adopt.clients import Client
+from memsweep.adopt.notes import Note, entry_line, named_paths, read_entries, read_note
+from memsweep.adopt.stranded import rescued
+from memsweep.model.adopt import ABSENT, ClientStore, Finding, Item, Need, Place, digest_of
+from memsweep.model.likeness import comparable, nearly_same
+
+PathState = Literal["there", "gone", "unknown"]
+Look = Callable[[ClientStore, str], PathState]
+"""What the disk says of a path that a file of this store names."""
+Judge = Callable[[Sequence[str]], Iterator[tuple[int, int, tuple[tuple[str, str], ...]]]]
+"""Which of some texts contradict each other: their places, and where they differ."""
+
+_OF_THE_PERSON = frozenset({"user", "feedback"})
+_MOST_COMPARED = 150
+"""Files of one store whose statements are compared with each other."""
+_MOST_SHOWN = 5
+_ABSENCE = re.compile(
+    r"\b(?:delet|remov|renam|mov|gone|dropp|replac|migrat|retir|deprecat|no longer|never|used to|don't|do not)",
+    re.IGNORECASE,
+)
+
+
+class Found(NamedTuple):
+    items: tuple[Item, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A store with what its files say, and what the plan has of it already."""
+
+    client: Client
+    store: ClientStore
+    notes: Mapping[Place, Note]
+    """Files that may be in a plan."""
+    digests: Mapping[Place, str]
+
+    @property
+    def index(self) -> Place:
+        return Place(self.store.name, self.client.index)
+
+    @property
+    def index_data(self) -> bytes:
+        return next((file.data for file in self.store.files if file.place == self.index), b"")
+
+    def need(self, *places: Place) -> tuple[Need, ...]:
+        return tuple(Need(place, self.digests.get(place, ABSENT)) for place in dict.fromkeys(places))
+
+    def entry_of(self, name: str) -> str:
+        return next((entry.line for entry in read_entries(self.index_data) if entry.target == name), "")
+
+
+def shelf_of(client: Client, store: ClientStore) -> Shelf:
+    notes = {file.place: read_note(file.data) for file in store.files if is_note(client, file.place.name)}
+    return Shelf(client, store, notes, {file.place: digest_of(file.data) for file in store.files})
+
+
+def is_note(client: Client, name: str) -> bool:
+    hidden = any(part.startswith(".") for part in name.split("/"))
+    return name.endswith(".md") and name != client.index and name not in client.made_by_client and not hidden
+
+
+def find_dead(client: Client, stores: Sequence[ClientStore], look: Look, judge: Judge, lost: Set[Place]) -> Found:
+    """Everything that a plan would do, store by store, and what is only shown."""
+    shelves = [shelf_of(client, store) for store in stores]
+    items: list[Item] = []
+    findings: list[Finding] = []
+    for shelf in shelves:
+        moved, left = rescued(shelf, shelves)
+        items += moved
+        findings += [*left, *_unread(shelf)]
+        found = _in_store(shelf, {item.place for item in moved}, look, judge, lost)
+        items += found.items
+        findings += found.findings
+    return Found(tuple(items), tuple(findings))
+
+
+def _in_store(shelf: Shelf, taken: Set[Place], look: Look, judge: Judge, lost: Set[Place]) -> Found:
+    doubles = list(_duplicates(shelf, taken))
+    gone = taken | {item.place for item in doubles}
+    missing, shown = _missing(shelf, gone, look)
+    gone = gone | {item.place for item in missing}
+    # Codex writes its index anew; a line of ours would be gone, or would be a line too many.
+    has_index = shelf.client.index not in shelf.client.made_by_client
+    entries = [*_dead_entries(shelf, lost), *_unlisted(shelf, gone)] if has_index else []
+    return Found((*doubles, *missing, *entries), (*shown, *_contradictions(shelf, gone, judge), *_long_index(shelf)))
+
+
+def _unread(shelf: Shelf) -> Iterator[Finding]:
+    for name, reason in shelf.store.unread:
+        yield Finding("left_alone", Place(shelf.store.name, name), details=(reason,))
+
+
+def _duplicates(shelf: Shelf, taken: Set[Place]) -> Iterator[Item]:
+    """Of files that say the same or nearly the same, all but one."""
+    listed = {entry.target for entry in read_entries(shelf.index_data)}
+    changed = {file.place: file.changed_at for file in shelf.store.files}
+
+    def worth(place: Place) -> tuple[bool, float, str]:
+        return place.name in listed, changed[place], place.name
+
+    texts = {place: comparable(_statement(note)) for place, note in shelf.notes.items() if place not in taken}
+    kept: dict[tuple[str, ...], list[Place]] = {}
+    for place in sorted(texts, key=worth, reverse=True):
+        alike = kept.setdefault(texts[place].facts, [])
+        twin = next((each for each in alike if nearly_same(texts[place], texts[each])), None)
+        if twin is None:
+            alike.append(place)
+            continue
+        is_same = texts[place].words == texts[twin].words
+        line = shelf.entry_of(place.name)
+        needs = shelf.need(place, twin, *([shelf.index] if line else []))
+        yield Item("duplicate", "remove", place, twin, line, ("the same" if is_same else "nearly the same",), needs)
+
+
+def _statement(note: Note) -> str:
+    return note.body.strip() or note.description
+
+
+def _missing(shelf: Shelf, taken: Set[Place], look: Look) -> tuple[list[Item], list[Finding]]:
+    """Files of which every path is gone go; those of which some are, or which speak of that, are shown."""
+    items, findings = [], []
+    for place, note in shelf.notes.items():
+        paths = named_paths(f"{note.description}\n{note.body}") if place not in taken else ()
+        states = {path: look(shelf.store, path) for path in paths}
+        gone = tuple(path for path in paths if states[path] == "gone")
+        if not gone:
+            continue
+        is_dead = len(gone) == len(paths) and note.type not in _OF_THE_PERSON and not _speaks_of_absence(note)
+        line = shelf.entry_of(place.name)
+        needs = shelf.need(place, *([shelf.index] if line else []))
+        if is_dead:
+            items.append(Item("missing_paths", "remove", place, None, line, gone[:_MOST_SHOWN], needs))
+        else:
+            findings.append(Finding("missing_paths", place, details=gone[:_MOST_SHOWN]))
+    return items, findings
+
+
+def _speaks_of_absence(note: Note) -> bool:
+    return bool(_ABSENCE.search(f"{note.description}\n{note.body}"))
+
+
+def _dead_entries(shelf: Shelf, lost: Set[Place]) -> Iterator[Item]:
+    """Entries without a file. One that the mirror can bring back is no dead one, nor one that could not be read."""
+    there = {file.place.name for file in shelf.store.files} | {name for name, _ in shelf.store.unread}
+    for entry in read_entries(shelf.index_data):
+        below_unread = any(entry.target.startswith(f"{name}/") for name, _ in shelf.store.unread)
+        if entry.target in there or below_unread or Place(shelf.store.name, entry.target) in lost:
+            continue
+        yield Item("dead_entry", "drop_entry", shelf.index, None, entry.line, (entry.target,), shelf.need(shelf.index))
+
+
+def _unlisted(shelf: Shelf, taken: Set[Place]) -> Iterator[Item]:
+    """Files that the index does not name, so that no session finds them."""
+    index = shelf.index_data.decode("utf-8", "replace")
+    for place, note in shelf.notes.items():
+        is_named = posixpath.basename(place.name) in index or shelf.entry_of(place.name)
+        if place not in taken and not is_named and (note.name or note.description):
+            line = entry_line(place.name, note)
+            yield Item("unlisted", "add_entry", place, None, line, (), shelf.need(place, shelf.index))
+
+
+def _long_index(shelf: Shelf) -> Iterator[Finding]:
+    lines = shelf.index_data.rstrip(b"\n").count(b"\n") + 1
+    most = shelf.client.loaded_lines
+    if most and lines > most:
+        yield Finding("long_index", shelf.index, details=(str(lines), str(most)))
+
+
+def _contradictions(shelf: Shelf, taken: Set[Place], judge: Judge) -> Iterator[Finding]:
+    said = [(place, _statement(note)) for place, note in shelf.notes.items() if place not in taken][:_MOST_COMPARED]
+    for one, other, differs in judge([text for _, text in said]):
+        details = tuple(part for pair in differs[:_MOST_SHOWN] for part in pair)
+        yield Finding("contradiction", said[one][0], said[other][0], details)

@@ -1,0 +1,144 @@
+"""A client's folder and its mirror, read together: what everything else decides on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from memsweep.adopt.clients import ONLY_STORE, Client
+from memsweep.adopt.dead import Judge
+from memsweep.adopt.folders import read_store, store_folder, store_names
+from memsweep.adopt.mirror import Mirror, Seen, lost_files, observed, our_changes, with_caught
+from memsweep.adopt.projects import find_projects, find_tree
+from memsweep.adopt.vault import Vault
+from memsweep.adopt.writing import put_back
+from memsweep.errors import NotFound
+from memsweep.model.adopt import ClientStore, LostFile, Place, Project, digest_of
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which stores: those of a folder and its work trees, or all."""
+
+    here: str
+    all_projects: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A client, its folder, the mirror of it, and what the steps need of the world."""
+
+    client: Client
+    root: str
+    home: str
+    """The person's, which paths of memories may lead to."""
+    vault: Vault
+    judge: Judge
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    plan_hours: float
+
+
+@dataclass(slots=True)
+class Reading:
+    """What the disk and the mirror say, at one moment."""
+
+    stores: tuple[ClientStore, ...]
+    mirror: Mirror
+    names: frozenset[str]
+    """Of the stores that were looked at, also of those that are gone."""
+    contents: dict[Place, bytes] = field(default_factory=dict)
+
+    @property
+    def digests(self) -> dict[Place, str]:
+        return {place: digest_of(data) for place, data in self.contents.items()}
+
+
+def read(desk: Desk, scope: Scope, mirror: Mirror, *, dry_run: bool = False) -> Reading:
+    """The stores in scope, mirrored unless it is a dry run."""
+    on_disk = store_names(desk.client, desk.root)
+    known = sorted({*on_disk, *(place.store for place in mirror.versions)})
+    projects = find_projects(desk.client, desk.root, known, scope.here)
+    names = frozenset(known if scope.all_projects or not desk.client.stores else _near(scope.here, projects))
+    if not names:
+        _refuse_nothing(desk, scope, bool(known))
+    return _mirrored(desk, names, projects, mirror, dry_run=dry_run)
+
+
+def _refuse_nothing(desk: Desk, scope: Scope, has_others: bool) -> None:
+    where = "" if scope.all_projects or not desk.client.stores else f" for {scope.here}"
+    hint = "Pass --all-projects to look at every project." if has_others else ""
+    raise NotFound(f"{desk.client.title} keeps no memory{where} in {desk.root}.", hint=hint)
+
+
+def _near(here: str, projects: Mapping[str, Project]) -> list[str]:
+    """The stores of a folder, of the work tree that it is in, and of every other work tree of the repository."""
+    tree = find_tree(here)
+    folders = {here, *((tree.top, tree.repository) if tree else ())} - {""}
+    return [store for store, each in projects.items() if each.folder in folders or (each.repository in folders)]
+
+
+def read_named(desk: Desk, names: Iterable[str]) -> Reading:
+    return _mirrored(desk, frozenset(names), {}, desk.vault.mirror())
+
+
+def _mirrored(
+    desk: Desk, names: frozenset[str], projects: Mapping[str, Project], mirror: Mirror, *, dry_run: bool = False
+) -> Reading:
+    caught: list[tuple[Place, Seen]] = []
+    if not dry_run:
+        _clean_up(desk, names, mirror, caught)
+    stores = tuple(read_store(desk.client, desk.root, name, projects.get(name, Project())) for name in sorted(names))
+    files = [file for store in stores for file in store.files]
+    seen = {file.place: Seen(digest_of(file.data), len(file.data), file.changed_at) for file in files}
+    unread = [Place(store.name, name) for store in stores for name, _ in store.unread]
+    ours = our_changes(desk.vault.receipts())
+    now = desk.clock()
+    after = with_caught(observed(mirror, seen, names, unread, now, ours), caught, now)
+    if not dry_run and after != mirror:
+        for file in files:
+            latest = mirror.latest(file.place)
+            if latest is None or latest.digest != seen[file.place].digest:
+                desk.vault.keep(file.data)
+        desk.vault.save_mirror(after)
+    return Reading(stores, after, names, {file.place: file.data for file in files})
+
+
+def _clean_up(desk: Desk, names: Iterable[str], mirror: Mirror, caught: list[tuple[Place, Seen]]) -> None:
+    """Put back what a process of ours left beside its place when it died."""
+    for store in names:
+        top = Path(store_folder(desk.client, desk.root, store))
+        below: dict[Path, list[Place]] = {}
+        for place in mirror.versions:
+            if place.store == store:
+                below.setdefault(top.joinpath(*place.name.split("/")).parent, []).append(place)
+        for folder, places in below.items():
+            if os.path.realpath(folder) == str(folder):
+                put_back(folder, [each.name.rpartition("/")[2] for each in places], caught_by(desk, caught))
+
+
+def caught_by(desk: Desk, caught: list[tuple[Place, Seen]]) -> Callable[[Path, bytes], None]:
+    """Keeps contents of somebody else that are not at their place any more."""
+
+    def keep(file: Path, data: bytes) -> None:
+        seen = Seen(desk.vault.keep(data), len(data), desk.clock().timestamp())
+        caught.append((_place_of(desk, file), seen))
+
+    return keep
+
+
+def _place_of(desk: Desk, file: Path) -> Place:
+    way = file.relative_to(desk.root).parts
+    return Place(way[1], "/".join(way[3:])) if desk.client.stores else Place(ONLY_STORE, "/".join(way[1:]))
+
+
+def path_of(desk: Desk, place: Place) -> Path:
+    return Path(store_folder(desk.client, desk.root, place.store)).joinpath(*place.name.split("/"))
+
+
+def still_lost(desk: Desk, found: Reading) -> list[LostFile]:
+    """What somebody else deleted, as far as the mirror still has it."""
+    return [each for each in lost_files(found.mirror, found.names) if desk.vault.has(each.digest)]

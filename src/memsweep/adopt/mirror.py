@@ -1,0 +1,131 @@
+"""The versions of a client's files: what is new, what was lost, what is old enough to be purged. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from typing import NamedTuple
+
+from memsweep.model.adopt import ABSENT, Change, ClientReceipt, FileVersion, LostFile, Place
+
+Versions = Mapping[Place, tuple[FileVersion, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """Every file that was ever seen, with its versions from the oldest to the newest."""
+
+    versions: Versions = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.versions.values()))
+
+    def latest(self, place: Place) -> FileVersion | None:
+        known = self.versions.get(place, ())
+        return known[-1] if known else None
+
+    def changed_at(self, place: Place, digest: str) -> float | None:
+        """When the disk said that a file became this."""
+        return next((each.changed_at for each in self.versions.get(place, ()) if each.digest == digest), None)
+
+    @property
+    def digests(self) -> set[str]:
+        return {version.digest for known in self.versions.values() for version in known} - {ABSENT}
+
+
+class Seen(NamedTuple):
+    """A file as it is on the disk."""
+
+    digest: str
+    size: int
+    changed_at: float
+
+
+def observed(
+    mirror: Mirror,
+    seen: Mapping[Place, Seen],
+    stores: Set[str],
+    unread: Iterable[Place],
+    now: datetime,
+    ours: Mapping[Change, str],
+) -> Mirror:
+    """The mirror after a look at some stores. `ours`: the receipts of changes that we made.
+
+    What was not read is unknown rather than gone, and so is everything below a folder that was not.
+    """
+    held = tuple(unread)
+    versions = dict(mirror.versions)
+    for place, file in seen.items():
+        _add(versions, place, FileVersion(now, *file), ours)
+    for place in mirror.versions:
+        if place.store in stores and place not in seen and not any(_is_in(place, each) for each in held):
+            _add(versions, place, FileVersion(now, ABSENT, 0, 0.0), ours)
+    return Mirror(versions)
+
+
+def with_caught(mirror: Mirror, caught: Iterable[tuple[Place, Seen]], now: datetime) -> Mirror:
+    """With contents that another process wrote while we changed the same file, before what is there now."""
+    versions = dict(mirror.versions)
+    for place, file in caught:
+        known = versions.get(place, ())
+        if file.digest not in {each.digest for each in known}:
+            versions[place] = (*known[:-1], FileVersion(now, *file), *known[-1:])
+    return Mirror(versions)
+
+
+def our_changes(receipts: Iterable[ClientReceipt]) -> dict[Change, str]:
+    """Every change that a receipt of ours explains, with the receipt; an undo is the change back."""
+    made: dict[Change, str] = {}
+    for receipt in receipts:
+        for change in receipt.changes:
+            made[change] = receipt.id
+            if receipt.undone_at:
+                made[Change(change.place, change.after, change.before)] = receipt.id
+    return made
+
+
+def _is_in(place: Place, unread: Place) -> bool:
+    is_below = not unread.name or place.name.startswith(f"{unread.name}/")
+    return place.store == unread.store and (place == unread or is_below)
+
+
+def _add(
+    versions: dict[Place, tuple[FileVersion, ...]], place: Place, version: FileVersion, ours: Mapping[Change, str]
+) -> None:
+    known = versions.get(place, ())
+    before = known[-1].digest if known else ABSENT
+    if before != version.digest:
+        receipt = ours.get(Change(place, before, version.digest), "")
+        versions[place] = (*known, version._replace(receipt=receipt))
+
+
+def lost_files(mirror: Mirror, stores: Set[str] | None = None) -> list[LostFile]:
+    """What somebody else deleted: not what a receipt of ours took away, nor what only has another name now."""
+    live: dict[str, set[str]] = {}
+    for place, known in mirror.versions.items():
+        live.setdefault(place.store, set()).add(known[-1].digest)
+    found = []
+    for place, known in sorted(mirror.versions.items()):
+        if (stores is None or place.store in stores) and len(known) > 1 and known[-1].digest == ABSENT:
+            gone, before = known[-1], known[-2]
+            if not gone.receipt and before.digest not in live[place.store]:
+                found.append(LostFile(place, before.digest, before.size, gone.at))
+    return found
+
+
+def purged(mirror: Mirror, before: datetime) -> tuple[Mirror, int]:
+    """The mirror without versions that another one replaced by then, and how many those were.
+
+    What a file is now stays, whatever its age; a file that is gone is forgotten with its last version.
+    """
+    kept: dict[Place, tuple[FileVersion, ...]] = {}
+    count = 0
+    for place, known in mirror.versions.items():
+        stay = [each for each, after in pairwise(known) if after.at > before]
+        count += len(known) - 1 - len(stay)
+        if stay or known[-1].digest != ABSENT:
+            kept[place] = (*stay, known[-1])
+    return Mirror(kept), count

@@ -1,0 +1,179 @@
+"""Look at the memory of a client, mirror it, plan, apply, undo, bring back, purge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from datetime import datetime, timedelta
+
+from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_of
+from memsweep.adopt.dead import find_dead
+from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, still_lost
+from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
+from memsweep.adopt.projects import look_at
+from memsweep.adopt.restoring import chosen, chosen_version, is_called, writes_back
+from memsweep.adopt.vault import Vault
+from memsweep.adopt.writing import Refused, change_file
+from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.model.adopt import (
+    ABSENT,
+    CLIENT_RECEIPT,
+    Applied,
+    ClientPlan,
+    ClientReceipt,
+    FileVersion,
+    Look,
+    MirrorPurged,
+    Place,
+    Skipped,
+)
+from memsweep.model.text import shown
+from memsweep.model.times import CLOCK_TOLERANCE
+
+
+def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
+    """Mirror what is there, and plan what could go. A dry run writes nothing at all."""
+    with nullcontext() if dry_run else desk.vault.locked():
+        before = desk.vault.mirror()
+        found = read(desk, scope, before, dry_run=dry_run)
+        lost = still_lost(desk, found)
+        dead = find_dead(
+            desk.client,
+            found.stores,
+            lambda store, path: look_at(store, path, desk.home),
+            desk.judge,
+            {each.place for each in lost},
+        )
+        now = desk.clock()
+        plan_id = desk.new_id("plan") if dead.items and not dry_run else ""
+        expires_at = now + timedelta(hours=desk.plan_hours)
+        plan = ClientPlan(plan_id, desk.client.name, now, expires_at, dead.items, dead.findings)
+        if plan_id:
+            desk.vault.drop_plans(now)
+            desk.vault.save_plan(plan)
+        new = 0 if dry_run else found.mirror.count - before.count
+        return Look(desk.client.name, desk.root, found.stores, tuple(lost), plan, len(found.contents), new)
+
+
+def apply(desk: Desk, plan_id: str, *, allow_large: bool = False) -> Applied:
+    """Do what a plan says, but for files that have changed since. A plan is applied once."""
+    with desk.vault.locked():
+        plan = desk.vault.plan(plan_id)
+        _refuse_unusable(plan, desk)
+        names = {need.place.store for item in plan.items for need in item.needs}
+        found = read_named(desk, names)
+        kept, skipped = selected(plan.items, found.digests)
+        if not allow_large:
+            refuse_large(kept, found.contents)
+        desk.vault.use_plan(plan_id)
+        writes = writes_of(kept, found.contents, desk.client.index)
+        return _write(desk, "apply", writes, found, skipped)
+
+
+def undo(desk: Desk, receipt_id: str) -> Applied:
+    """Make every file what it was before, unless somebody has changed it since."""
+    with desk.vault.locked():
+        receipt = desk.vault.receipt(receipt_id)
+        found = read_named(desk, {change.place.store for change in receipt.changes})
+        back, conflicts = way_back(receipt, found.digests)
+        writes = [Write(each, desk.vault.content(each.after) if each.after else None) for each in back]
+        done, failed = _make(desk, ordered(writes), found)
+        desk.vault.mark_undone(receipt, desk.clock())  # last: an undo that was interrupted can be repeated
+        read_named(desk, {change.place.store for change in receipt.changes})
+        return Applied(receipt_id, tuple(each.change for each in done), (*conflicts, *failed))
+
+
+def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool = False, version: str = "") -> Applied:
+    """Bring back files that somebody else deleted, or make one what it was in another version."""
+    if not names and (version or not everything):
+        raise BadInput("nothing is named that should come back.", hint="Name a file, or pass --all.")
+    with desk.vault.locked():
+        found = read(desk, scope, desk.vault.mirror())
+        if version:
+            place, old = chosen_version(found.mirror, found.names, names, version)
+            wanted = {place: desk.vault.content(old.digest)}
+        else:
+            lost = chosen(still_lost(desk, found), names, everything=everything)
+            wanted = {each.place: desk.vault.content(each.digest) for each in lost}
+        return _write(desk, "restore", writes_back(desk.client, wanted, found.contents), found, [])
+
+
+def history(desk: Desk, scope: Scope, name: str) -> list[tuple[Place, FileVersion]]:
+    """The versions of a file that the mirror has, the newest first."""
+    with desk.vault.locked():
+        found = read(desk, scope, desk.vault.mirror())
+        wanted = [place for place in found.mirror.versions if place.store in found.names and is_called(place, name)]
+        if not wanted:
+            raise NotFound(f"the mirror has no file {shown(name)}.")
+        rows = [(place, version) for place in sorted(wanted) for version in reversed(found.mirror.versions[place])]
+        return [(place, each) for place, each in rows if each.digest == ABSENT or desk.vault.has(each.digest)]
+
+
+def purge(vault: Vault, before: datetime) -> MirrorPurged:
+    """Delete versions and receipts that old for good; what the files are now stays."""
+    with vault.locked():
+        old = [receipt for receipt in vault.receipts() if receipt.at <= before]
+        mirror, versions = purged(vault.mirror(), before)
+        vault.save_mirror(mirror)  # first: a crash after it leaves contents that nothing speaks of, for the next purge
+        for receipt in old:
+            vault.drop_receipt(receipt.id)
+        needed = {digest for each in vault.receipts() for change in each.changes for digest in change[1:]}
+        return MirrorPurged(versions, len(old), vault.free(mirror.digests | needed))
+
+
+def _refuse_unusable(plan: ClientPlan, desk: Desk) -> None:
+    now = desk.clock()
+    if plan.client != desk.client.name:
+        raise Conflict(f"plan {plan.id} is one for {plan.client}; nothing was changed.")
+    if now > plan.expires_at or plan.made_at - now > CLOCK_TOLERANCE:
+        raise Conflict(f"plan {plan.id} has expired; nothing was changed.", hint="Make a new one.")
+
+
+def _write(desk: Desk, action: str, writes: Sequence[Write], found: Reading, skipped: Sequence[Skipped]) -> Applied:
+    """Keep what was and what will be, then say what is going to be done, then do it."""
+    if not writes:
+        return Applied("", (), tuple(skipped))
+    for each in writes:
+        for data in (found.contents.get(each.change.place), each.data):
+            if data is not None:
+                desk.vault.keep(data)
+    receipt = ClientReceipt(
+        desk.new_id(CLIENT_RECEIPT), desk.client.name, desk.clock(), action, tuple(each.change for each in writes)
+    )
+    desk.vault.save_receipt(receipt)
+    try:
+        done, failed = _make(desk, writes, found)
+    finally:
+        read_named(desk, found.names | {each.change.place.store for each in writes})
+    return Applied(receipt.id if done else "", tuple(each.change for each in done), (*skipped, *failed))
+
+
+def _make(desk: Desk, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:
+    done: list[Write] = []
+    failed: list[Skipped] = []
+    caught: list[tuple[Place, Seen]] = []
+    for each in writes:
+        place, without = each.change.place, {one.place for one in failed}
+        if missing := next((need for need in each.requires if need in without), None):
+            failed.append(Skipped(place, f"{missing.name} could not be changed"))
+            continue
+        changed_at = _changed_at(found.mirror, each, writes)
+        keep = caught_by(desk, caught)
+        try:
+            change_file(desk.root, path_of(desk, place), each.change.before, each.data, changed_at, keep)
+        except Refused as error:
+            failed.append(Skipped(place, str(error)))
+        else:
+            done.append(each)
+    if caught:
+        desk.vault.save_mirror(with_caught(desk.vault.mirror(), caught, desk.clock()))
+    return done, failed
+
+
+def _changed_at(mirror: Mirror, write: Write, writes: Sequence[Write]) -> float | None:
+    """A file that comes back, or that moves, keeps its age: clients tell their model how old a memory is."""
+    digest = write.change.after
+    if digest == ABSENT:
+        return None
+    sources = [write.change.place, *(each.change.place for each in writes if each.change.before == digest)]
+    return next((at for place in sources if (at := mirror.changed_at(place, digest)) is not None), None)

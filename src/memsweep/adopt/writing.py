@@ -1,0 +1,189 @@
+"""Changes files that somebody else may be writing at the same moment: nothing of theirs is lost.
+
+A file is taken aside before it is removed, and exchanged for its successor, so that what was really there can be
+looked at. If it is not what was expected it goes back, and the change is not made. A process that dies in between
+leaves a file beside, whose name begins with `.memsweep-`; the next run puts it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+from memsweep.adopt.changing import CHANGED_SINCE
+from memsweep.adopt.folders import OURS, refuse_links
+from memsweep.model.adopt import ABSENT, digest_of
+from memsweep.regular import read_regular
+from memsweep.store.drafts import sync
+
+_ASIDE, _DRAFT = ".aside", ".draft"
+_MOST_BYTES = 256 * 1024**2
+_NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+_ATTEMPTS = 5
+
+Caught = Callable[[Path, bytes], None]
+"""Gets a content of somebody else that is not at its place any more."""
+
+
+class Refused(Exception):
+    """The change was not made; says why."""
+
+
+def change_file(
+    root: str, file: Path, expected: str, data: bytes | None, changed_at: float | None, caught: Caught
+) -> None:
+    """Make a file from what is expected there into something else; None: it goes."""
+    if reason := refuse_links(root, file):
+        raise Refused(reason)
+    try:
+        if data is None:
+            _remove(file, expected, caught)
+            return
+        draft = _beside(file, _DRAFT)
+        if expected == ABSENT:
+            _make_folders(root, file.parent)
+        try:
+            _write_draft(draft, data, file if expected != ABSENT else None, changed_at)
+            if expected == ABSENT:
+                _give(draft, file)
+            else:
+                _exchange(draft, file, expected, data, caught)
+        finally:
+            _unlink(draft)
+        _sync_folder(file.parent)
+    except OSError as error:
+        raise Refused((error.strerror or "it cannot be written").lower()) from None
+
+
+def put_back(folder: Path, names: Iterable[str], caught: Caught) -> None:
+    """Clean up what a process left that died in the middle: nothing that was in a file is lost."""
+    with contextlib.suppress(OSError):
+        known = {_beside(folder / name, _ASIDE).name: folder / name for name in names}
+        for file in sorted(folder.glob(f"{OURS}*")):
+            if file.is_symlink() or not file.name.endswith((_ASIDE, _DRAFT)):
+                continue
+            place = known.get(file.name.removesuffix(_DRAFT).removesuffix(_ASIDE) + _ASIDE)
+            if place is None:
+                continue
+            data = read_regular(file, _MOST_BYTES, follow_symlinks=False)
+            caught(place, data)
+            if file.name.endswith(_ASIDE):
+                with contextlib.suppress(FileExistsError):
+                    _give(file, place)
+            _unlink(file)
+
+
+def _beside(file: Path, ending: str) -> Path:
+    """A name of ours in the same folder; short, since the other one may be as long as names can be."""
+    return file.with_name(f"{OURS}{digest_of(os.fsencode(file.name))[:16]}{ending}")
+
+
+def _remove(file: Path, expected: str, caught: Caught) -> None:
+    aside = _beside(file, _ASIDE)
+    os.rename(file, aside)
+    data = read_regular(aside, _MOST_BYTES, follow_symlinks=False)
+    if digest_of(data) == expected:
+        aside.unlink()
+        _sync_folder(file.parent)
+        return
+    try:
+        _give(aside, file)
+    except FileExistsError:
+        caught(file, data)
+    _unlink(aside)
+    raise Refused(CHANGED_SINCE)
+
+
+def _write_draft(draft: Path, data: bytes, like: Path | None, changed_at: float | None) -> None:
+    mode = (like.lstat().st_mode & 0o777) if like else 0o600
+    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(handle)
+    if changed_at is not None:
+        os.utime(draft, (changed_at, changed_at))
+
+
+def _give(draft: Path, file: Path) -> None:
+    """A name that nothing has; never the place of a file that has come meanwhile."""
+    try:
+        os.link(draft, file, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(file):
+            raise FileExistsError(errno.EEXIST, "a file of that name has come meanwhile", str(file)) from None
+        os.rename(draft, file)
+
+
+def _exchange(draft: Path, file: Path, expected: str, data: bytes, caught: Caught) -> None:
+    """The draft takes the place of the file, if the file is what is expected there."""
+    if digest_of(read_regular(file, _MOST_BYTES, follow_symlinks=False)) != expected:
+        raise Refused(CHANGED_SINCE)
+    if not _swapped(draft, file):
+        os.replace(draft, file)  # here somebody who writes between the look and this line loses
+        return
+    taken = read_regular(draft, _MOST_BYTES, follow_symlinks=False)
+    if digest_of(taken) == expected:
+        return
+    for _ in range(_ATTEMPTS):  # somebody was faster: theirs goes back, and of two of theirs the newer one stays
+        caught(file, taken)
+        if not _swapped(draft, file):
+            break
+        taken = read_regular(draft, _MOST_BYTES, follow_symlinks=False)
+        if taken == data:
+            break
+    raise Refused(CHANGED_SINCE)
+
+
+def _swapped(one: Path, other: Path) -> bool:
+    """Exchange two files in one step; False where the system cannot."""
+    rename = _renameat2()
+    if rename is None:
+        return False
+    done = rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
+    if done == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(code, os.strerror(code), str(other))
+
+
+@cache
+def _renameat2() -> Callable[..., int] | None:
+    if sys.platform != "linux":
+        return None
+    try:
+        found = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return None
+    found.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    found.restype = ctypes.c_int
+    return found
+
+
+def _make_folders(root: str, folder: Path) -> None:
+    for part in reversed([folder, *folder.parents]):
+        if part.is_relative_to(root) and not part.exists():
+            part.mkdir(mode=0o700, exist_ok=True)
+
+
+def _unlink(file: Path) -> None:
+    with contextlib.suppress(OSError):
+        file.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    with contextlib.suppress(OSError):
+        sync(folder)

@@ -1,0 +1,196 @@
+"""Changes one member of a JSON file and leaves every other byte as it is: comments, order, indentation. Pure.
+
+Comments and trailing commas are accepted, as editors accept them. What comes out is parsed again and compared with what
+was meant; a file that cannot be changed safely is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
+    r'|(?P<text>"(?:[^"\\\n]++|\\.)*+")|(?P<mark>[{}\[\]:,])|(?P<word>[^\s{}\[\]:,"/]++)'
+)
+_DEEPEST = 100
+
+
+class CannotEdit(ValueError):
+    """Why a file is left as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    key: str
+    start: int
+    """Of the key."""
+    value: int
+    end: int
+
+
+def parse(text: str) -> Any:
+    """The value of a file with comments and trailing commas."""
+    tokens = _tokens(text)
+    closed = [token.text in ("}", "]") for token in tokens[1:]]
+    plain = [token.text for token, ends in zip(tokens, [*closed, False], strict=False) if token.text != "," or not ends]
+    try:
+        return json.loads(" ".join(plain))
+    except (ValueError, RecursionError):
+        raise CannotEdit("it is not JSON") from None
+
+
+def set_member(text: str, path: tuple[str, str], value: Mapping[str, Any]) -> str:
+    """The text with `path[0].path[1]` set to a value."""
+    if not text.strip():
+        return json.dumps({path[0]: {path[1]: value}}, indent=2, ensure_ascii=False) + "\n"
+    before = parse(text)
+    if not isinstance(before, dict):
+        raise CannotEdit("it is no JSON object")
+    outer = before.get(path[0], {})
+    if not isinstance(outer, dict):
+        raise CannotEdit(f"its {path[0]!r} is no object")
+    meant = {**before, path[0]: {**outer, path[1]: dict(value)}}
+    unit, newline = _style(text)
+    servers = _find(text, _first_object(text), path[0])
+    if servers is None:
+        after = _inserted(text, _first_object(text), path[0], {path[1]: value}, unit, newline, 1)
+    elif (known := _find(text, servers.value, path[1])) is not None:
+        after = text[: known.value] + _written(value, unit, newline, 2) + text[known.end :]
+    else:
+        after = _inserted(text, servers.value, path[1], value, unit, newline, 2)
+    return _checked(after, meant)
+
+
+def drop_member(text: str, path: tuple[str, str]) -> str:
+    """The text without `path[0].path[1]`, as it is if there is none."""
+    before = parse(text)
+    outer = before.get(path[0]) if isinstance(before, dict) else None
+    if not isinstance(outer, dict) or path[1] not in outer:
+        return text
+    servers = _find(text, _first_object(text), path[0])
+    assert servers is not None
+    members, _ = _members(text, servers.value)
+    at = next(number for number, member in enumerate(members) if member.key == path[1])
+    start, end = members[at].start, members[at].end
+    if at + 1 < len(members):
+        end = members[at + 1].start
+    elif at:
+        start = members[at - 1].end
+    meant = {**before, path[0]: {key: each for key, each in outer.items() if key != path[1]}}
+    return _checked(text[:start] + text[end:], meant)
+
+
+def _checked(after: str, meant: Any) -> str:
+    if parse(after) != meant:
+        raise CannotEdit("it has a form that cannot be changed safely")
+    return after
+
+
+def _inserted(text: str, at: int, key: str, value: Any, unit: str, newline: str, depth: int) -> str:
+    """A new last member of the object that begins at a place."""
+    members, close = _members(text, at)
+    line = f"{newline}{unit * depth}{json.dumps(key)}: {_written(value, unit, newline, depth)}"
+    if not members:
+        return text[: at + 1] + line + f"{newline}{unit * (depth - 1)}" + text[close:]
+    end = members[-1].end
+    rest = _tokens(text[end:close])
+    comma = "" if rest else ","
+    end += rest[0].end if rest else 0
+    after = _end_of_line(text, end, close)
+    return text[:end] + comma + text[end:after] + line + text[after:]
+
+
+def _end_of_line(text: str, at: int, most: int) -> int:
+    """Behind a comment that stands on the same line; the place itself if anything else does."""
+    found = text.find("\n", at, most)
+    stop = found - (text[found - 1] == "\r") if found > at else found
+    if stop < at:
+        return at
+    try:
+        return at if _tokens(text[at:stop]) else stop
+    except CannotEdit:  # the beginning of a longer comment
+        return at
+
+
+def _written(value: Any, unit: str, newline: str, depth: int) -> str:
+    lines = json.dumps(value, indent=unit or 2, ensure_ascii=False).split("\n")
+    return f"{newline}{unit * depth}".join(lines)
+
+
+def _style(text: str) -> tuple[str, str]:
+    """How far a level is indented, and how lines end."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    members, _ = _members(text, _first_object(text))
+    if not members:
+        return "  ", newline
+    line = text.rfind("\n", 0, members[0].start)
+    indent = text[line + 1 : members[0].start] if line >= 0 else ""
+    return (indent if indent and not indent.strip(" \t") else "  "), newline
+
+
+def _find(text: str, at: int, key: str) -> _Member | None:
+    found = [member for member in _members(text, at)[0] if member.key == key]
+    if len(found) > 1:
+        raise CannotEdit(f"it has {key!r} twice")
+    return found[0] if found else None
+
+
+def _first_object(text: str) -> int:
+    return _tokens(text)[0].start
+
+
+def _members(text: str, at: int) -> tuple[list[_Member], int]:
+    """The members of the object that begins at a place, and where it ends."""
+    tokens = [token for token in _tokens(text) if token.start >= at]
+    members: list[_Member] = []
+    place = 1
+    while tokens[place].text != "}":
+        if tokens[place].text == ",":
+            place += 1
+            continue
+        key, value = tokens[place], place + 2
+        end = _end_of(tokens, value)
+        members.append(_Member(json.loads(key.text), key.start, tokens[value].start, tokens[end].end))
+        place = end + 1
+    return members, tokens[place].start
+
+
+def _end_of(tokens: list[_Token], place: int) -> int:
+    """The last token of the value that begins with a token."""
+    depth = 0
+    while True:
+        depth += (tokens[place].text in ("{", "[")) - (tokens[place].text in ("}", "]"))
+        if depth == 0:
+            return place
+        place += 1
+
+
+@lru_cache(maxsize=4)  # a file is looked at several times, and may have megabytes
+def _tokens(text: str) -> list[_Token]:
+    found, at, depth = [], 0, 0
+    match: Callable[[str, int], re.Match[str] | None] = _TOKEN.match
+    while at < len(text):
+        token = match(text, at)
+        if token is None:
+            raise CannotEdit("it is not JSON")
+        kind = token.lastgroup or ""
+        if kind != "space" and not (at == 0 and token.group() == "\ufeff"):
+            found.append(_Token(kind, token.group(), token.start(), token.end()))
+            depth += (token.group() in ("{", "[")) - (token.group() in ("}", "]"))
+        if depth > _DEEPEST:
+            raise CannotEdit("it is nested too deeply")
+        at = token.end()
+    return found

@@ -1,0 +1,127 @@
+"""What `init` would change: the clients that are there, their files, and each change as a value."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from memsweep.clients import jsonc, toml_table
+from memsweep.clients.jsonc import CannotEdit
+from memsweep.clients.table import CLIENTS, Client, Platform, folders
+from memsweep.errors import BadInput
+from memsweep.redact.find import redacted
+from memsweep.regular import read_regular
+
+NAME = "memsweep"
+_LONGEST = 64 * 1024**2
+State = Literal["new", "changed", "there", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where clients keep things: the platform, the person's home, and variables that move folders."""
+
+    platform: Platform
+    home: Path
+    variables: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file before and after; `before` is None where there is no file yet."""
+
+    client: Client
+    path: Path
+    """Where the bytes are: of a link, what it leads to."""
+    state: State
+    before: bytes | None = None
+    after: bytes = b""
+    why: str = ""
+    """Why it is refused."""
+
+    @property
+    def diff(self) -> str:
+        """The lines that change, without secrets that stand in one of them."""
+        old, new = ((text or b"").decode("utf-8", "replace").splitlines() for text in (self.before, self.after))
+        lines = difflib.unified_diff(old, new, str(self.path), str(self.path), n=1, lineterm="")
+        return redacted("\n".join(lines))[0]
+
+
+def find_clients(machine: Machine, chosen: Iterable[str] = ()) -> list[Client]:
+    """Those that are on the machine, or those that somebody names."""
+    wanted = list(chosen)
+    known = {client.id: client for client in CLIENTS}
+    if unknown := [name for name in wanted if name not in known]:
+        raise BadInput(f"client {unknown[0]!r:.60} is unknown.", hint=f"Use one of: {', '.join(known)}.")
+    if wanted:
+        return [known[name] for name in dict.fromkeys(wanted)]
+    return [client for client in CLIENTS if any(os.path.exists(sign) for sign in _signs(client, machine))]
+
+
+def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> Change:
+    """The change that adds our server, or brings it up to date; what a person added to the entry is kept."""
+    path = file_of(client, machine)
+    try:
+        before = read_config(path)
+        text = "" if before is None else before.decode("utf-8")
+        known = _entry(client, text)
+        wanted = {**known, **client.extra, **entry}
+        if known == wanted:
+            return Change(client, path, "there", before, before or b"")
+        after = _setting(client)(text, (client.servers, NAME), wanted).encode()
+        return Change(client, path, "changed" if known else "new", before, after)
+    except (CannotEdit, UnicodeDecodeError, OSError) as error:
+        return Change(client, path, "refused", why=_why(error))
+
+
+def without_entry(client: Client, path: Path, before: bytes) -> bytes:
+    """A file without our server."""
+    drop = toml_table.drop_table if client.form == "toml" else jsonc.drop_member
+    return drop(before.decode("utf-8"), (client.servers, NAME)).encode()
+
+
+def file_of(client: Client, machine: Machine) -> Path:
+    places = folders(machine.platform, machine.home, machine.variables)
+    return Path(os.path.realpath(client.files[machine.platform].format(**places)))
+
+
+def read_config(path: Path) -> bytes | None:
+    try:
+        return read_regular(path, _LONGEST)
+    except FileNotFoundError:
+        return None
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _signs(client: Client, machine: Machine) -> list[str]:
+    places = folders(machine.platform, machine.home, machine.variables)
+    return [sign.format(**places) for sign in client.signs[machine.platform]]
+
+
+def _entry(client: Client, text: str) -> dict[str, Any]:
+    if not text.strip():
+        return {}
+    found = (toml_table.parse if client.form == "toml" else jsonc.parse)(text)
+    servers = found.get(client.servers, {}) if isinstance(found, dict) else None
+    known = servers.get(NAME, {}) if isinstance(servers, dict) else None
+    if not isinstance(known, dict):
+        raise CannotEdit(f"its {client.servers!r} has another form than it should")
+    return known
+
+
+def _setting(client: Client) -> Any:
+    return toml_table.set_table if client.form == "toml" else jsonc.set_member
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    return getattr(error, "strerror", None) or str(error)

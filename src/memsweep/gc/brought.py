@@ -1,0 +1,76 @@
+"""What an origin brought, and what is left of facts without it. Reads first, decides in plain Python."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memsweep.errors import BadInput
+from memsweep.model.brought import Brought, FactWithout, Wanted, make_wanted
+from memsweep.model.contribution import Contribution, told
+
+if TYPE_CHECKING:
+    from memsweep.model.plan import Survey
+    from memsweep.store.changes import Changes
+    from memsweep.store.ports.items import ItemRows
+    from memsweep.store.ports.origins import Fact, OriginReads
+
+
+def wanted_by(strategy: str, origin: object) -> Wanted | None:
+    """Whose things a strategy is asked to take back."""
+    if strategy == "origin":
+        return make_wanted(origin)
+    if origin is not None:
+        raise BadInput(f"origin is for strategy 'origin', not for {strategy!r:.40}.")
+    return None
+
+
+def with_brought(tx: Changes, survey: Survey, wanted: Wanted | None) -> Survey:
+    """The survey, with what was asked for."""
+    return survey if wanted is None else replace(survey, brought=brought_by(tx.origins, tx.items, wanted))
+
+
+def brought_by(rows: OriginReads, items: ItemRows, wanted: Wanted) -> Brought:
+    """Everything that what is wanted brought, and every fact that would be another without it."""
+    origins = wanted.among(rows.known())
+    memories = {row.key for row in rows.memories(origins) if wanted.has_memory(row.source, row.created_at)}
+    by_source = wanted.source is not None
+    acts = [act for act in rows.acts(origins) if _is_wanted(act, wanted, memories)]
+    made = {} if by_source else _within(rows.relations(origins), wanted)
+    touched = made.keys() | {act.relation for act in acts}
+    journal: dict[int, list[Contribution]] = defaultdict(list)
+    for act in rows.journal(touched):
+        journal[act.relation].append(act)
+    facts = rows.facts(touched)
+    stated = {relation for relation, memory in items.sources(touched) if memory not in memories}
+    return Brought(
+        memories=frozenset(memories),
+        entities=frozenset() if by_source else frozenset(_within(rows.entities(origins), wanted)),
+        facts=tuple(_without(facts[key], key, journal[key], acts, made, stated) for key in sorted(facts)),
+        segments=() if by_source else tuple(row[:2] for row in rows.segments(origins) if wanted.has_time(row[2])),
+    )
+
+
+def _is_wanted(act: Contribution, wanted: Wanted, memories: Collection[int]) -> bool:
+    return act.memory in memories if wanted.source is not None else wanted.has_time(act.at)
+
+
+def _within(made: Mapping[int, int], wanted: Wanted) -> dict[int, int]:
+    return {key: at for key, at in made.items() if wanted.has_time(at)}
+
+
+def _without(
+    fact: Fact,
+    key: int,
+    journal: list[Contribution],
+    acts: Iterable[Contribution],
+    made: Mapping[int, int],
+    stated: Collection[int],
+) -> FactWithout:
+    gone = frozenset(act.key for act in acts if act.relation == key)
+    if not journal:  # nobody contributed to it since: it is what was made, and stays for whom else states it
+        return FactWithout(key, fact.version, fact.state, fact.state if key in stated else None, gone)
+    after = told(journal, gone, made_by_others=key not in made)
+    return FactWithout(key, fact.version, fact.state, after, gone)

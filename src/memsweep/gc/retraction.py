@@ -1,0 +1,112 @@
+"""Facts that live on without some contributions: taken back under a receipt, and given back by its undo.
+
+A retraction marks the contributions, and the fact is what the others make it. Its undo takes the marks off, and the
+fact is what all of them make it: also those that came meanwhile. Reads and decides first, writes last.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from memsweep.model.contribution import Contribution, told
+from memsweep.model.graph_rows import Move
+from memsweep.model.plan import CHANGES, PlanItem
+from memsweep.store.ports.origins import Fact
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import Changes
+
+_FALLBACK = "fallback"
+"""A move of this kind says which version a relation got by falling back."""
+
+
+class Retraction:
+    """What becomes of the facts in a plan that fall back; decided when it is made."""
+
+    def __init__(self, tx: Changes, items: Iterable[PlanItem]) -> None:
+        wanted = {item.key: item for item in items if item.reason in CHANGES}
+        self.skipped: list[tuple[str, str]] = []
+        self._acts: set[int] = set()
+        self._facts: dict[int, Fact] = {}
+        if not wanted:
+            return
+        facts = tx.origins.facts(wanted)
+        journal = _by_relation(tx.origins.journal(wanted))
+        taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"])
+        ids = tx.items.ids({"relation": wanted})
+        for key, item in sorted(wanted.items()):
+            if why := self._take(item, facts.get(key), journal[key], taken):
+                self.skipped.append((ids.get(("relation", key), f"relation {key}"), why))
+
+    def _take(
+        self, item: PlanItem, fact: Fact | None, journal: Sequence[Contribution], taken: Mapping[int, str]
+    ) -> str:
+        """Why it is left as it is; empty if it falls back."""
+        if fact is None:
+            return "gone since the plan was made"
+        if fact.version != item.version:
+            return "changed since the plan was made"
+        if item.key in taken:
+            return f"the same fact holds again as {taken[item.key]}"
+        acts = set(item.evidence["acts"])
+        after = told(journal, acts)
+        if after is None:
+            return "changed since the plan was made"
+        self._acts |= acts
+        self._facts[item.key] = Fact(after, fact.version + 1)
+        return ""
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        if not self._facts:
+            return
+        tx.origins.take_back(self._acts, receipt)
+        tx.origins.set_facts(self._facts)
+        tx.moves.add([Move(receipt, _FALLBACK, key, fact.version) for key, fact in sorted(self._facts.items())])
+
+
+class Restatement:
+    """What becomes of the facts that a receipt let fall back, once it is undone."""
+
+    def __init__(self, tx: Changes, receipt: int) -> None:
+        self._receipt = receipt
+        self._facts: dict[int, Fact] = {}
+        self._relations = relations = tx.origins.taken_back_by(receipt)
+        if not relations:
+            return
+        left = {move.a: move.b for move in tx.moves.of([receipt], (_FALLBACK,))}
+        facts = tx.origins.facts(relations)
+        journal = _by_relation(tx.origins.journal(relations))
+        for key, fact in facts.items():
+            whole = [act._replace(trash=None) if act.trash == receipt else act for act in journal[key]]
+            after = told(whole)
+            if after is not None and after != fact.state:
+                self._facts[key] = Fact(after, _version(fact, left.get(key)))
+
+    def write(self, tx: Changes) -> None:
+        if self._relations:
+            tx.origins.set_facts(self._facts)
+            tx.origins.give_back(self._receipt)
+            tx.moves.drop([self._receipt])
+
+
+def _version(fact: Fact, left: int | None) -> int:
+    """As if nothing had been, if nothing has been since."""
+    return fact.version - 1 if fact.version == left else fact.version + 1
+
+
+def _by_relation(acts: Iterable[Contribution]) -> dict[int, list[Contribution]]:
+    found: dict[int, list[Contribution]] = defaultdict(list)
+    for act in acts:
+        found[act.relation].append(act)
+    return found
+
+
+def _places_taken(tx: Changes, relations: Sequence[int]) -> dict[int, str]:
+    """Facts of the past that somebody has stated again meanwhile, and the id of what says the same."""
+    if not relations:
+        return {}
+    rows = tx.relations.at(relations)
+    current = {each.place: each.id for each in tx.relations.current_between({row.place for row in rows})}
+    return {row.key: current[row.place] for row in rows if row.place in current and row.invalid_at is not None}

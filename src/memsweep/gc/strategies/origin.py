@@ -1,0 +1,59 @@
+"""What one origin brought: memories, facts, segments, and entities that nothing else holds.
+
+Facts that others know too fall back to what they would be without it, and what it ended holds again. Whose things they
+are is in the survey; without that there is nothing to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memsweep.gc.roots import liveness
+from memsweep.model.brought import Brought, FactWithout
+from memsweep.model.plan import Found, Survey
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
+
+
+def find(survey: Survey, options: Options) -> Iterator[Found]:
+    if (brought := survey.brought) is None:
+        return
+    for key in sorted(brought.memories):
+        yield Found("memory", key, "brought")
+    for fact in brought.facts:
+        if fact.after is None:
+            yield Found("relation", fact.key, "brought")
+        elif fact.acts and fact.after != fact.before:
+            yield _fallen(fact)
+    for key in _entities(survey, brought, options):
+        yield Found("entity", key, "brought")
+    for key, window in brought.segments:
+        yield Found("segment", key, "brought", {"window": window})
+
+
+def _fallen(fact: FactWithout) -> Found:
+    assert fact.after is not None, "it is still there"
+    again = fact.before.invalid_at is not None and fact.after.invalid_at is None
+    said = {"acts": sorted(fact.acts), "from": fact.before.weight, "to": fact.after.weight}
+    return Found("relation", fact.key, "holds_again" if again else "falls_back", said)
+
+
+def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
+    """Those that had a root, and have none without what goes; what others handed in keeps its own."""
+    gone = {fact.key for fact in brought.facts if fact.after is None}
+    links = [(row.subject, row.object) for row in survey.relations]
+    left = [(row.subject, row.object) for row in survey.relations if row.key not in gone]
+    before = liveness(survey, options, links=links)
+    mine = [
+        row._replace(explicit=row.explicit and row.key not in brought.entities, created_at=0) for row in survey.entities
+    ]
+    kept = replace(
+        survey,
+        entities=mine,
+        mentions=[pair for pair in survey.mentions if pair[0] not in brought.memories],
+        stated=[each for each in survey.stated if each[0] not in brought.memories],
+    )
+    return sorted(liveness(kept, options, links=left).dead - before.dead)

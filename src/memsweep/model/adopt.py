@@ -1,0 +1,172 @@
+"""The memory that a client keeps in files of its own, as values: stores, plans, changes, receipts. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+CLIENT_RECEIPT = "clrcpt"
+ABSENT = ""
+"""The digest of a file that is not there."""
+FindingKind = Literal[
+    "duplicate", "missing_paths", "dead_entry", "unlisted", "stranded", "long_index", "contradiction", "left_alone"
+]
+Action = Literal["remove", "drop_entry", "add_entry", "move"]
+
+
+class Place(NamedTuple):
+    """A file of a client: the store that it is in, and its path below that, with slashes."""
+
+    store: str
+    name: str
+
+
+class ClientFile(NamedTuple):
+    place: Place
+    data: bytes
+    changed_at: float
+    """Seconds since 1970, as the disk says."""
+
+
+class Project(NamedTuple):
+    """The folder that a store belongs to, as far as that is known."""
+
+    folder: str = ""
+    """Empty where nobody knows."""
+    is_gone: bool = False
+    repository: str = ""
+    """The main work tree of the git repository that the folder is, or was, a work tree of."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientStore:
+    """One memory folder of a client, as it was read."""
+
+    name: str
+    folder: str
+    project: Project
+    files: tuple[ClientFile, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+    """What is there and was not read, and why: links, pipes, files that are too large. "" is the folder itself."""
+
+
+class Need(NamedTuple):
+    """What a file must still be for a change to be made."""
+
+    place: Place
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that an apply would do. `beside`: the file that stays instead, or where this one goes."""
+
+    kind: FindingKind
+    action: Action
+    place: Place
+    beside: Place | None = None
+    line: str = ""
+    """The line of the index that goes, or the one that is added."""
+    details: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something to look at, which no apply touches."""
+
+    kind: FindingKind
+    place: Place
+    beside: Place | None = None
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPlan:
+    id: str
+    client: str
+    made_at: datetime
+    expires_at: datetime
+    items: tuple[Item, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+class Change(NamedTuple):
+    """A file before and after, by digests."""
+
+    place: Place
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientReceipt:
+    """What was to be changed, written before anything is; each file says itself whether it was."""
+
+    id: str
+    client: str
+    at: datetime
+    action: str
+    changes: tuple[Change, ...]
+    undone_at: datetime | None = None
+
+
+class LostFile(NamedTuple):
+    """A file that somebody else deleted, of which the mirror has the bytes."""
+
+    place: Place
+    digest: str
+    size: int
+    lost_at: datetime
+
+
+class FileVersion(NamedTuple):
+    """What a file was from then on; ABSENT if it was gone."""
+
+    at: datetime
+    digest: str
+    size: int
+    changed_at: float
+    """As the disk said, in seconds since 1970."""
+    receipt: str = ""
+    """The receipt of ours that made it so; empty where somebody else did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a client keeps, what others deleted of it, and what could be done."""
+
+    client: str
+    root: str
+    stores: tuple[ClientStore, ...]
+    lost: tuple[LostFile, ...]
+    plan: ClientPlan
+    files: int
+    mirrored: int
+    """How many versions are new in the mirror."""
+
+
+class Skipped(NamedTuple):
+    place: Place
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """`receipt_id` is empty where nothing was changed."""
+
+    receipt_id: str
+    changes: tuple[Change, ...]
+    skipped: tuple[Skipped, ...]
+
+
+class MirrorPurged(NamedTuple):
+    versions: int
+    receipts: int
+    bytes_freed: int
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,99 @@
+"""What somebody brought: whom a retraction is about, and what would be left without them. Pure values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import NamedTuple
+
+from memsweep.errors import BadInput
+from memsweep.model.contribution import FactState
+from memsweep.model.origin import TIERS, Origin
+from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.times import parse_time, to_micros
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Whose contributions: all that is given must apply."""
+
+    session: str | None = None
+    client: str | None = None
+    tier: str | None = None
+    source: str | None = None
+    """The `source` of memories."""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def among(self, known: Mapping[int, Origin]) -> list[int] | None:
+        """The origins that are meant; nothing where any is, also one that nobody knows."""
+        if self.session is None and self.client is None and self.tier is None:
+            return None
+        return [key for key, origin in known.items() if self._is(origin)]
+
+    def _is(self, origin: Origin) -> bool:
+        asked = ((self.session, origin.session), (self.client, origin.client), (self.tier, origin.tier))
+        return all(wanted is None or wanted == there for wanted, there in asked)
+
+    def has_time(self, at: int) -> bool:
+        return (self.since is None or at >= to_micros(self.since)) and (
+            self.until is None or at <= to_micros(self.until)
+        )
+
+    def has_memory(self, source: str, created_at: int) -> bool:
+        return (self.source is None or source == self.source) and self.has_time(created_at)
+
+
+def make_wanted(value: object) -> Wanted:
+    """From an object such as `{"session": "ses_…"}`; at least one field decides whose things go."""
+    known = [field.name for field in fields(Wanted)]
+    if not isinstance(value, Mapping):
+        raise BadInput(f"origin must be an object with {', '.join(known)}, not {value!r:.60}.")
+    if unknown := sorted(str(name) for name in value.keys() - set(known)):
+        raise BadInput(f"origin has no field {unknown[0]!r:.60}; it has {', '.join(known)}.")
+    given = {name: item for name, item in value.items() if item not in (None, "")}
+    if not given:
+        raise BadInput(
+            f"strategy 'origin' needs to know whose things to take back: one of {', '.join(known)}.",
+            hint="get_memory shows the origin of a memory.",
+        )
+    texts = {name: _text(given[name], name) for name in ("session", "client", "tier", "source") if name in given}
+    if texts.get("tier", TIERS[0]) not in TIERS:
+        raise BadInput(f"origin.tier must be one of {', '.join(TIERS)}, not {texts['tier']!r:.40}.")
+    times = {
+        name: parse_time(given[name], name, end_of_day=name == "until") for name in ("since", "until") if name in given
+    }
+    wanted = Wanted(**texts, **times)  # type: ignore[arg-type]  # texts and times
+    if wanted.since and wanted.until and wanted.since > wanted.until:
+        raise BadInput(f"since {given['since']} is after until {given['until']}.")
+    return wanted
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise BadInput(f"origin.{name} must be text, not {value!r:.60}.")
+    refuse_lone_surrogate(value, f"origin.{name}")
+    return value
+
+
+class FactWithout(NamedTuple):
+    """A live relation, and what it would be without some contributions; nothing if it would not be."""
+
+    key: int
+    version: int
+    before: FactState
+    after: FactState | None
+    acts: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What goes with an origin, by key."""
+
+    memories: frozenset[int] = frozenset()
+    entities: frozenset[int] = frozenset()
+    """Those that nobody else has handed in: they go if nothing else holds them."""
+    facts: tuple[FactWithout, ...] = ()
+    segments: tuple[tuple[int, int], ...] = ()
+    """Each with its window."""

@@ -1,0 +1,147 @@
+"""What stated, strengthened, weakened or ended a fact, and whose that was: a fact is what its contributions make it.
+
+Each says what the fact was before it, so that the first one of a fact that is older than they are is enough to begin
+with; after that the acts count, in their order. Taking some away and doing the others again gives the fact as it would
+be without them, to the last digit. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable
+from typing import Any, Literal, NamedTuple
+
+from memsweep.model.decay import age_days, confirmed, corrected, restated
+from memsweep.model.merging import Strength
+from memsweep.model.times import from_micros
+
+Act = Literal["state", "mention", "confirm", "correct", "see", "set", "end"]
+ACTS: tuple[Act, ...] = ("state", "mention", "confirm", "correct", "see", "set", "end")
+
+
+class FactState(NamedTuple):
+    """What changes of a relation. Times are microseconds since 1970."""
+
+    weight: float | None
+    last_seen: int
+    evidence: int
+    explicit: bool
+    created_at: int
+    valid_at: int | None = None
+    invalid_at: int | None = None
+
+
+class Contribution(NamedTuple):
+    """One act on a relation.
+
+    | act              | value                                       | what it does                                   |
+    | state            | the weight that was told, if one was        | makes the relation, or the larger weight counts |
+    | mention          | what it begins with, if it may make it      | a little more                                  |
+    | confirm, correct | by how much                                 | more, or less                                  |
+    | see              | the weight                                  | a run of the index found it again              |
+    | set              |                                             | is `after` from here on: a merge, an import    |
+    | end              |                                             | holds no more: another fact took its place     |
+    """
+
+    relation: int
+    act: Act
+    at: int
+    rate: float = 1.0
+    value: float | None = None
+    explicit: bool = False
+    valid_at: int | None = None
+    origin: int | None = None
+    memory: int | None = None
+    """The memory that said it."""
+    before: FactState | None = None
+    after: FactState | None = None
+    key: int = 0
+    trash: int | None = None
+    """The receipt of what took it back."""
+
+
+def step(state: FactState | None, act: Contribution) -> FactState | None:
+    """What a fact is after an act; nothing while there is none."""
+    if state is None:
+        return act.after if act.act == "set" else _made(act)
+    match act.act:
+        case "end":
+            return state._replace(invalid_at=act.at)
+        case "set":
+            return _set(state, act.after)
+        case "see":
+            return state._replace(weight=act.value, last_seen=max(state.last_seen, act.at))
+    return _strengthened(state, act)
+
+
+def _set(state: FactState, after: FactState | None) -> FactState:
+    """Its strength is another from here on."""
+    if after is None:
+        return state
+    strength = {name: getattr(after, name) for name in ("weight", "last_seen", "evidence", "explicit")}
+    return state._replace(**strength, created_at=min(state.created_at, after.created_at))
+
+
+def _made(act: Contribution) -> FactState | None:
+    """Only what states a fact makes it; a text that mentions one that nobody stated says nothing."""
+    if act.act not in ("state", "mention", "see") or (act.act == "mention" and act.value is None):
+        return None
+    weight = 1.0 if act.value is None else act.value
+    valid = act.at if act.valid_at is None else act.valid_at
+    return FactState(weight, act.at, 1, act.explicit, act.at, valid)
+
+
+def _strengthened(state: FactState, act: Contribution) -> FactState:
+    base = 1.0 if state.weight is None else state.weight
+    days = age_days(from_micros(state.last_seen), from_micros(act.at))
+    amount = act.value or 0.0
+    match act.act:
+        case "confirm":
+            weight = confirmed(base, act.rate, days, amount)
+        case "correct":
+            weight = corrected(base, act.rate, days, amount)
+        case _:
+            weight = restated(base, act.rate, days, act.value if act.act == "state" else None)
+    seen = state.last_seen if act.act == "correct" else max(state.last_seen, act.at)
+    return state._replace(
+        weight=weight,
+        last_seen=seen,
+        evidence=state.evidence + 1,
+        explicit=state.explicit or act.explicit,
+        invalid_at=None,  # who states it says that it holds
+    )
+
+
+def told(
+    acts: Iterable[Contribution], without: Collection[int] = (), *, made_by_others: bool = True
+) -> FactState | None:
+    """What a fact is by its acts, in their order, but for those that were taken back and for some more.
+
+    `made_by_others`: what it was before its first act counts; it may be what goes.
+    """
+    state: FactState | None = None
+    for place, act in enumerate(sorted(acts, key=lambda act: act.key)):
+        if place == 0 and made_by_others:
+            state = act.before
+        if act.trash is None and act.key not in without:
+            state = step(state, act)
+    return state
+
+
+def strength_set(relation: int, at: int, strength: Strength) -> Contribution:
+    """Somebody who is no origin, such as a merge, gave a fact another strength."""
+    weight, last_seen, evidence, explicit = strength
+    after = FactState(weight, last_seen, evidence, bool(explicit), created_at=at, valid_at=at)
+    return Contribution(relation, "set", at, after=after)
+
+
+def as_text(state: FactState | None) -> str | None:
+    """As it is stored."""
+    return None if state is None else json.dumps(list(state))
+
+
+def from_text(stored: Any) -> FactState | None:
+    if stored is None:
+        return None
+    weight, seen, evidence, explicit, *times = json.loads(stored)
+    return FactState(weight, seen, evidence, bool(explicit), *times)

@@ -1,0 +1,89 @@
+"""Where something came from: set by the door that it came through, never by what it says. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from memsweep.errors import BadInput
+
+Tier = Literal["person", "agent", "tool", "import", "unknown"]
+Door = Literal["mcp", "http", "cli", "library", "hook", "import", "index"]
+
+TIERS: tuple[str, ...] = ("person", "agent", "tool", "import")
+"""Said by a person, concluded by an agent, printed by a tool, brought by an import or the web: most trusted first."""
+TIER_OF_DOOR = {
+    "cli": "person",
+    "mcp": "agent",
+    "http": "agent",
+    "library": "agent",
+    "hook": "tool",
+    "import": "import",
+    "index": "import",
+}
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A door, who came through it, and how far that is trusted; all empty for what is from before origins were kept.
+
+    Names come from clients, so they are kept short and on one line: they are shown beside what was recalled.
+    """
+
+    door: str = ""
+    client: str = ""
+    version: str = ""
+    session: str = ""
+    tool: str = ""
+    tier: str = "unknown"
+
+    def __post_init__(self) -> None:
+        for name in ("client", "version", "session", "tool"):
+            object.__setattr__(self, name, _one_line(getattr(self, name)))
+
+    def lowered(self, tier: str) -> Origin:
+        """The same, trusted no more than this tier; an empty one changes nothing, a higher one is refused."""
+        if not tier:
+            return self
+        if not isinstance(tier, str) or tier not in TIERS:
+            raise BadInput(f"tier must be one of {', '.join(TIERS)}, not {tier!r:.40}.")
+        if rank(tier) > rank(self.tier):
+            raise BadInput(
+                f"tier {tier!r} is above {self.tier!r}, which is what this way in gives; it can only be lowered.",
+                hint="Leave it out, or name a lower one.",
+            )
+        return replace(self, tier=tier)
+
+    def through(self, door: Door) -> Origin:
+        """The same, but brought by something less direct, such as an index run or an import."""
+        tier = TIER_OF_DOOR[door]
+        return replace(self, door=door, tier=tier if rank(tier) < rank(self.tier) else self.tier)
+
+    @property
+    def actor(self) -> str:
+        """As the audit log names it."""
+        return f"{self.door}:{self.client}"[:_LONGEST] if self.client else self.door
+
+    @property
+    def brief(self) -> str:
+        """In a few words: `agent, claude-code`."""
+        return ", ".join(filter(None, (self.tier, self.client or self.door)))
+
+
+def stored_origin(door: str | None, *rest: str | None) -> Origin:
+    """From what an engine keeps, in the order of the fields; nothing at all is from before origins were kept."""
+    return UNKNOWN if door is None else Origin(door, *(part or "" for part in rest))
+
+
+def rank(tier: str) -> int:
+    """How far a tier is trusted; what nobody knows counts as an import."""
+    return len(TIERS) - TIERS.index(tier) if tier in TIERS else 1
+
+
+def _one_line(name: str) -> str:
+    text = " ".join("".join(letter if letter.isprintable() else " " for letter in name).split())
+    return text[:_LONGEST]
+
+
+UNKNOWN = Origin()

@@ -1,0 +1,1 @@
+"""Which project somebody is at work on, and which workspace remembers it."""

@@ -1,0 +1,93 @@
+"""Which workspace is meant where nobody names one. Pure: what the registry knows is handed in.
+
+An explicit name never comes here. Then: the settings, `.memsweep.toml`, the git repository, `default`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Literal, Protocol
+
+from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.project.locate import Project
+from memsweep.project.naming import workspace_name
+
+Why = Literal["settings", "file", "git", "default"]
+
+
+class Registry(Protocol):
+    """What is known of workspaces and of the projects that they were made for."""
+
+    def owner_of(self, workspace_id: str) -> str | None:
+        """The project that a workspace was made for, empty if for none; None if there is no such workspace."""
+
+    def workspace_of(self, owner: str) -> str | None:
+        """The workspace that was made for a project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The workspace that is meant, and why."""
+
+    workspace_id: str
+    why: Why
+    exists: bool
+    owner: str = ""
+    """The project that the workspace is made for by its first memory; empty where it is made for none."""
+    project: Project | None = None
+    refused: str = ""
+    """A workspace that `.memsweep.toml` names and that nobody agreed to."""
+
+
+def resolve(
+    configured: str,
+    project: Project | None,
+    owner: str,
+    registry: Registry,
+    *,
+    reserved: tuple[str, ...],
+    is_trusted: Callable[[str], bool],
+) -> Place:
+    """`owner`: how the registry knows the project. `reserved`: names that no project gets without being trusted."""
+    if configured:
+        return Place(configured, "settings", registry.owner_of(configured) is not None, project=project)
+    if project is None:
+        return Place(DEFAULT_WORKSPACE, "default", registry.owner_of(DEFAULT_WORKSPACE) is not None)
+    named = project.file.workspace
+    refused = ""
+    if named:
+        known = registry.owner_of(named)
+        if known == owner or (known is None and named not in reserved):
+            return Place(named, "file", known is not None, owner, project)
+        if is_trusted(named):
+            return Place(named, "file", known is not None, "", project)
+        refused = named
+    if not project.is_git:
+        exists = registry.owner_of(DEFAULT_WORKSPACE) is not None
+        return Place(DEFAULT_WORKSPACE, "default", exists, project=project, refused=refused)
+    name, exists = _own(project, owner, registry)
+    return Place(name, "git", exists, owner, project, refused)
+
+
+def without_registry(project: Project | None, owner: str) -> Place:
+    """The same where the registry cannot be read: what only it could allow is not allowed."""
+    if project is None or not project.is_git:
+        return Place(DEFAULT_WORKSPACE, "default", False, project=project)
+    return Place(workspace_name(project.title, owner), "git", False, owner, project, project.file.workspace)
+
+
+def _own(project: Project, owner: str, registry: Registry) -> tuple[str, bool]:
+    """The workspace of a repository, and whether it is made yet; a name that another project has is passed over."""
+    name = workspace_name(project.title, owner)
+    if registry.owner_of(name) == owner:
+        return name, True
+    if (known := registry.workspace_of(owner)) is not None:
+        return known, True
+    for attempt in count():
+        name = workspace_name(project.title, owner, attempt)
+        holder = registry.owner_of(name)
+        if holder in (None, "", owner):
+            return name, holder is not None
+    raise AssertionError("there is always a next name")

@@ -1,0 +1,117 @@
+"""What has no chunk of its own and is found by search all the same: facts of the graph, segments of context windows.
+
+They are few: those that have words of the query are read, and the best of them are embedded for the occasion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memsweep.embed.protocol import Embedder
+from memsweep.model.search import Filters, Passage, Statement
+from memsweep.model.segment import ContextSegment
+from memsweep.model.text import name_key
+from memsweep.remember.relevance import MOST_WORDS
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
+
+MOST_EMBEDDED = 16
+_MOST_STATEMENTS = 100
+_MOST_SEGMENTS = 200  # of one window
+_LONGEST_NAME = 3  # words
+_WORD = re.compile(r"\w+")
+
+
+def passages_of(store: Store, filters: Filters, query: str, asked: Collection[str]) -> list[Passage]:
+    """Facts and segments that may answer, as far as they were asked for; none for a query that is a text itself."""
+    if not filters.may_be_loose or len(asked) > MOST_WORDS:
+        return []
+    found: list[Passage] = []
+    if filters.kind in (None, "fact"):
+        names = names_to_look_up(query, asked)
+        found += map(_of_statement, store.statements_about(names, short_words(asked), _MOST_STATEMENTS))
+    if filters.kind == "segment":
+        found += _segments(store, query)
+    return [each for each in found if _is_between(each.created_at, filters)]
+
+
+def names_to_look_up(query: str, asked: Collection[str]) -> list[str]:
+    """Every run of up to three words, as names are compared, and each word without a plural."""
+    words = _WORD.findall(name_key(query))
+    runs = [
+        " ".join(words[at : at + count])
+        for count in range(1, _LONGEST_NAME + 1)
+        for at in range(len(words) - count + 1)
+    ]
+    known = set(asked)
+    telling = [run for run in runs if " " in run or run in known]
+    return list(dict.fromkeys([*telling, *(word[:-1] for word in telling if word.endswith("s") and len(word) > 3)]))
+
+
+def short_words(asked: Collection[str]) -> list[str]:
+    """Words that a longer name may begin with."""
+    return [name_key(word) for word in asked if len(word) > 2]
+
+
+def _of_statement(fact: Statement) -> Passage:
+    text = f"{fact.subject} {fact.relation.replace('_', ' ').lower()} {fact.object}"
+    return _loose("fact", fact.id, text, fact.created_at, "graph")
+
+
+def _segments(store: Store, query: str) -> Iterator[Passage]:
+    for row in store.segments.windows():
+        with store.segments.reading(row.project_id) as window:
+            stashed = window.stashed_at(window.matches(query, _MOST_SEGMENTS)).values()
+            held = [*window.active()[-_MOST_SEGMENTS:], *stashed]
+        yield from (_of_segment(each.segment, row.project_id) for each in held)
+
+
+def _of_segment(segment: ContextSegment, project_id: str) -> Passage:
+    return _loose("segment", segment.segment_id, segment.text, segment.created_at, project_id)
+
+
+def _loose(kind: str, own_id: str, text: str, at: datetime, source: str) -> Passage:
+    return Passage(
+        key=0,
+        chunk_id=own_id,
+        memory_id="",
+        text=text,
+        first_line=1,
+        last_line=1 + text.count("\n"),
+        source=source,
+        tags=(),
+        created_at=at,
+        thread_id=None,
+        stale=False,
+        pinned=False,
+        last_seen_at=at,
+        loose="fact" if kind == "fact" else "segment",
+    )
+
+
+def _is_between(at: datetime, filters: Filters) -> bool:
+    if filters.date_from is not None and at < filters.date_from:
+        return False
+    return filters.date_to is None or at <= filters.date_to
+
+
+def most_alike(passages: Sequence[Passage], shares: Iterable[float]) -> list[Passage]:
+    """Those with most of the words, which are worth embedding; those without any are not."""
+    ranked = sorted(zip(shares, passages, strict=True), key=lambda pair: (-pair[0], pair[1].text))
+    return [passage for share, passage in ranked if share > 0][:MOST_EMBEDDED]
+
+
+def similarities(embedder: Embedder, query: str, passages: Sequence[Passage]) -> list[float]:
+    import numpy as np
+
+    if not passages:
+        return []
+    rows = embedder.embed([query, *(passage.text for passage in passages)])
+    lengths = np.linalg.norm(rows, axis=1)
+    lengths[lengths == 0] = np.inf
+    found: list[float] = ((rows[1:] @ rows[0]) / (lengths[1:] * lengths[0])).tolist()
+    return found

@@ -1,0 +1,168 @@
+"""One ranking of everything that a query found, whatever its kind, and the evidence for a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from memsweep.embed.protocol import Embedder, quantise
+from memsweep.model.roles import role_of
+from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
+from memsweep.remember import loose
+from memsweep.remember.choosing import Judged
+from memsweep.remember.files import by_file
+from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
+from memsweep.remember.relevance import calibration_for, evidence_of, names_in, relevance_of, words_to_match
+from memsweep.remember.tiers import by_tier
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
+
+DEPTH = 100  # how many candidates words and meaning hand in each
+_SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
+_HEAD = 5  # how many of a kind say how relevant it is
+_WINDOW = 2000  # characters of a long query that are embedded at a time
+_MOST_WINDOWS = 16
+_OF_CHUNKS = (None, "memory", "code")
+
+
+class Found(NamedTuple):
+    """A passage of a ranking with the words of the query that it has, and what they and its meaning are worth."""
+
+    judged: Judged
+    passage: Passage
+    words: tuple[str, ...]
+    similarity: float
+
+
+class Ranking(NamedTuple):
+    """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys."""
+
+    rows: list[Row]
+    similarity: Mapping[int, float]
+    loose: Mapping[int, Found] = {}
+
+    def with_evidence(self) -> Ranking:
+        return self._replace(rows=[row for row in self.rows if row[0] < 0])
+
+
+def rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> Ranking:
+    """All that words or meaning found, and what stands beside it. Where there are several kinds, each has its own
+    ranking, and the most relevant of it decides where that stands among the others."""
+    model = embedder.model.name
+    others = _loose(store, embedder, query, filters)
+    rankings, similarity = _of_chunks(store, embedder, query, filters) if filters.kind in _OF_CHUNKS else ([], {})
+    several = len(rankings) + bool(others) > 1
+    if several:
+        rankings = [_by_relevance(store, model, query, Ranking(rows, similarity)) for rows in rankings]
+    rows = [row for rows in rankings for row in rows]
+    rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
+    return Ranking(sorted(rows, key=lambda row: row[0]) if several or others else rows, similarity, others)
+
+
+def look_at(store: Store, model: str, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
+    """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
+    window = shown(ranking.rows[part])
+    keys = [item.key for item in window if item.key not in ranking.loose]
+    passages = store.passages(keys)
+    texts = [words_to_match(passages[key]) for key in keys if key in passages]
+    asked, *matched = store.matched_words(query, [query, *texts])
+    words = dict(zip((key for key in keys if key in passages), matched, strict=True))
+    names, calibration = names_in(query, asked), calibration_for(model)
+    found = []
+    for item in window:
+        if item.key in ranking.loose:
+            found.append(ranking.loose[item.key])
+        elif item.key in passages:
+            passage, similarity = passages[item.key], ranking.similarity.get(item.key, 0.0)
+            odds = calibration.odds(evidence_of(similarity, asked, names, words[item.key]))
+            found.append(Found(Judged(item, odds, passage.kind), passage, words[item.key], similarity))
+    return found, store.unreadable([key for key in keys if key not in passages])
+
+
+def _of_chunks(
+    store: Store, embedder: Embedder, query: str, filters: Filters
+) -> tuple[list[list[Row]], dict[int, float]]:
+    """Memories and code: their rankings, if there are both, and all cosines."""
+    candidates = _candidates(store, query, _embedded(embedder, query), filters)
+    weights = weights_for(embedder.model.name)
+    ranked = fuse(candidates, weights)
+    keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
+    ranked = spread(ranked, keys_at, weights)
+    owners = store.owners([key for _, key, *_ in ranked])
+    code = {key for key, owner in owners.items() if owner.path is not None}
+    parts = [[each for each in candidates if (each.key in code) == is_code] for is_code in (False, True)]
+    rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
+    allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
+    similarity = {each.key: each.similarity for each in candidates}
+    return [by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity
+
+
+def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> list[Candidate]:
+    """Of memories and code, that of which there is less is looked for by itself, too: the other would crowd it out."""
+    found = store.candidates(query, vector, filters, DEPTH)
+    if filters.kind is None and len(found) >= DEPTH and (kind := store.smaller_kind()) is not None:
+        known = {each.key for each in found}
+        rest = store.candidates(query, vector, replace(filters, kind=kind), DEPTH)
+        found = sorted([*found, *(each for each in rest if each.key not in known)])
+    return found
+
+
+def _has_role(owner: Owner | None, filters: Filters) -> bool:
+    if filters.role is None and filters.include_tests:
+        return True
+    role = role_of(owner.path) if owner is not None and owner.path is not None else None
+    return (filters.role in (None, role)) and (filters.include_tests or role != "test")
+
+
+def _by_relevance(store: Store, model: str, query: str, ranking: Ranking) -> list[Row]:
+    """The rows of one kind, scored so that the best has the relevance of the most relevant of the first."""
+    found, _ = look_at(store, model, query, ranking, slice(_HEAD))
+    most = max((each.judged.relevance for each in found), default=0.0)
+    best = max((-row[0] for row in ranking.rows), default=0.0)
+    scaled, last = [], -1.0
+    for row in ranking.rows:  # in their order, which is not that of their scores where a file has many
+        last = max(last, row[0] * most / best if best else 0.0)
+        scaled.append((last, *row[1:]))
+    return scaled
+
+
+def _loose(store: Store, embedder: Embedder, query: str, filters: Filters) -> dict[int, Found]:
+    """Facts and segments, with negative keys."""
+    (asked,) = store.matched_words(query, [query])
+    passages = loose.passages_of(store, filters, query, asked)
+    if not passages:
+        return {}
+    words = dict(zip(passages, store.matched_words(query, [each.text for each in passages]), strict=True))
+    chosen = loose.most_alike(passages, [len(words[each]) for each in passages])
+    names, calibration = names_in(query, asked), calibration_for(embedder.model.name)
+    found = {}
+    for key, (passage, similarity) in enumerate(zip(chosen, loose.similarities(embedder, query, chosen), strict=True)):
+        odds = calibration.odds(evidence_of(similarity, asked, names, words[passage]))
+        item = Ranked(-1 - key, relevance_of(odds), 0.0, 0.0, 0.0)
+        found[-1 - key] = Found(Judged(item, odds, passage.kind), passage, words[passage], similarity)
+    return found
+
+
+def _embedded(embedder: Embedder, query: str) -> bytes:
+    """One vector for all of a query; a long one is the mean of its windows, so that its end counts as its beginning."""
+    windows = [query[at : at + _WINDOW] for at in range(0, len(query), _WINDOW)]
+    if len(windows) > _MOST_WINDOWS:
+        windows = windows[: _MOST_WINDOWS // 2] + windows[-_MOST_WINDOWS // 2 :]
+    (vector,) = quantise(embedder.embed(windows).mean(axis=0, keepdims=True))
+    return vector
+
+
+def _neighbourhood(
+    store: Store,
+    candidates: Sequence[Candidate],
+    ranking: Sequence[Row],
+    filters: Filters,
+    weights: FusionWeights,
+) -> dict[Place, int]:
+    """The keys at the places of all candidates, and at those next to the best of them."""
+    known = {place: key for key, _, _, place in candidates if place is not None}
+    speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
+    around = places_around((place for place, key in known.items() if key in speaking), weights)
+    return known | store.at_places(around - known.keys(), filters) if around else known

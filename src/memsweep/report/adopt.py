@@ -1,0 +1,210 @@
+"""Answers about the memory that clients keep themselves. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from memsweep.model.adopt import (
+    ABSENT,
+    Applied,
+    Change,
+    ClientStore,
+    FileVersion,
+    Finding,
+    Item,
+    Look,
+    LostFile,
+    MirrorPurged,
+    Place,
+    Skipped,
+)
+from memsweep.model.text import counted, listed
+from memsweep.model.times import iso
+from memsweep.redact.find import redacted
+
+
+class AdoptAnswer(TypedDict):
+    client: str
+    folder: str
+    stores: list[dict[str, Any]]
+    files: int
+    mirrored: int
+    lost: list[dict[str, Any]]
+    plan_id: str
+    expires_at: str
+    items: list[dict[str, Any]]
+    findings: list[dict[str, Any]]
+    message: str
+
+
+class ChangedAnswer(TypedDict):
+    receipt_id: str
+    changed: list[dict[str, str]]
+    skipped: list[dict[str, str]]
+    message: str
+
+
+class MirrorPurgedAnswer(TypedDict):
+    purged_versions: int
+    purged_receipts: int
+    bytes_freed: int
+    message: str
+
+
+class VersionsAnswer(TypedDict):
+    versions: list[dict[str, Any]]
+
+
+def looked(look: Look) -> AdoptAnswer:
+    plan = look.plan
+    return {
+        "client": look.client,
+        "folder": look.root,
+        "stores": [_store(each) for each in look.stores],
+        "files": look.files,
+        "mirrored": look.mirrored,
+        "lost": [_lost(each) for each in look.lost],
+        "plan_id": plan.id,
+        "expires_at": iso(plan.expires_at) if plan.id else "",
+        "items": [_item(each) for each in plan.items],
+        "findings": [_finding(each) for each in plan.findings],
+        "message": _summary(look),
+    }
+
+
+def changed(result: Applied, done: str) -> ChangedAnswer:
+    """`done`: what happened to the files, such as "brought back"."""
+    many = counted(len(result.changes), "file")
+    verb = "was" if len(result.changes) == 1 else "were"
+    said = f"{many} {verb} {done}." if result.changes else "Nothing was changed."
+    if result.skipped:
+        said += f" {counted(len(result.skipped), 'item')} skipped."
+    return {
+        "receipt_id": result.receipt_id,
+        "changed": [{**_place(each.place), "change": _what(each)} for each in result.changes],
+        "skipped": [_skipped(each) for each in result.skipped],
+        "message": said,
+    }
+
+
+def versions(rows: Sequence[tuple[Place, FileVersion]]) -> VersionsAnswer:
+    return {
+        "versions": [
+            {
+                **_place(place),
+                "at": iso(each.at),
+                "version": each.digest[:12],
+                "size_bytes": each.size,
+                "state": "deleted" if each.digest == ABSENT else "there",
+                "receipt_id": each.receipt,
+            }
+            for place, each in rows
+        ]
+    }
+
+
+def mirror_purged(result: MirrorPurged) -> MirrorPurgedAnswer:
+    gone = f"{counted(result.versions, 'version')} and {counted(result.receipts, 'receipt')}"
+    return {
+        "purged_versions": result.versions,
+        "purged_receipts": result.receipts,
+        "bytes_freed": result.bytes_freed,
+        "message": f"Permanently deleted {gone} ({result.bytes_freed:,} bytes).",
+    }
+
+
+def why(item: Item | Finding) -> str:
+    """The reason of a finding, in a sentence."""
+    beside = item.beside.name if item.beside else ""
+    match item.kind:
+        case "duplicate":
+            return f"says {item.details[0]} as {beside}"
+        case "missing_paths":
+            what = "its paths are gone" if isinstance(item, Item) else "names paths that are gone"
+            return f"{what}: {', '.join(item.details)}"
+        case "dead_entry":
+            return f"the index names {item.details[0]}, which is not there"
+        case "unlisted":
+            return "no line of the index names it, so no session finds it"
+        case "stranded":
+            return _stranded(item)
+        case "long_index":
+            return f"it has {item.details[0]} lines, of which the first {item.details[1]} are loaded"
+        case "contradiction":
+            return _contradiction(item, beside)
+        case "left_alone":
+            return item.details[0]
+
+
+def _stranded(item: Item | Finding) -> str:
+    folder = item.details[0] or "an unknown folder"
+    if not isinstance(item, Item):
+        return f"its folder {folder} is gone, and its repository is not known"
+    goal = f"{item.beside.store}/{item.beside.name}" if item.beside else ""
+    if item.action == "move":
+        return f"no session reads the memory of {folder}; it goes to {goal}"
+    return f"no session reads the memory of {folder}, and {goal} is the same"
+
+
+def _contradiction(item: Item | Finding, beside: str) -> str:
+    pairs = [f"{redacted(mine)[0]!r} and {redacted(yours)[0]!r}" for mine, yours in _pairs(item.details)]
+    return f"contradicts {beside}" + (f": {'; '.join(pairs)}" if pairs else "")
+
+
+def _pairs(flat: Sequence[str]) -> list[tuple[str, str]]:
+    return list(zip(flat[::2], flat[1::2], strict=False))
+
+
+def _summary(look: Look) -> str:
+    many = counted(look.files, "file")
+    said = [f"{many} in {counted(len(look.stores), 'memory folder')}"]
+    if look.mirrored:
+        said.append(f"{counted(look.mirrored, 'new version')} in the mirror")
+    if look.lost:
+        said.append(f"{counted(len(look.lost), 'file')} deleted by others")
+    said.append(f"{counted(len(look.plan.items), 'change')} planned")
+    return f"{listed(said)}."
+
+
+def _store(store: ClientStore) -> dict[str, Any]:
+    project = store.project
+    return {
+        "store": store.name,
+        "project": project.folder,
+        "project_gone": project.is_gone,
+        "repository": project.repository,
+        "files": len(store.files),
+    }
+
+
+def _lost(each: LostFile) -> dict[str, Any]:
+    return {**_place(each.place), "size_bytes": each.size, "lost_at": iso(each.lost_at)}
+
+
+def _item(item: Item) -> dict[str, Any]:
+    return {"kind": item.kind, "action": item.action, **_place(item.place), **_beside(item), "why": why(item)}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {"kind": finding.kind, **_place(finding.place), **_beside(finding), "why": why(finding)}
+
+
+def _beside(each: Item | Finding) -> dict[str, Any]:
+    return {"beside": _place(each.beside)} if each.beside else {}
+
+
+def _place(place: Place) -> dict[str, str]:
+    return {"store": place.store, "name": place.name}
+
+
+def _skipped(each: Skipped) -> dict[str, str]:
+    return {**_place(each.place), "reason": each.reason}
+
+
+def _what(change: Change) -> str:
+    if change.before == ABSENT:
+        return "added"
+    return "removed" if change.after == ABSENT else "changed"

@@ -1,0 +1,78 @@
+"""Which workspace is meant, why, and what lies elsewhere: in words and as an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from memsweep.model.text import counted
+
+if TYPE_CHECKING:
+    from memsweep.project.resolve import Place
+    from memsweep.project.whereabouts import Whereabouts
+
+
+class WhereAnswer(TypedDict):
+    workspace_id: str
+    memories: int
+    made: bool
+    why: str
+    reason: str
+    project: str | None
+    personal: str | None
+    personal_memories: int
+    notes: list[str]
+
+
+def where(found: Whereabouts) -> WhereAnswer:
+    place = found.place
+    return {
+        "workspace_id": place.workspace_id,
+        "memories": found.memories,
+        "made": place.exists,
+        "why": place.why,
+        "reason": reason(place),
+        "project": place.project.folder if place.project else None,
+        "personal": found.personal or None,
+        "personal_memories": found.personal_memories,
+        "notes": notes(found),
+    }
+
+
+def reason(place: Place) -> str:
+    project = place.project
+    match place.why:
+        case "settings":
+            return "the settings or MEMSWEEP_WORKSPACE name it"
+        case "file":
+            return f"{project.file.path if project else ''} names it"
+        case "git":
+            return f"it belongs to the git repository {project.identity if project else ''}"
+        case "default":
+            return "no project was found here" if project is None else "the project names no workspace it may use"
+
+
+def notes(found: Whereabouts) -> list[str]:
+    """What a person should know or decide, each with the command for it."""
+    place = found.place
+    said = list(place.project.file.notes) if place.project else []
+    if place.refused and place.project:
+        said.append(
+            f"{place.project.file.path} asks for workspace {place.refused!r}, which is not this project's own;"
+            f" it is ignored until you agree with `memsweep trust {place.refused}`."
+        )
+    said += [
+        f"The project of workspace {name!r} is gone; if it was moved here, `memsweep workspace adopt {name}`"
+        " finds its memories again."
+        for name in found.stranded
+    ]
+    if found.default_memories:
+        said.append(from_before(found.default_memories, place.workspace_id))
+    return said
+
+
+def from_before(memories: int, workspace_id: str) -> str:
+    held = counted(memories, "memory", "memories")
+    return (
+        f"Workspace 'default' holds {held} from before projects had workspaces of their own;"
+        f" `memsweep workspace copy default --as {workspace_id}` copies them here."
+    )

@@ -1,0 +1,19 @@
+"""Answers about quarantine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from memsweep.model.memory import Memory
+
+
+class ReleaseAnswer(TypedDict):
+    memory_id: str
+    message: str
+
+
+def released(memory: Memory) -> ReleaseAnswer:
+    return {"memory_id": memory.id, "message": f"Released {memory.id}: search finds it from now on."}

@@ -1,0 +1,33 @@
+"""What is done to the entry of a workspace at once, as scripts that the server runs. Pure text."""
+
+from __future__ import annotations
+
+# Both keys are in one slot, and a script is done whole.
+HIDE = """
+    if redis.call('hget', KEYS[1], 'graph') ~= ARGV[1] then return 0 end
+    redis.call('hset', KEYS[2], ARGV[1], ARGV[2]) redis.call('del', KEYS[1]) return 1"""
+IS_LISTED = "return redis.call('HEXISTS', KEYS[1], ARGV[1])"
+SHOW = """
+    if redis.call('exists', KEYS[1]) == 1 then return 0 end
+    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'project', ARGV[4])
+    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+UNHIDE = """
+    if redis.call('hget', KEYS[2], ARGV[1]) ~= ARGV[4] then return -1 end
+    if redis.call('exists', KEYS[1]) == 1 then return 0 end
+    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'events', ARGV[5],
+               'project', ARGV[6])
+    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+PASSED_ON = "if redis.call('hget', KEYS[1], 'events') == ARGV[1] then redis.call('hdel', KEYS[1], 'events') end"
+REPLACE = """
+    if (redis.call('hget', KEYS[1], 'graph') or '') ~= ARGV[4] then return 0 end
+    if ARGV[4] ~= '' then redis.call('hset', KEYS[2], ARGV[4], ARGV[5]) end
+    local project = redis.call('hget', KEYS[1], 'project') or ''
+    redis.call('del', KEYS[1])
+    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'project', project)
+    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
+ASSIGN = """
+    if redis.call('exists', KEYS[1]) == 0 then return 0 end
+    redis.call('hset', KEYS[1], 'project', ARGV[1]) return 1"""
+FREE = """
+    if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+    redis.call('hset', KEYS[1], ARGV[1], ARGV[3]) return 1"""

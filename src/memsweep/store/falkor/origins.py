@@ -1,0 +1,39 @@
+"""Where things came from. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.store.falkor import origin_cypher
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.wire import Query
+
+
+def about(graph: GraphHandle, origin: Origin) -> list[Query]:
+    """What `origin_key` will have to know."""
+    return [] if origin == UNKNOWN or origin in graph.origins else [(origin_cypher.FIND, asdict(origin))]
+
+
+def origin_key(tx: Transaction, origin: Origin) -> int | None:
+    """What nodes refer to it by: it is stored once, and stays. Nothing for one that is not known.
+
+    It is asked for until it is there, and then not again by this process.
+    """
+    if origin == UNKNOWN:
+        return None
+    known = tx.origins
+    if origin in tx.new_origins:
+        return tx.new_origins[origin]
+    if origin not in known:
+        if not (found := tx.ask(origin_cypher.FIND, **asdict(origin))):
+            return _made(tx, origin)
+        known[origin] = found[0][0]
+    return known[origin]
+
+
+def _made(tx: Transaction, origin: Origin) -> int:
+    values = asdict(origin)
+    key = tx.new_origins[origin] = tx.new_key()
+    tx.do(origin_cypher.ADD, [{"key": key, "client_version": values.pop("version"), **values}])
+    return key

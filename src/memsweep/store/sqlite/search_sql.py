@@ -1,0 +1,157 @@
+"""What a search asks of the file. Pure text; values are always bound."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memsweep.model.search import Filters, HeldBack
+from memsweep.model.times import to_micros
+from memsweep.store.sqlite.superseding_sql import superseded_chunks
+
+OWNERS = """
+    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown'), memory.created_at, chunk.hash
+    from json_each(?) as wanted
+    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
+    left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
+# Whatever changes what can be found is audited, or adds chunks, or takes some away.
+REVISION = """
+    select group_concat(seq, '.') || '.' || (select count(*) from memory where stale) || '.'
+           || (select max(id) from chunk) from sqlite_sequence"""
+WORD_COUNT = "select doc from chunk_word where term = ?"
+ANY_STALE = "select exists (select 1 from memory where stale)"
+HIDDEN_CHUNKS = f"""
+    select chunk.id, chunk_fts_docsize.sz from chunk join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
+    where chunk.trash is null and chunk.id in (
+        select chunk.id from memory join chunk on chunk.memory = memory.id where memory.stale and memory.trash is null
+        union {superseded_chunks(False)})"""
+COUNT_MATCHES = "select count(*) from chunk_fts where chunk_fts match ?"
+# The plus keeps the full text from being asked once for each of them.
+WORD_COUNTS = """
+    select rowid, word_counts(chunk_fts) from chunk_fts
+    where chunk_fts match ? and +rowid in (select value from json_each(?))"""
+FULL_TEXT_TOTALS = "select block from chunk_fts_data where id = 1"
+# A file, all that is in a folder, or what a pattern matches; below any root, or with the path of its root.
+CODE_AT_PATH = """
+    select memory from (select memory, {path} as place from code_file join code_root on code_root.id = root)
+    join (select ? as wanted) where place = wanted or substr(place, 1, length(wanted) + 1) = wanted || '/'
+      or place glob wanted"""
+_EVER = -(2**62)
+_RELATIVE = "code_file.path"
+_WHOLE = "rtrim(code_root.path, '/') || '/' || code_file.path"
+# An index that leaves the texts alone; the table would be read with all of them.
+_NOTES = """
+    select id from memory indexed by memory_by_hash
+    where trash is null and id not in (select memory from code_file)"""
+_OF_KIND = {
+    "memory": f"memory.id in ({_NOTES})",
+    "code": "memory.id in (select memory from code_file)",
+    "fact": "false",
+    "segment": "false",
+}
+SMALLER_KIND = f"""
+    select case when not exists (select 1 from code_file) then null
+                when not exists ({_NOTES}) then null
+                when (select count(*) from code_file) > (select count(*) from ({_NOTES})) then 'memory'
+                else 'code' end"""
+
+
+def condition(filters: Filters) -> tuple[str, list[Any]]:
+    """What a hit must be, as a condition on `memory` and `chunk`, with its values. Staleness is not part of it."""
+    parts: list[str] = []
+    values: list[Any] = []
+    if filters.tags:
+        parts.append(
+            "memory.id in (select memory from memory_tag where tag in (select value from json_each(?))"
+            " group by memory having count(*) = ?)"
+        )
+        values += [json.dumps(filters.tags), len(set(filters.tags))]
+    if filters.source is not None:
+        parts.append("memory.source = ?")
+        values.append(filters.source)
+    for bound, sign in ((filters.date_from, ">="), (filters.date_to, "<="), (filters.as_of, "<=")):
+        if bound is not None:
+            parts.append(f"memory.created_at {sign} ?")
+            values.append(to_micros(bound))
+    if filters.path is not None:
+        place = _WHOLE if filters.path.startswith("/") else _RELATIVE
+        parts.append(f"memory.id in ({CODE_AT_PATH.format(path=place)})")
+        values.append(filters.path.rstrip("/"))
+    if filters.language is not None:
+        parts.append("memory.id in (select memory from code_file where language = ?)")
+        values.append(filters.language)
+    if filters.symbol_kind is not None:
+        parts.append("chunk.symbol_kind = ?")
+        values.append(filters.symbol_kind)
+    if filters.kind is not None:
+        parts.append(_OF_KIND[filters.kind])
+    for name in ("client", "session"):
+        if (wanted := getattr(filters, name)) is not None:
+            parts.append(f"memory.origin in (select id from origin where {name} = ?)")
+            values.append(wanted)
+    if filters.tier is not None:
+        parts.append("coalesce((select tier from origin where id = memory.origin), 'unknown') = ?")
+        values.append(filters.tier)
+    return " and ".join(parts), values
+
+
+HELD_BACK = """
+    memory.released_at is null and memory.created_at > ?
+    and memory.origin in (select id from origin where tier in (select value from json_each(?)))"""
+COUNT_HELD_BACK = f"select count(*) from memory where trash is null and {HELD_BACK}"
+
+
+def held_values(back: HeldBack) -> list[Any]:
+    return [_EVER if back.since is None else back.since, json.dumps(back.tiers)]
+
+
+def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: str) -> tuple[str, list[Any]]:
+    """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
+
+    A filter lists what passes; what is stale or superseded is listed to be left out: all lists are short in practice.
+    """
+    clause, values = condition(filters)
+    members = "select chunk.id from memory join chunk on chunk.memory = memory.id where memory.trash is null"
+    parts = [f" and {key} in ({members} and {clause})"] if clause else []
+    if any_stale and not filters.include_stale:
+        parts.append(f" and {key} not in ({members} and memory.stale)")
+    if (back := filters.held_back) is not None:
+        parts.append(f" and {key} not in ({members} and {HELD_BACK})")
+        values += held_values(back)
+    if any_superseded:
+        parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
+        values += [] if filters.as_of is None else [to_micros(filters.as_of)]
+    return "".join(parts), values
+
+
+def match_words(where: str) -> str:
+    return (
+        f"select rowid, bm25(chunk_fts) as score from chunk_fts where chunk_fts match ?{where} order by score limit ?"
+    )
+
+
+_PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
+
+
+def live_of(where: str) -> str:
+    """Which of some chunks are live and pass, with their place."""
+    return (
+        f"select chunk.id, {_PLACE} from json_each(?) as wanted join chunk on chunk.id = wanted.value"
+        f" where chunk.trash is null{where}"
+    )
+
+
+def passing(where: str) -> str:
+    return f"select chunk.id from chunk where chunk.trash is null{where}"
+
+
+def newest(where: str) -> str:
+    return f"select chunk.id from chunk where trash is null{where} order by chunk.id desc limit ?"
+
+
+def at_places(where: str) -> str:
+    return (
+        f"select {_PLACE}, chunk.id from json_each(?) as wanted"
+        " join chunk on chunk.stream = wanted.value >> 32 and chunk.stream_position = wanted.value & 0xffffffff"
+        f" where chunk.trash is null{where}"
+    )

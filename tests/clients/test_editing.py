@@ -1,0 +1,120 @@
+"""One entry of a configuration file is changed, and every other byte stays."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memsweep.clients import jsonc, toml_table
+from memsweep.clients.jsonc import CannotEdit
+
+AT = ("mcpServers", "memsweep")
+ENTRY = {"command": "/bin/memsweep", "args": ["serve"]}
+COMMENTED = """// servers
+{
+    "theme": "dark", // mine
+    /* all
+       of them */
+    "mcpServers": {
+        "other": {"command": "x", "url": "http://a//b"}, // keep
+    },
+}
+"""
+FILES = [
+    "{}",
+    "{ }\n",
+    '{"a": 1}',
+    '{"mcpServers": {}}',
+    '{\n\t"mcpServers": {\n\t\t"other": {"command": "x"}\n\t}\n}\n',
+    '{\r\n  "a": [1, {"mcpServers": 5}]\r\n}\r\n',
+    '\ufeff{"a": "b\\"c"}',
+    COMMENTED,
+]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_an_entry_is_added_and_taken_away_and_nothing_else_moves(text: str) -> None:
+    before = jsonc.parse(text)
+    after = jsonc.set_member(text, AT, ENTRY)
+    assert jsonc.parse(after) == {**before, "mcpServers": {**before.get("mcpServers", {}), "memsweep": ENTRY}}
+    assert [line for line in text.splitlines() if "//" in line and line in after] == [
+        line for line in text.splitlines() if "//" in line
+    ]
+    gone = jsonc.parse(jsonc.drop_member(after, AT))
+    assert gone == {**before, "mcpServers": before.get("mcpServers", {})}
+
+
+def test_an_entry_that_is_there_is_replaced_where_it_stands() -> None:
+    text = '{"mcpServers": {"memsweep": {"command": "old"}, "z": {}}, "b": 1}'
+    after = jsonc.set_member(text, AT, ENTRY)
+    assert list(json.loads(after)["mcpServers"]) == ["memsweep", "z"]
+    assert json.loads(after)["mcpServers"]["memsweep"] == ENTRY
+    assert jsonc.drop_member('{"a": 1}', AT) == '{"a": 1}'
+
+
+def test_an_empty_file_becomes_one_with_the_entry() -> None:
+    assert json.loads(jsonc.set_member("", AT, ENTRY)) == {"mcpServers": {"memsweep": ENTRY}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "[]",
+        "5",
+        '{"mcpServers": []}',
+        '{"mcpServers": {}, "mcpServers": {"a": 1}}',
+        "{'a': 1}",
+        "// only a comment",
+        "[" * 5000,
+        '{"a": "unfinished',
+    ],
+)
+def test_what_cannot_be_changed_safely_is_refused(text: str) -> None:
+    with pytest.raises(CannotEdit):
+        jsonc.set_member(text, AT, ENTRY)
+
+
+TOML = """# mine
+model = "o4"   # a comment
+
+[mcp_servers.other]
+command = "x"
+
+[profiles.fast]
+model = "mini"
+"""
+TABLE = ("mcp_servers", "memsweep")
+
+
+@pytest.mark.parametrize("text", ["", "\n", 'model = "x"', TOML, TOML.replace("\n", "\r\n")])
+def test_a_table_is_appended_and_taken_away_and_nothing_else_moves(text: str) -> None:
+    after = toml_table.set_table(text, TABLE, ENTRY)
+    assert after.startswith(text)
+    assert toml_table.parse(after)["mcp_servers"]["memsweep"] == ENTRY
+    assert toml_table.parse(toml_table.drop_table(after, TABLE)) == toml_table.parse(text)
+
+
+def test_a_table_that_is_there_is_replaced_with_the_tables_below_it() -> None:
+    text = TOML + '\n[mcp_servers.memsweep]\ncommand = "old"\n[mcp_servers.memsweep.env]\nA = "1"\n[last]\nx = 1\n'
+    entry = {**ENTRY, "env": {"A": "1"}}
+    after = toml_table.set_table(text, TABLE, entry)
+    assert toml_table.parse(after)["mcp_servers"]["memsweep"] == entry
+    assert toml_table.parse(after)["last"] == {"x": 1}
+    assert "# a comment" in after
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mcp_servers = 5",
+        'mcp_servers = { other = { command = "x" } }',
+        'mcp_servers.memsweep.command = "old"',
+        "broken = ",
+        'text = """\n[mcp_servers.memsweep]\n"""\nmcp_servers.memsweep.command = "x"',
+    ],
+)
+def test_a_file_whose_tables_have_another_form_is_refused(text: str) -> None:
+    with pytest.raises(CannotEdit):
+        toml_table.set_table(text, TABLE, ENTRY)

