@@ -1,7 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-.PHONY: help install install-dev demo quick test check bench soak docs clean
+.PHONY: help install install-dev demo quick test test-clients check bench soak docs clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -21,6 +21,10 @@ quick: install-dev ## the tests of a minute: pure parts, SQLite, the doors
 
 test: install-dev ## every test
 	$(PY) -m pytest -n 2 --dist worksteal
+
+test-clients: install-dev ## the hooks in the real Claude Code and Codex, which are installed into .clients
+	@sh scripts/clients
+	MEMSWEEP_CLIENTS=$(CURDIR)/.clients $(PY) -m pytest tests/real_clients
 
 check: install-dev ## lint, types, layers, house rules
 	$(PY) -m ruff check .
@@ -43,4 +47,4 @@ docs: install-dev ## write what the documents say of the code
 	$(PY) scripts/write_docs.py
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .clients .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -22,6 +22,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
             return _serve("default")
         case ["serve", "--profile", profile]:
             return _serve(profile)
+        case ["hook", *event] if "--help" not in event:  # a client waits for it, many times a session
+            from memsweep.hooks.door import run as run_hook
+
+            return run_hook(event)
     if list(given) == ["--version"]:
         print(f"memsweep {__version__}")
         return 0

@@ -43,6 +43,7 @@ COMMANDS = {
     "tombstone": "tombstone",
     "schedule": "schedule",
     "hooks": "hooks",
+    "hook": "hook",
     "adopt": "adopt",
     "workspace": "workspace",
     "reembed": "reembed",

@@ -2,21 +2,83 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, show
+from memsweep.app import App
+from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
 from memsweep.code.hooks import find_hooks
+from memsweep.hooks.files import HookFiles
 
-cli = typer.Typer(help="Git hooks that refresh the index in the background.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from rich.console import Console
+
+cli = typer.Typer(
+    help="Hooks: those of git refresh the index, those of agents' clients can be switched off.", no_args_is_help=True
+)
 Repository = Annotated[str, Argument(metavar="PATH", help="Any path inside the repository.")]
 
 
 @cli.command()
+def off(
+    here: Annotated[bool, Option("--here", help="Only for the project of this folder.")] = False, as_json: Json = False
+) -> None:
+    """Switch the hooks of agents' clients off, everywhere or for this project. Nothing is removed."""
+    _switch(False, here, as_json)
+
+
+@cli.command()
+def on(
+    here: Annotated[bool, Option("--here", help="Only for the project of this folder.")] = False, as_json: Json = False
+) -> None:
+    """Switch the hooks of agents' clients on again."""
+    _switch(True, here, as_json)
+
+
+def _switch(on: bool, here: bool, as_json: bool) -> None:
+    def change(app: App) -> dict[str, Any]:
+        files = HookFiles(app.settings.home)
+        files.switch(on, app.workspace_id if here else "")
+        everywhere, projects = files.off()
+        return {"off": everywhere, "off_for": projects, "workspace_id": app.workspace_id}
+
+    answer = with_app(change)
+
+    def words(console: Console) -> None:
+        if answer["off"]:
+            console.print("The hooks of agents' clients are off everywhere.", markup=False)
+        elif answer["workspace_id"] in answer["off_for"]:
+            console.print(f"The hooks of agents' clients are off for {answer['workspace_id']}.", markup=False)
+        else:
+            console.print("The hooks of agents' clients are on.", markup=False)
+
+    show(answer, as_json, words)
+
+
+@cli.command()
+def log(limit: Annotated[int, Option(min=1, max=1000, help="How many.")] = 20, as_json: Json = False) -> None:
+    """Show what the hooks of agents' clients did lately, and how long they took."""
+    runs = with_app(lambda app: HookFiles(app.settings.home).runs())[-limit:]
+
+    def words(console: Console) -> None:
+        for run in runs:
+            at = datetime.fromtimestamp(run.get("at", 0), UTC)
+            line = (
+                f"{at:%Y-%m-%d %H:%M:%S}  {run.get('event', ''):16} {run.get('ms', 0):>5} ms  {run.get('outcome', '')}"
+            )
+            console.print(harmless(line), markup=False)
+        if not runs:
+            console.print("No hook has run yet.", markup=False)
+
+    show({"runs": runs}, as_json, words)
+
+
+@cli.command()
 def install(path: Repository = ".", workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Install hooks that refresh the index after a commit, merge, checkout or rewrite; existing hooks are kept."""
+    """Install git hooks that refresh the index after a commit, merge, checkout or rewrite; existing hooks are kept."""
     hooks = find_hooks(path)
     new = hooks.install(workspace)
     words = f"Installed {', '.join(new)} in {hooks.folder}." if new else f"Already installed in {hooks.folder}."
@@ -25,7 +87,7 @@ def install(path: Repository = ".", workspace: InWorkspace = "", as_json: Json =
 
 @cli.command()
 def remove(path: Repository = ".", as_json: Json = False) -> None:
-    """Remove the hooks and restore what was there before."""
+    """Remove the git hooks and restore what was there before."""
     hooks = find_hooks(path)
     gone = hooks.remove()
     words = f"Removed {', '.join(gone)} from {hooks.folder}." if gone else f"None of ours in {hooks.folder}."
@@ -34,7 +96,7 @@ def remove(path: Repository = ".", as_json: Json = False) -> None:
 
 @cli.command()
 def status(path: Repository = ".", as_json: Json = False) -> None:
-    """Show which hooks are installed."""
+    """Show which git hooks are installed."""
     hooks = find_hooks(path)
     states = hooks.status()
 

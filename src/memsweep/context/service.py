@@ -68,7 +68,7 @@ class ContextWindow(Generic[Mode]):
         source: str = "context",
     ) -> Added:
         acting, origin = self._acting(), self._tools.origin()
-        if source == "transcript":
+        if source == "transcript" and origin.door != "hook":  # a hook reads what its client writes
             origin = origin.through("import")
         counter = self._tools.counter()
         gate = SegmentGate(self._tools.secrets(source), counter.count)

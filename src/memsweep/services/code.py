@@ -67,6 +67,12 @@ class CodeService(Generic[Mode]):
             return index_codebase(tools, scope, allow_empty=allow_empty, progress=progress)
 
     @operation
+    def roots(self) -> list[str]:
+        """The folders that are indexed here."""
+        store = self._access.found()
+        return [] if store is None else store.code_roots()
+
+    @operation
     def wait_to_index(self, repo_path: str | os.PathLike[str]) -> bool:
         """Wait for a run of the same folder to end; False if another one waits already and will do it."""
         from memsweep.code.lock import next_in_line

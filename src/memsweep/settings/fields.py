@@ -184,6 +184,20 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Hooks:
+    enabled: bool = setting(True, "whether hooks of agents' clients do anything; `memsweep hooks off` is the quick way")
+    briefing_tokens: int = setting(2000, "how much a session is told when it begins, at most", least=0, most=2300)
+    prompt_tokens: int = setting(500, "how much a prompt brings to mind, at most", least=0, most=2000)
+    least_relevance: float = setting(0.5, "what is less relevant to a prompt is not shown", least=0, most=1)
+    memories_a_session: int = setting(
+        5, "how many decisions and corrections of a session become memories; 0: none", least=0, most=100
+    )
+    shrink_output_chars: int = setting(
+        0, "longer output of commands is cut, and the whole of it stashed first; 0: never (Claude Code only)", least=0
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set, with its default."""
 
@@ -212,6 +226,7 @@ class Settings:
     secrets: Secrets = table(Secrets, "passwords and keys in what is to be stored")
     quarantine: QuarantineSettings = table(QuarantineSettings, "what is held back before somebody has looked at it")
     schedule: Schedule = table(Schedule, "background collection by a running server")
+    hooks: Hooks = table(Hooks, "what the hooks of agents' clients do")
     api_key: str = field(default="", repr=False)
     project: str = field(default="", repr=False)
     """A folder of the project that a client says it is in; empty: the working directory."""

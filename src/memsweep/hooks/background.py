@@ -1,0 +1,124 @@
+"""Work that no client waits for: it is written down, and a process of its own does it and ends.
+
+Whoever drains the spool does so alone, until it is empty. A process that dies leaves its entry to the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from memsweep.errors import MemsweepError
+from memsweep.hooks.event import DRAIN, Event
+from memsweep.hooks.files import HookFiles, SpoolEntry
+from memsweep.hooks.session import Session
+
+if TYPE_CHECKING:
+    from memsweep.settings import Settings
+
+_WAIT_SECONDS = 5.0
+_MOST_SECONDS = 50.0
+_CATCH_UP_SECONDS = 1.5
+_MOST_TRIES = 3
+"""An entry that ended that many processes is left out."""
+
+
+def spool(files: HookFiles, event: Event, *, edited: Sequence[str] = ()) -> None:
+    """Write down what is to be done, and start who does it."""
+    files.spool(
+        SpoolEntry(event.client, event.session, event.folder, "" if edited else event.transcript, tuple(edited))
+    )
+    start_draining(files)
+
+
+def start_draining(files: HookFiles) -> None:
+    """A process that nobody waits for."""
+    command = [sys.executable, "-P", "-m", "memsweep", "hook", DRAIN]  # -P: nothing in the project is imported
+    subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        cwd=files.home,
+    )
+
+
+@contextlib.contextmanager
+def alone(files: HookFiles, wait_seconds: float) -> Iterator[bool]:
+    """Whether nobody else takes transcripts in."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(files.lock_file(), mode=0o600)
+    try:
+        lock.acquire(timeout=wait_seconds)
+    except Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+def drain(settings: Settings, files: HookFiles, *, wait_seconds: float = _WAIT_SECONDS) -> str:
+    """Do what is written down; says how much that was."""
+    if not files.spooled():
+        return "nothing to do"
+    end, done = time.monotonic() + _MOST_SECONDS, 0
+    with alone(files, wait_seconds) as is_alone:
+        while is_alone and time.monotonic() < end and (waiting := files.spooled()):
+            for path in waiting:
+                entry = files.begin(path, _MOST_TRIES)
+                if entry is not None:
+                    _work(settings, files, entry)
+                    done += 1
+                files.finish(path)
+    return f"did {done}" if is_alone else "another one does it"
+
+
+def catch_up(settings: Settings, files: HookFiles) -> None:
+    """What the last session said is to be known in this one, if that takes no longer than a moment."""
+    if not files.spooled():
+        return
+    worker = threading.Thread(target=_drain_quietly, args=(settings, files), daemon=True)
+    worker.start()
+    worker.join(_CATCH_UP_SECONDS)
+    if worker.is_alive() or files.spooled():
+        start_draining(files)
+
+
+def _drain_quietly(settings: Settings, files: HookFiles) -> None:
+    with contextlib.suppress(MemsweepError, OSError):  # the next one tries again, and its record says what it was
+        drain(settings, files)
+
+
+def _work(settings: Settings, files: HookFiles, entry: SpoolEntry) -> None:
+    from memsweep.hooks import listening
+
+    event = Event(DRAIN, entry.client, entry.session, entry.folder, entry.transcript)
+    session = Session.opened(settings, files, event)
+    try:
+        if not files.is_on(session.app.workspace_id):
+            return
+        if entry.transcript:
+            listening.take_in(session)
+        for root in _roots_of(session.memory.code.roots(), entry.edited):
+            session.memory.code.index(root)
+    finally:
+        session.app.close()
+
+
+def _roots_of(roots: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """The indexed folders that these files lie in; the inner one of two is enough."""
+    found = []
+    for path in map(os.path.realpath, paths):
+        within = [root for root in roots if path.startswith(root.rstrip(os.sep) + os.sep)]
+        found += [max(within, key=len)] if within else []
+    return list(dict.fromkeys(found))

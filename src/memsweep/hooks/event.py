@@ -1,0 +1,87 @@
+"""What a client says when it calls a hook. Pure; what is not there is empty, and nothing in it is trusted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Client = Literal["claude", "codex"]
+CLIENT_NAMES: dict[Client, str] = {"claude": "claude-code", "codex": "codex"}
+EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd")
+DRAIN = "Drain"
+"""Our own: work in the background."""
+
+_PATHS_OF = {
+    "Edit": "file_path",
+    "MultiEdit": "file_path",
+    "Write": "file_path",
+    "NotebookEdit": "notebook_path",
+}
+_PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+_MOST_PATHS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One call of a hook."""
+
+    name: str
+    client: Client = "claude"
+    session: str = ""
+    folder: str = ""
+    transcript: str = ""
+    source: str = ""
+    prompt: str = ""
+    tool: str = ""
+    tool_input: Mapping[str, Any] = field(default_factory=dict)
+    tool_response: Any = None
+    is_of_a_person: bool = True
+    """False in a subagent, and for a prompt that no person typed."""
+
+
+def read_event(name: str, said: Any) -> Event:
+    """The event that a client describes."""
+    data: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
+    client: Client = "codex" if "turn_id" in data or "/.codex/" in _text(data, "transcript_path") else "claude"
+    source = _text(data, "source")
+    typed = name != "UserPromptSubmit" or source in ("", "user")
+    inputs = data.get("tool_input")
+    return Event(
+        name=name,
+        client=client,
+        session=_text(data, "session_id"),
+        folder=_text(data, "cwd"),
+        transcript=_text(data, "transcript_path"),
+        source=source,
+        prompt=_text(data, "prompt"),
+        tool=_text(data, "tool_name"),
+        tool_input=inputs if isinstance(inputs, Mapping) else {},
+        tool_response=data.get("tool_response"),
+        is_of_a_person=typed and not data.get("agent_id"),
+    )
+
+
+def edited_files(event: Event) -> list[str]:
+    """The files that a tool has written, as absolute paths."""
+    key = _PATHS_OF.get(event.tool)
+    if key is not None:
+        named = [event.tool_input.get(key)]
+    elif event.tool == "apply_patch":
+        named = list(_patched(event.tool_input))
+    else:
+        named = []
+    paths = [path for path in named[:_MOST_PATHS] if isinstance(path, str) and path and "\0" not in path]
+    return [os.path.normpath(os.path.join(event.folder or "/", path)) for path in paths]
+
+
+def _patched(inputs: Mapping[str, Any]) -> list[str]:
+    patch = next((value for value in inputs.values() if isinstance(value, str) and "*** Begin Patch" in value), "")
+    found = (line.removeprefix(mark) for line in patch.splitlines() for mark in _PATCHED if line.startswith(mark))
+    return [path.strip() for path in found]
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,174 @@
+"""The small files of the hooks in the home: the switch, records of sessions, what waits, the list of runs.
+
+Nothing here is worth more than the moment: a file that cannot be read counts as absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from memsweep.hooks.event import Client
+from memsweep.regular import read_regular
+
+_MOST_BYTES = 16 << 20
+_MOST_RUNS_BYTES = 256 << 10
+_SESSIONS_KEPT_SECONDS = 30 * 86_400
+
+
+Part = Literal["shown", "transcript"]
+"""What the model was shown, and how far the transcript was read: two hooks of a session may run at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolEntry:
+    """Something to do later: a transcript that has grown, or files that were edited."""
+
+    client: Client
+    session: str
+    folder: str
+    transcript: str
+    edited: tuple[str, ...] = ()
+    tries: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HookFiles:
+    """Below `home/hooks`; folders 0700, files 0600."""
+
+    home: Path
+
+    @property
+    def _folder(self) -> Path:
+        return self.home / "hooks"
+
+    def is_on(self, workspace_id: str) -> bool:
+        """Off for everything, or for single projects."""
+        switch = _read(self._folder / "switch.json")
+        return not switch.get("off") and workspace_id not in _names(switch)
+
+    def switch(self, on: bool, workspace_id: str = "") -> None:
+        """For one project, or for all of them."""
+        path = self._folder / "switch.json"
+        switch = _read(path)
+        names = set(_names(switch))
+        if workspace_id:
+            names = names - {workspace_id} if on else names | {workspace_id}
+        _write(path, {"off": bool(switch.get("off")) if workspace_id else not on, "projects": sorted(names)})
+
+    def off(self) -> tuple[bool, list[str]]:
+        """Whether all hooks are off, and the projects whose hooks are."""
+        switch = _read(self._folder / "switch.json")
+        return bool(switch.get("off")), _names(switch)
+
+    def session(self, session_id: str, part: Part) -> dict[str, Any]:
+        return _read(self._session(session_id, part))
+
+    def keep_session(self, session_id: str, part: Part, state: Mapping[str, Any]) -> None:
+        _write(self._session(session_id, part), state)
+
+    def _session(self, session_id: str, part: Part) -> Path:
+        """The id is the client's word, so no path is made of it."""
+        digest = hashlib.sha256(session_id.encode("utf-8", "replace")).hexdigest()[:32]
+        return self._folder / "sessions" / f"{digest}.{part}.json"
+
+    def forget_old_sessions(self, now_seconds: float) -> None:
+        with contextlib.suppress(OSError), os.scandir(self._folder / "sessions") as entries:
+            for entry in entries:
+                if now_seconds - entry.stat().st_mtime > _SESSIONS_KEPT_SECONDS:
+                    os.unlink(entry)
+
+    def spool(self, entry: SpoolEntry) -> None:
+        _write(self._folder / "spool" / f"{time.time_ns()}-{os.getpid()}.json", asdict(entry))
+
+    def spooled(self) -> list[Path]:
+        """What waits, the oldest first."""
+        try:
+            return sorted((self._folder / "spool").glob("*.json"))
+        except OSError:
+            return []
+
+    def begin(self, path: Path, most_tries: int) -> SpoolEntry | None:
+        """An entry, counted as tried; None if it cannot be read, or has ended too many processes."""
+        data = _read(path)
+        data["tries"] = data.get("tries", 0) + 1
+        try:
+            entry = SpoolEntry(**{**data, "edited": tuple(data["edited"])})
+        except (TypeError, KeyError):
+            return None
+        _write(path, data)
+        return entry if entry.tries <= most_tries else None
+
+    def finish(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def lock_file(self) -> Path:
+        _make_folder(self._folder)
+        return self._folder / "drain.lock"
+
+    def note_run(self, run: Mapping[str, Any]) -> None:
+        """One line a run; the older half goes when there are many."""
+        path = self._folder / "runs.jsonl"
+        with contextlib.suppress(OSError):
+            _make_folder(self._folder)
+            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(file, json.dumps(run).encode() + b"\n")
+                long = os.fstat(file).st_size > _MOST_RUNS_BYTES
+            finally:
+                os.close(file)
+            if long:
+                _replace(path, b"\n".join(path.read_bytes().split(b"\n")[-1000:]))
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The last runs, the oldest first."""
+        try:
+            lines = read_regular(self._folder / "runs.jsonl", _MOST_BYTES).split(b"\n")
+        except OSError:
+            return []
+        return [run for line in lines if (run := _parsed(line))]
+
+
+def _names(switch: Mapping[str, Any]) -> list[str]:
+    found = switch.get("projects")
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return _parsed(read_regular(path, _MOST_BYTES))
+    except OSError:
+        return {}
+
+
+def _parsed(raw: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(raw) if raw.strip() else {}
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    _make_folder(path.parent)
+    _replace(path, json.dumps(value).encode())
+
+
+def _replace(path: Path, raw: bytes) -> None:
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(file, "wb") as out:
+        out.write(raw)
+    os.replace(draft, path)
+
+
+def _make_folder(folder: Path) -> None:
+    for part in (folder.parent.parent, folder.parent, folder):
+        part.mkdir(mode=0o700, exist_ok=True)

@@ -1,0 +1,46 @@
+"""One call of a hook with what it works on: the app, the project's memory, what is kept of the session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from memsweep.hooks.event import CLIENT_NAMES, Event
+from memsweep.hooks.files import HookFiles, Part
+
+if TYPE_CHECKING:
+    from memsweep.app import App
+    from memsweep.context.service import ContextWindow
+    from memsweep.operation import Sync
+    from memsweep.services.memory import Memory
+    from memsweep.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    app: App
+    files: HookFiles
+    event: Event
+
+    @classmethod
+    def opened(cls, settings: Settings, files: HookFiles, event: Event) -> Session:
+        """What a person says there is a person's word; the client's own name and session are known."""
+        from memsweep.app import App
+        from memsweep.model.origin import Origin
+
+        origin = Origin("hook", CLIENT_NAMES[event.client], session=event.session, tool=event.tool, tier="person")
+        return cls(App(settings, origin.actor, opened_by=origin, project=event.folder), files, event)
+
+    @property
+    def memory(self) -> Memory:
+        return self.app.memory()
+
+    @property
+    def window(self) -> ContextWindow[Sync]:
+        return self.memory.context()
+
+    def state(self, part: Part) -> dict[str, Any]:
+        return self.files.session(self.event.session, part)
+
+    def keep(self, part: Part, state: dict[str, Any]) -> None:
+        self.files.keep_session(self.event.session, part, state)
