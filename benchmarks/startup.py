@@ -72,7 +72,10 @@ def _subjects() -> list[Subject]:
     return [
         Subject("empty Python", [*python, "-c", "pass"], _to_its_end),
         Subject("memsweep --version", [*memsweep, "--version"], _to_its_end),
-        Subject("memsweep search", [*memsweep, "search", "which machine builds project 3"], _to_its_end),
+        Subject("memsweep where", [*memsweep, "where"], _to_its_end),
+        Subject(
+            "memsweep search", [*memsweep, "search", "which machine builds project 3", "-w", "default"], _to_its_end
+        ),
         Subject("empty server", [*python, "-c", ECHO], _until_listed),
         Subject("memsweep serve", [*memsweep, "serve"], _until_listed),
     ]
@@ -134,7 +137,7 @@ def medians(starts: Sequence[Taken]) -> Taken:
 def judged(measured: dict[str, list[Taken]]) -> list[Figure]:
     median = {name: medians(starts) for name, starts in measured.items()}
     empty, served = median["empty Python"], median["memsweep serve"]
-    commands = {"--version": QUICK_MS, "search": SEARCH_MS}
+    commands = {"--version": QUICK_MS, "where": QUICK_MS, "search": SEARCH_MS}
     return [
         at_most("serve, to initialize and tools/list", served.wall / 1000, SERVER_SECONDS, "s"),
         at_most("serve / empty server", served.wall / median["empty server"].wall, SERVER_SHARE, "x"),

@@ -48,6 +48,8 @@ def test_a_doctor_says_that_all_is_well(run: Run, stale: Path) -> None:
         "findings": [],
         "notes": [],
         "lost": [],
+        "remarks": [],
+        "stranded": [],
         "message": "Healthy: every invariant holds.",
     }
 

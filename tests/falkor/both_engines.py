@@ -22,7 +22,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import portable
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.sqlite.engine import SqliteEngine
-from tests.gc.stores import NOW, Place, Plot, planted
+from tests.gc.stores import NOW, Place, Plot, embed, planted
 from tests.support import store_files
 from tests.support.engines import falkor_server
 
@@ -63,7 +63,7 @@ class Side:
             actor="tester",
             clock=lambda: now,
             new_id=self.new_id,
-            **settings,
+            **{"embed": embed, **settings},
         )
 
 
@@ -120,7 +120,7 @@ def _unnumbered(table: str, row: dict[str, Any], ids: dict[str, dict[int, str]])
         summary = json.loads(row["summary"])
         kept = [[kind, ids.get(kind, {}).get(key, "gone"), why] for kind, key, why in summary["protected"]]
         named["summary"] = json.dumps(summary | {"protected": kept})
-    if table == "merge_move":
+    if table in ("merge_move", "revision"):
         return {"receipt": row["receipt"], "kind": row["kind"]}
     if table == "plan_item":
         named["key"] = ids.get(row["kind"], {}).get(row["key"], row["key"])

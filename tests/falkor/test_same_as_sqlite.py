@@ -22,7 +22,7 @@ from memsweep.graph.facts import GraphDependencies
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
 from memsweep.model.plan import Receipt
-from memsweep.model.strategies import NAMES
+from memsweep.model.strategies import WITHOUT_QUESTION
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Plot, Thing
@@ -247,7 +247,7 @@ UPKEEP = (
 
 def runs(names: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[list[tuple[str, int, str]]]:
     """Acts with a number that they take what they need from, and a strategy of the collector."""
-    one = st.tuples(st.sampled_from(names), st.integers(0, 30), st.sampled_from(NAMES))
+    one = st.tuples(st.sampled_from(names), st.integers(0, 30), st.sampled_from(WITHOUT_QUESTION))
     return st.lists(one, min_size=least, max_size=most)
 
 
@@ -284,7 +284,7 @@ def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
             acting.both_engines.same()
 
 
-@pytest.mark.parametrize("strategy", NAMES)
+@pytest.mark.parametrize("strategy", WITHOUT_QUESTION)
 def test_every_strategy_finds_the_same_garbage_on_falkor(strategy: str) -> None:
     """In a workspace in which each of them finds something."""
     with both_sides(GARBAGE) as acting:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from tests.faults.doors import Act
+from tests.redact.lines import positives
 from tests.support import store_files
 
 Given = Mapping[str, Any]
@@ -79,6 +80,21 @@ OPERATIONS: dict[str, Operation] = {
     "first add": Operation(
         lambda g, p: [tool("add_memory", text=TEXT, workspace_id="new"), command("remember", TEXT, "-w", "new")],
         "converging",
+    ),
+    "update": Operation(
+        lambda g, p: [
+            tool("update_memory", memory_id=g["note"], text=TEXT, tags=["new"]),
+            command("update", g["note"], TEXT, "--tag", "new"),
+        ]
+    ),
+    "undo of an update": Operation(
+        lambda g, p: [tool("undo_prune", receipt_id=g["updated"]), command("undo", g["updated"])]
+    ),
+    "redact": Operation(
+        lambda g, p: [
+            tool("prune_memory", dry_run=False, confirm=True, plan_id=g["redaction"]),
+            command("prune", "--plan", g["redaction"], "--yes"),
+        ]
     ),
     "pin": Operation(lambda g, p: [tool("pin", id=g["note"]), command("pin", g["note"])]),
     "relate": Operation(
@@ -232,6 +248,9 @@ def build(place: Path, repo: Path) -> dict[str, Any]:
     window.prune(["s3", "s4"], strategy="stash")
     memory.code.index(repo)
     _change_repo(repo)
+    given["updated"] = memory.update(memory.remember("Once.").memory_id, text="Twice.", tags=["x"]).receipt_id
+    _tell_a_secret(place)
+    given["redaction"] = memory.sweep.plan("secrets").id
     given["plan"] = memory.sweep.plan("expired").id
     given["batch"] = {
         "entities": [{"local_id": "a", "name": "Charles", "type": "Person"}],
@@ -251,6 +270,15 @@ def build(place: Path, repo: Path) -> dict[str, Any]:
     (place / "session.json").write_text(json.dumps({"segments": segments}))
     app.close()
     return given
+
+
+def _tell_a_secret(place: Path) -> None:
+    """While the gate is off."""
+    app = open_app(place, MEMSWEEP_SECRETS_ACTION="off")
+    key = next(line.text for line in positives() if line.kind == "aws-access-key")
+    app.memory().remember(f"The key is {key}.", tags=["ops"], entities=["Hub"])
+    app.memory().context("talk").add([{"segment_id": "told", "text": f"use {key}", "type": "code"}])
+    app.close()
 
 
 def _write_repo(repo: Path) -> None:

@@ -27,10 +27,10 @@ PROSE = [line for line in negatives() if "\n" not in line and "'" not in line an
 class Leaks:
     """One workspace, and what was handed in."""
 
-    def __init__(self, chance: Random, folder: Path) -> None:
+    def __init__(self, chance: Random, folder: Path, **settings: str) -> None:
         self.chance, self.folder = chance, folder
         self.keys: list[str] = []
-        app = make_app(load_settings({"MEMSWEEP_HOME": str(folder / "home")}))
+        app = make_app(load_settings({"MEMSWEEP_HOME": str(folder / "home"), **settings}))
         self.close = app.close
         self.memory: Memory = app.memory()
         self.root = folder / "code"

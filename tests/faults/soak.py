@@ -46,6 +46,7 @@ CAMPAIGNS = {
     "merges": Campaign("tests.faults.merges", 4000),
     "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
     "leaks": Campaign("tests.faults.leaks", 1000),
+    "redactions": Campaign("tests.faults.redactions", 500),
     "backups": Campaign("tests.faults.backups", 100),
     "overlaps": Campaign("tests.faults.overlaps", 2000),
     "windows": Campaign("tests.faults.windows", 10_000),

@@ -23,6 +23,7 @@ FEW = {
     "merges": (0, 16, {"histories": 16}),
     "falkor_merges": (0, 4, {"histories": 4}),
     "leaks": (0, 10, {"operations": 120, "keys": 200}),
+    "redactions": (0, 6, {"kills": 3, "keys": 60}),
     "backups": (0, 3, {"flips": 60}),
     "overlaps": (0, 6, {"histories": 6, "index_runs": 50}),
     "windows": (0, 40, {"plans": 200, "segments_planned": 400}),

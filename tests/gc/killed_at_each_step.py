@@ -23,26 +23,31 @@ from typing import Any
 import apsw
 
 from memsweep.app import make_app
-from memsweep.gc import collect
+from memsweep.gc import collect, update
+from memsweep.model.memory import MemoryDraft, NewMemory
+from memsweep.model.revision import Piece
 from memsweep.settings import load_settings
-from tests.gc.stores import Link, Note, Place, Plot, Thing, broken, plant, planted
+from tests.gc.stores import MODEL, NOW, Link, Note, Place, Plot, Thing, broken, plant, planted, vector_of
+from tests.redact.lines import positives
 from tests.support import store_files
 from tests.support.counts import some_of, turns
 from tests.support.memory_disk import MEMORY_DISK
 
+SECRET = next(line.text for line in positives() if line.kind == "aws-access-key")
 PLOT = Plot(
     notes=(
         Note("def gone(): pass", path="gone.py", stale=True, chunks=2, tags=("red",), thread="talk"),
         Note("def away(): pass", path="away.py", stale=True),
         Note("a note that lives", tags=("red", "blue"), thread="talk"),
         Note("a pinned one", pinned=True),
+        Note(f"the deploy key is {SECRET}", tags=("red", SECRET)),
     ),
     things=(Thing("gone"), Thing("ring one"), Thing("ring two"), Thing("shared"), Thing("told", handed_in=True)),
     links=(Link(0, 1, sources=(0,)), Link(1, 2), Link(2, 0), Link(3, 4, handed_in=True), Link(0, 3, sources=(0, 1))),
     mentions=((0, 0, 0), (0, 1, 3), (2, 0, 3)),
     strays=((1,),),
 )
-GONE, AWAY, NOTE = (f"mem_{n:012}" for n in (1, 2, 3))
+GONE, AWAY, NOTE, PINNED, TELLING = (f"mem_{n:012}" for n in (1, 2, 3, 4, 5))
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,36 @@ def _buried(place: Place) -> None:
     collect.delete(place.tools(), NOTE, confirm=True, forever=True)
 
 
+def _redacted(place: Place) -> str:
+    return collect.plan_and_apply(place.tools(), "secrets", confirm=True).id
+
+
+def _planned_redaction(place: Place) -> str:
+    return collect.plan(place.tools(), "secrets").id
+
+
+def _update(place: Place, _: Any) -> object:
+    return update.update(place.tools(), NOTE, update.Change("another text", ("green",)), new_text)
+
+
+def new_text(text: str) -> update.NewText:
+    """Cut and embedded as the planted notes are."""
+    piece = Piece("chk_new", text, 0, 1, 1, vector_of(text))
+    return update.NewText((piece,), MODEL, NewMemory("", MemoryDraft(text), b"", (), (), (), NOW))
+
+
+def _updated(place: Place) -> str:
+    receipt = update.update(place.tools(), NOTE, update.Change("another text", ("green",)), new_text).receipt_id
+    assert receipt is not None
+    return receipt
+
+
 OPERATIONS = {
+    "update": Operation(_update),
+    "undo of an update": Operation(lambda place, receipt: collect.undo(place.tools(), receipt), _updated),
+    "redaction": Operation(lambda place, plan: collect.apply(place.tools(), plan, confirm=True), _planned_redaction),
+    "undo of a redaction": Operation(lambda place, receipt: collect.undo(place.tools(), receipt), _redacted),
+    "purge of a redaction": Operation(lambda place, _: collect.purge(place.tools(), 0, confirm=True), _redacted),
     "plan": Operation(lambda place, _: collect.plan(place.tools(), "all")),
     "apply": Operation(lambda place, plan: collect.apply(place.tools(), plan, confirm=True), _planned),
     "prune": Operation(lambda place, _: collect.plan_and_apply(place.tools(), "all", confirm=True)),

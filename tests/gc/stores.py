@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import blake2b
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import apsw
 from memsweep.app import App, Memory, make_app
 from memsweep.gc.collect import CollectorDependencies
 from memsweep.model.ids import make_id
+from memsweep.model.memory import EmbeddingModel
 from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.settings import load_settings
@@ -28,6 +30,7 @@ from tests.support.memory_disk import MEMORY_DISK
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = 86_400_000_000
 DIMENSION = 4
+MODEL = EmbeddingModel("test", DIMENSION)
 KINDS = ("memory", "chunk", "entity", "relation")
 # What a collection writes about itself; everything else must come back as it was.
 RECORDS = {"plan", "plan_item", "receipt", "audit", "sqlite_sequence", "tombstone"}
@@ -89,6 +92,16 @@ class Plot:
     folder: str = "/repository"
 
 
+def vector_of(text: str) -> bytes:
+    """Some vector that is always the same for a text."""
+    return blake2b(text.encode(), digest_size=DIMENSION).digest()
+
+
+def embed(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    """As the collector is handed it, by the model of what is planted."""
+    return MODEL, [vector_of(text) for text in texts]
+
+
 @dataclass
 class Place:
     """An open workspace and its file."""
@@ -114,7 +127,7 @@ class Place:
             actor="tester",
             clock=lambda: now,
             new_id=self.new_id,
-            **settings,
+            **{"embed": embed, **settings},
         )
 
     def new_id(self, prefix: str) -> str:

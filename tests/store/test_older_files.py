@@ -122,6 +122,21 @@ def test_an_old_deleted_workspace_comes_back(old: Opened) -> None:
     assert app.memory("thrown").stats().total_memories == 1
 
 
+def test_an_old_memory_is_updated_and_brought_back(old: Opened) -> None:
+    app, written = old
+    plain, redis = app.memory("plain"), written["plain"]["ids"]["redis"]
+    before = plain.get(redis)
+    receipt = plain.update(redis, text="Valkey took over from Redis.", tags=["new"]).receipt_id
+    assert plain.search("Valkey took over").hits[0].passage.memory_id == redis
+    assert receipt is not None
+    plain.sweep.undo(receipt)
+    after = plain.get(redis)
+    assert (after.text, after.tags, after.metadata) == (before.text, before.tags, before.metadata)
+    assert {thing.name for thing in before.entities} <= {thing.name for thing in after.entities}
+    assert plain.sweep.plan("secrets").item_count == 0
+    assert is_sound(plain)
+
+
 @pytest.mark.parametrize("from_engine", ["sqlite", "falkor"])
 @pytest.mark.parametrize("engine_kind", ENGINES)
 def test_an_old_backup_is_restored(from_engine: str, make: Callable[..., App], tmp_path: Path) -> None:

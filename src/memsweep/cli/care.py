@@ -79,6 +79,8 @@ def _checkup(console: Console, answer: report.CheckupAnswer) -> None:
             say(console, f"  next: {item['next_step']}")
     for loss in answer["lost"]:
         console.print(harmless(f"not saved: {loss}"), markup=False)
+    for remark in answer["remarks"]:
+        say(console, remark)
     for note in answer["notes"]:
         say(console, f"not repaired: {note}")
     for stranded in answer["stranded"]:

@@ -20,6 +20,7 @@ COMMANDS = {
     "update": "update",
     "stats": "recall",
     "where": "project",
+    "status": "project",
     "trust": "project",
     "index": "index",
     "watch": "watch",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, progress_bar, say, show, with_app
+from memsweep.project.runs import HookRun, note_run
 from memsweep.report import code as report
 
+T = TypeVar("T")
 Folder = Annotated[str, Argument(metavar="PATH", help="The folder of code.")]
 Language = Annotated[list[str] | None, Option("--language", "-l", help="Only this language; can be repeated.")]
 MaxSize = Annotated[int | None, Option(metavar="BYTES", help="Skip files larger than this.")]
@@ -43,11 +47,24 @@ def index(
             )
         return report.indexed(result)
 
-    answer = with_app(run)
+    answer = with_app(lambda app: _noted(app, workspace, run) if join else run(app))
     if answer is None:
         show({"joined": True}, as_json, lambda console: console.print("Another run is about to start."))
         return
     show(answer, as_json, lambda console: say(console, _with_warnings(answer)))
+
+
+def _noted(app: App, workspace: str, run: Callable[[App], T]) -> T:
+    """As git hooks run it: how long it took is for `memsweep status`."""
+    began, failed = time.monotonic(), True
+    try:
+        answer = run(app)
+        failed = False
+        return answer
+    finally:
+        took = round(1000 * (time.monotonic() - began))
+        home, name = app.settings.home, app.memory(workspace).workspace_id
+        note_run(home, HookRun(app.clock(), "git-index", name, took, failed))
 
 
 def _with_warnings(answer: report.IndexAnswer) -> str:

@@ -1,4 +1,4 @@
-"""memsweep where, trust"""
+"""memsweep where, status, trust"""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from memsweep.cli.door import Json, in_project, show, with_app
-from memsweep.cli.where import print_where
+from memsweep.cli.door import Json, harmless, in_project, show, with_app
+from memsweep.cli.where import lines, print_where
+from memsweep.report import status as report
 
 InProject = Annotated[
     str,
@@ -18,6 +19,15 @@ InProject = Annotated[
 def where(project: InProject = "", as_json: Json = False) -> None:
     """Show which workspace is used here, and why."""
     print_where(project, as_json)
+
+
+def status(project: InProject = "", as_json: Json = False) -> None:
+    """Show what is stored for this project, how fresh it is, what a collection would take, and what hooks did."""
+    in_project(project)
+    found = with_app(lambda app: app.projects.status())
+    answer = report.status(found)
+    said = [*lines(answer["where"]), *report.lines(found)]
+    show(answer, as_json, lambda console: print("\n".join(harmless(line) for line in said)))
 
 
 def trust(

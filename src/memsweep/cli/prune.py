@@ -17,19 +17,21 @@ from memsweep.errors import Unconfirmed
 from memsweep.gc.planner import capped_by_plan, over_cap
 from memsweep.model.adopt import CLIENT_RECEIPT
 from memsweep.model.paging import cursor_at
-from memsweep.model.strategies import NAMES
-from memsweep.model.text import counted
+from memsweep.model.strategies import NAMES, SECRETS
+from memsweep.model.text import counted, excerpt
+from memsweep.redact.find import redacted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
 from memsweep.report.counts import amount, named, nonzero
 from memsweep.report.reasons import why
+from memsweep.report.redactions import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.console import Console
 
-    from memsweep.model.plan import Kind, Plan, Totals
+    from memsweep.model.plan import Kind, Plan
     from memsweep.services.memory import Memory
 
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
@@ -93,7 +95,7 @@ def look_and_apply(
         how_to_apply = _apply_command(memory, made, allow_large, backup)
         if not as_json:
             show(preview, False, lambda console: _table(console, preview))
-        if not made.item_count or not (yes or _sure(made.totals, as_json)):
+        if not made.item_count or not (yes or _sure(made, as_json)):
             return preview, None
         if backup is not None:
             saved["backup"] = backed_up(memory.care.backup(backup))
@@ -139,7 +141,7 @@ def delete(
 
     def run(app: App) -> report.DeletedAnswer:
         memory = app.memory(workspace)
-        text = harmless(" ".join(memory.get(memory_id).text[:200].split()))
+        text = harmless(excerpt(redacted(memory.get(memory_id).text)[0], 200))
         sure = agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
         return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
 
@@ -260,10 +262,12 @@ def _apply_command(memory: Memory, plan: Plan, allow_large: bool, backup: Path |
     return pasteable(shlex.join([*words, *(["--backup", str(backup)] if backup else [])]))
 
 
-def _sure(totals: Totals, as_json: bool) -> bool:
+def _sure(plan: Plan, as_json: bool) -> bool:
     if as_json or not sys.stdin.isatty():
         return False
-    return typer.confirm(f"Move {amount(totals)} to the trash?")
+    if plan.strategy == SECRETS:
+        return typer.confirm(f"Redact the secrets in {places(plan.totals, plan.item_count)}?")
+    return typer.confirm(f"Move {amount(plan.totals)} to the trash?")
 
 
 def agreed(question: str, yes: bool, as_json: bool) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
+from memsweep.gc import redact
 from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
@@ -18,14 +19,13 @@ from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.history import history_of, verdict_on_lost
 from memsweep.gc.missing import no_memory
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.revert import Embed
+from memsweep.gc.revert import Embed, no_model
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.gc.verdict import judge
 from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
     Deleted,
@@ -40,6 +40,7 @@ from memsweep.model.plan import (
     Undone,
     Verdict,
 )
+from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
 from memsweep.model.times import days_ago
 from memsweep.store import plans
@@ -60,10 +61,6 @@ _LOOKED_THROUGH = 10_000
 _SHOWN_BACKUPS = 5
 
 
-def _no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
-    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
-
-
 @dataclass(frozen=True, slots=True)
 class CollectorDependencies:
     """What the collector needs of the world, and its settings."""
@@ -77,7 +74,7 @@ class CollectorDependencies:
     grace_days: float = 0.0
     apply_seconds: float = 60.0
     fading: Fading = field(default_factory=Fading)
-    embed: Embed = _no_model
+    embed: Embed = no_model
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.fading.rates)
@@ -115,10 +112,12 @@ def plan(
     origin: object = None,
 ) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
+    if strategy == SECRETS:
+        return redact.plan(tools)
     options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
-        draft = decide(_survey(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
+        draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
     draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
@@ -145,6 +144,8 @@ def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_la
     """Remove what a saved plan names, and nothing else."""
     _require(confirm, _PREVIEW)
     strategy = load_plan(tools, plan_id).strategy
+    if strategy == SECRETS:
+        return redact.apply(tools, plan_id)
     seen = _first_look(tools, needs_of_plan(strategy))
     removal = _removal(tools, "prune", strategy, plan_id)
     with tools.store.changing(tools.apply_seconds) as tx:
@@ -170,10 +171,13 @@ def plan_and_apply(
     fading: Fading | None = None,
     origin: object = None,
 ) -> Receipt:
-    """Plan and apply in one transaction."""
-    resolve(strategy)
+    """Plan and apply in one transaction; secrets are looked for before the one that redacts them."""
+    if strategy != SECRETS:
+        resolve(strategy)
     wanted = wanted_by(strategy, origin)
     _require(confirm, _PREVIEW)
+    if strategy == SECRETS:
+        return redact.apply(tools, redact.plan(tools).id)
     check = None if allow_large else partial(check_caps, strategy)
     return _prune(tools, strategy, tools.options(ttl_days, fading, wanted), check)
 
@@ -256,7 +260,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
         alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
         said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history
-    survey = _survey(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
+    survey = look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]
@@ -313,7 +317,7 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def _survey(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
+def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
     missing = _missing(tools, needs)
     if wanted is not None:
         with tools.store.changing() as tx:

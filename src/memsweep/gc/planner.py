@@ -22,7 +22,7 @@ from memsweep.model.plan import (
     Survey,
     Totals,
 )
-from memsweep.model.strategies import NAMES
+from memsweep.model.strategies import COLLECTED
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
@@ -44,12 +44,12 @@ def needs_of(strategy: str) -> frozenset[str]:
 
 def needs_of_plan(strategy: str) -> frozenset[str]:
     """The same for what a saved plan says, which may be no strategy of the collector."""
-    return needs_of(strategy) if strategy in NAMES else frozenset()
+    return needs_of(strategy) if strategy in COLLECTED else frozenset()
 
 
 def capped_by_plan(strategy: str) -> tuple[Kind, ...]:
     """Of what a saved plan may not take more than half."""
-    names = resolve(strategy) if strategy in NAMES else ()
+    names = resolve(strategy) if strategy in COLLECTED else ()
     return tuple(dict.fromkeys(kind for name in names for kind in STRATEGIES[name].capped)) or ("memory",)
 
 

@@ -88,9 +88,15 @@ class Freeing:
         tx.moves.drop(self._receipts)
 
     def _held_revisions(self, tx: Changes) -> set[int]:
-        """What the receipts hold, and all that memories were that leave for good."""
+        """What the receipts hold, and all that things were that leave for good."""
         found = tx.revisions.of_receipts(self._receipts) if self._receipts else []
+        gone = {"entity": self.gone.entities, "relation": self.gone.relations, "segment": self._segments(tx)}
+        for kind, keys in gone.items():
+            found += tx.revisions.of_items(kind, keys) if keys else []
         return {each.key for each in (*found, *self._earlier)}
+
+    def _segments(self, tx: Changes) -> set[int]:
+        return tx.segments.held_by(self._receipts) if self._receipts else set()
 
     def _withdrawn(self, tx: Changes) -> set[int]:
         """What only earlier texts of the memories stated, which have left with an update."""

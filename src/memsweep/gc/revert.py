@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.gc.revert_records import RecordsBack, of_memories
 from memsweep.model.graph_rows import EntityRecord, RelationChange, Source
 from memsweep.model.memory import EmbeddingModel
+from memsweep.model.plan import Totals
 from memsweep.model.revision import (
     MEMORY,
     MemoryText,
@@ -15,11 +17,13 @@ from memsweep.model.revision import (
     Revision,
     before_of,
     is_as_left,
+    is_redaction,
     model_before,
     pieces_before,
     text_before,
 )
 from memsweep.model.selection import Selection
+from memsweep.model.text import counted
 from memsweep.model.times import to_micros
 from memsweep.store.refusals import other_model
 
@@ -31,6 +35,11 @@ Embed = Callable[[Sequence[str]], tuple[EmbeddingModel, list[bytes]]]
 """Vectors of texts, and the model that they are of."""
 
 
+def no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    """For a collector that was handed none."""
+    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
+
+
 class _Back(NamedTuple):
     """A memory that comes back to what it was: the revision, and how it is now."""
 
@@ -38,6 +47,10 @@ class _Back(NamedTuple):
     now: MemoryText
     pieces: list[Piece] | None
     """As they were; None if they did not change."""
+
+    @property
+    def is_redaction(self) -> bool:
+        return is_redaction(self.revision.before)
 
     @property
     def after(self) -> MemoryText:
@@ -54,31 +67,47 @@ class Reverting:
         self, tx: Changes, receipt: int, doing: Operation, embed: Embed, returning: Collection[int] = ()
     ) -> None:
         self._tx, self._doing = tx, doing
-        self.conflicts: list[tuple[str, str]] = []
-        self._back = self._pick(tx.revisions.of_receipts([receipt]))
+        revisions = tx.revisions.of_receipts([receipt])
+        self._records = RecordsBack(tx, revisions)
+        self.conflicts = list(self._records.conflicts)
+        self._back = self._pick(of_memories(revisions))
         self._model = tx.texts.model()
-        self._entities = _Entities(tx, {key for each in self._back for piece in each.pieces or () for key in piece[-1]})
+        updates = [each for each in self._back if not each.is_redaction]
+        self._entities = _Entities(tx, {key for each in updates for piece in each.pieces or () for key in piece[-1]})
         self._vectors = self._renewed(embed)
         self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
         self._restated = self._states(returning)
 
     @property
     def count(self) -> int:
-        return len(self._back)
+        return len(self._back) + self._records.count
+
+    @property
+    def totals(self) -> Totals:
+        return self._records.totals.plus(Totals(memories=len(self._back)))
+
+    @property
+    def updated(self) -> int:
+        """Memories whose form until now somebody wrote, and may want back."""
+        return sum(not each.is_redaction for each in self._back)
 
     @property
     def ids(self) -> list[str]:
         return [each.now.id for each in self._back]
 
     def write(self, tx: Changes, receipt: int) -> None:
-        """What was there until now is held by a receipt of its own."""
+        """What was there until now is held by a receipt of its own, but for marks in place of secrets."""
         at = to_micros(self._doing.now)
         tx.revisions.drop([each.revision.key for each in self._back])
-        tx.revisions.add(NewRevision(receipt, MEMORY, each.now.key, at, self._given_up(each)) for each in self._back)
+        tx.revisions.add(
+            NewRevision(receipt, MEMORY, each.now.key, at, self._given_up(each))
+            for each in self._back
+            if not each.is_redaction
+        )
+        self._records.write(tx)
         tx.trash.restore(Selection(entities=self._entities.returning))
         for each in self._back:
-            pieces = None if each.pieces is None else [self._as_written(piece) for piece in each.pieces]
-            tx.texts.write(each.after, pieces)
+            tx.texts.write(each.after, None if each.pieces is None else self._written(each, each.pieces))
         tx.relations.write(self._restated)
 
     def _given_up(self, each: _Back) -> dict[str, Any]:
@@ -107,12 +136,14 @@ class Reverting:
         """Why a memory cannot be what it was; empty if it can."""
         if row is None:
             return "it was deleted for good"
-        if row.trash is not None:
+        if row.trash is not None and not is_redaction(revision.before):
             return f"it is in the trash; undo {receipts.get(row.trash, 'its deletion')} first"
         if not is_as_left(row, revision.before):
             later = [each for each in others if each.item == row.key and is_as_left(row, each.before)]
             said = f"; undo {receipts[later[-1].receipt]} first" if later and later[-1].receipt in receipts else ""
             return f"it was changed again{said}"
+        if row.trash is not None:
+            return ""
         twin = self._tx.texts.twin(text_before(row, revision.before))
         return f"the same text was added again as {twin}" if twin is not None else ""
 
@@ -127,9 +158,17 @@ class Reverting:
             raise other_model(self._model, model)
         return dict(zip(texts, vectors, strict=True))
 
-    def _as_written(self, piece: Piece) -> Piece:
-        entities = self._entities.instead_of(piece.entities)
-        return piece._replace(vector=self._vectors.get(piece.text, piece.vector), entities=entities)
+    def _written(self, each: _Back, pieces: Sequence[Piece]) -> list[Piece]:
+        """Chunks as they come back. A redaction left each where it was, so it mentions what it mentions now."""
+        now = self._now[each.now.key]
+        if each.is_redaction and len(now) == len(pieces):
+            mentioned = [piece.entities for piece in now]
+        else:
+            mentioned = [self._entities.instead_of(piece.entities) for piece in pieces]
+        return [
+            piece._replace(vector=self._vectors.get(piece.text, piece.vector), entities=entities)
+            for piece, entities in zip(pieces, mentioned, strict=True)
+        ]
 
     def _states(self, returning: Collection[int]) -> list[RelationChange]:
         """Relations that a memory states again, if they are live by then."""

@@ -48,7 +48,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         back.write(tx)
         restated.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
-        totals = totals.plus(Totals(memories=changed.count))
+        totals = totals.plus(changed.totals)
         _take_out(tx, going, changed, new_receipt, doing)
         tx.receipts.set_undone(receipt, doing.now)
         tx.audit(doing.counted("undo", receipt_id, totals, ids=(*back.ids, *changed.ids)))
@@ -56,7 +56,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
     conflicts = (*back.conflicts, *changed.conflicts, *clashes)
-    return Undone(totals, conflicts, ids, new_receipt if going or changed.count else None, changed.count)
+    return Undone(totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated)
 
 
 def _summaries(tx: Changes, receipt: int) -> list[Summary]:
@@ -69,18 +69,17 @@ def _refuse_if_nothing_comes_back(changed: Reverting, receipt_id: str) -> None:
     """So that the receipt can be used later, when what stands in its way is gone."""
     if changed.conflicts and not changed.count:
         item, why = changed.conflicts[0]
-        raise Conflict(f"receipt {receipt_id} cannot be undone: of memory {item}, {why}. Nothing was changed.")
+        raise Conflict(f"receipt {receipt_id} cannot be undone: of {item}, {why}. Nothing was changed.")
 
 
 def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> None:
     """What gives way to what comes back, under a receipt of its own."""
-    if not summaries and not changed.count:
-        return
-    totals = Totals(memories=changed.count, segments=len(summaries))
-    receipt = tx.receipts.add(NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals))
-    changed.write(tx, receipt)
+    totals = Totals(memories=changed.updated, segments=len(summaries))
+    receipt = NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals)
+    key = tx.receipts.add(receipt) if summaries or changed.updated else 0
+    changed.write(tx, key)
     if summaries:
-        tx.segments.trash([(each.key, each.window) for each in summaries], receipt)
+        tx.segments.trash([(each.key, each.window) for each in summaries], key)
         tx.audit(doing.counted("trash", receipt_id, totals, "summary of segments that came back"))
 
 

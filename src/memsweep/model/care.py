@@ -26,6 +26,8 @@ class Checkup:
     lost: tuple[str, ...] = ()
     stranded: tuple[tuple[str, str], ...] = ()
     """Workspaces whose project is gone, and where it was: nothing is wrong with them, but nobody is led there."""
+    remarks: tuple[str, ...] = ()
+    """What is no damage, and worth a look."""
 
     @property
     def left(self) -> tuple[Finding, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -66,6 +66,10 @@ class Gate:
         if passed.startswith(before) and passed.endswith('"'):
             value = passed[len(before) : -1]
         return self.text(value, what)
+
+    def saw(self, kinds: Iterable[str]) -> None:
+        """Count kinds that somebody else met."""
+        self._kinds |= dict.fromkeys(kinds)
 
     def met(self, other: Gate) -> None:
         """Count what another gate met."""

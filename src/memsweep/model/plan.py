@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 from memsweep.model.brought import Brought
 from memsweep.model.times import CLOCK_TOLERANCE, iso
 
-Kind = Literal["memory", "chunk", "entity", "relation", "segment"]
+Kind = Literal["memory", "chunk", "entity", "relation", "segment", "record"]
+"""A record is what the workspace keeps of itself: an event, a plan, a receipt, what something was before."""
 
 CHANGES = frozenset({"falls_back", "holds_again"})
 """Reasons of items that stay, as something else than they are."""

@@ -128,6 +128,20 @@ def before_of(
     }
 
 
+def as_redaction(before: Mapping[str, Any]) -> dict[str, Any]:
+    """A revision that holds secrets, until it is undone or purged."""
+    return {**before, "redacted": True}
+
+
+def is_redaction(before: Mapping[str, Any] | None) -> bool:
+    return before is not None and bool(before.get("redacted"))
+
+
+def left_as(after: MemoryText, before: Mapping[str, Any]) -> dict[str, Any]:
+    """A revision whose change has led to this form of the memory."""
+    return {**before, "after": _digest(after, before["changed"])}
+
+
 def is_as_left(now: MemoryText, before: Mapping[str, Any]) -> bool:
     """Whether what a change made of a memory is what it is now."""
     return bool(_digest(now, before["changed"]) == before["after"])

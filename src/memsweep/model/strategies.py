@@ -18,4 +18,8 @@ ALIASES = {"stale_files": "stale_code"}
 ALL = ("stale_code", "orphaned_chunks", "orphaned_entities", "unreachable_entities")
 WITHOUT_QUESTION = (*RULES, *ALIASES, "all")
 """Those that need nobody to say whose things they are about."""
-NAMES = (*RULES, "origin", *ALIASES, "all")
+COLLECTED = (*RULES, "origin", *ALIASES, "all")
+"""Those that name garbage."""
+SECRETS = "secrets"
+"""The one that redacts in place."""
+NAMES = (*COLLECTED, SECRETS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from pathlib import Path
 
 from memsweep.errors import BadSetting
@@ -44,6 +43,8 @@ def _installation(home: Path) -> str:
 
 def _make(path: Path) -> None:
     """Never half of it, and never over another's."""
+    import secrets  # late: `memsweep where` starts without it
+
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = path.with_name(f"{_NAME}.{secrets.token_hex(4)}")
     draft.write_text(secrets.token_hex(_DIGITS // 2), encoding="ascii")

@@ -68,6 +68,18 @@ def redacted(text: str, *, keep_lines: bool = False) -> tuple[str, tuple[str, ..
     return text, tuple(kinds)
 
 
+def found_in(text: str) -> dict[str, str]:
+    """The secrets of a text as they stand there, and their kinds; also those that only show behind a mark."""
+    found: dict[str, str] = {}
+    for _ in range(_MOST_PASSES):
+        secrets = find(text)
+        if not secrets:
+            break
+        found |= {text[secret.start : secret.end]: secret.kind for secret in secrets}
+        text = _marked(text, secrets, keep_lines=False)
+    return found
+
+
 def mark(kind: str) -> str:
     return f"[secret: {kind}]"
 

@@ -22,6 +22,7 @@ class CheckupAnswer(TypedDict):
     notes: list[str]
     lost: list[str]
     stranded: list[str]
+    remarks: list[str]
     message: str
 
 
@@ -75,6 +76,7 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
             f" its new folder finds it again; `memsweep workspace delete {name}` moves it to the trash."
             for name, where in result.stranded
         ],
+        "remarks": list(result.remarks),
         "message": _verdict(len(result.findings), len(result.left)),
     }
 

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
+from memsweep.report import redactions
 from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, way_back
 from memsweep.report.memory import ListedWorkspace, deleted_workspaces
 
@@ -162,13 +164,15 @@ def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | 
         "preview": [_item(item, why) for item in items],
         "protected": [dict(item) for item in plan.protected],
         "warnings": [_warning(said) for said in plan.warnings],
-        "message": f"Would move {amount(plan.totals)} to the trash." if plan.item_count else "Nothing to collect.",
+        "message": redactions.would(plan),
         "next_cursor": next_cursor,
     }
 
 
 def pruned(receipt: Receipt) -> PruneAnswer:
     """What `prune_memory` answers when it has removed something."""
+    if receipt.strategy == SECRETS:
+        return applied(receipt)
     where = f"{'It is' if is_one(receipt.totals) else 'They are'} in the trash; {way_back(receipt.totals, receipt.id)}."
     ours = where if amount(receipt.totals) else "There was nothing to remove."
     return {
@@ -179,6 +183,7 @@ def pruned(receipt: Receipt) -> PruneAnswer:
 
 def applied(receipt: Receipt) -> PruneAnswer:
     """What was removed, as everybody else sees it."""
+    what = redactions.done(receipt) if receipt.strategy == SECRETS else moved(receipt.totals)
     return {
         "dry_run": False,
         "strategy": receipt.strategy,
@@ -189,7 +194,7 @@ def applied(receipt: Receipt) -> PruneAnswer:
         "deleted_entities": receipt.totals.entities,
         "deleted_relations": receipt.totals.relations,
         "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
-        "message": f"{moved(receipt.totals)}{_left_alone(receipt)}",
+        "message": f"{what}{_left_alone(receipt)}",
     }
 
 
@@ -199,8 +204,8 @@ def deleted(receipt: Deleted, *, forever: bool = False) -> DeletedAnswer:
     return {
         **removed,
         "message": " ".join(part for part in told if part),
-        "removed_with_it": [{"name": name, "id": uid} for name, uid in receipt.gone],
-        "kept": [{"name": name, "id": uid} for name, uid in receipt.kept],
+        "removed_with_it": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.gone],
+        "kept": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.kept],
         "notes": list(receipt.notes),
     }
 
@@ -212,7 +217,7 @@ def _gone_and_kept(receipt: Deleted) -> str:
 
 
 def _some_names(named: Sequence[tuple[str, str]]) -> str:
-    names = [repr(name) for name, _ in named[:_SHOWN_NAMES]]
+    names = [repr(redactions.masked(name)) for name, _ in named[:_SHOWN_NAMES]]
     more = len(named) - len(names)
     return listed([*names, f"{more:,} more"] if more else names) if names else ""
 
@@ -276,7 +281,7 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Tras
         return {
             "id": item.id,
             "type": item.kind.capitalize(),
-            "name": item.name,
+            "name": item.name and redactions.masked(item.name),
             "reason": item.reason,
             "receipt_id": item.receipt_id,
             "trashed_at": iso(item.trashed_at),

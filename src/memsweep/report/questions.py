@@ -6,8 +6,10 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
 from memsweep.redact.find import redacted
+from memsweep.report import redactions
 from memsweep.report.counts import amount
 
 if TYPE_CHECKING:
@@ -27,6 +29,9 @@ def plan_question(workspace_id: str, plan: Plan, sample: Sequence[PlanView], *, 
     more = f" and {plan.item_count - SAMPLE:,} more" if plan.item_count > SAMPLE else ""
     share = f" ({plan.share:.0%} of the memories)" if plan.totals.memories else ""
     which = f"Plan {plan.id}, strategy" if named else "Strategy"
+    if plan.strategy == SECRETS:
+        what = f"Redact the secrets in {redactions.places(plan.totals, plan.item_count)} of workspace {workspace_id!r}"
+        return f"{what}? {which} {plan.strategy}: {names}{more}. {_UNDOABLE}"
     return (
         f"Move {amount(plan.totals) or 'nothing'}{share} of workspace {workspace_id!r} to the trash?"
         f" {which} {plan.strategy}: {names}{more}. {_UNDOABLE}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from memsweep.model.text import listed
 from memsweep.model.times import from_micros, iso
 
 _SENTENCES = {
@@ -34,6 +35,10 @@ def why(reason: str, evidence: Mapping[str, Any]) -> str:
             )
         case "faded_relation":
             return f"It weighs {evidence['weight']:g} now: nobody has confirmed it for a long time."
+        case "secret":
+            return (
+                f"It holds {'a secret' if len(evidence['secrets']) == 1 else 'secrets'}: {listed(evidence['secrets'])}."
+            )
         case "superseded":
             return f"Another fact has replaced it since {_moment(evidence['invalid_at'])}."
         case "superseded_memory":

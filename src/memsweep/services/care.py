@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Generic
 from memsweep.clock import new_id
 from memsweep.errors import MemsweepError, StoreError
 from memsweep.model.operation import Operation
-from memsweep.operation import Mode, operation
+from memsweep.model.text import counted
+from memsweep.operation import SUSPECTS, Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.model.care import Backup, Checkup, Compaction
@@ -50,9 +51,22 @@ class CareService(Generic[Mode]):
             clock=access.clock,
         )
         found = doctor(tools, repair=repair)
+        found = replace(found, remarks=tuple(self._secrets_found()))
         with contextlib.suppress(MemsweepError):  # a home that is damaged has been told of
             return replace(found, stranded=tuple(access.app.projects.stranded()))
         return found
+
+    def _secrets_found(self) -> list[str]:
+        """What the rules find in what is stored: how much, never what."""
+        from memsweep.gc.redact import count
+
+        try:
+            with self._access.store.collector.reading() as rows:
+                number = count(rows)
+        except (MemsweepError, *SUSPECTS):  # damaged: that is what the findings are about
+            return []
+        found = f"The rules find secrets in {counted(number, 'place')}; `memsweep prune -s secrets` shows them masked."
+        return [found] if number else []
 
     @operation
     def compact(self) -> Compaction:

@@ -15,6 +15,7 @@ from memsweep.project.whereabouts import Owned, Whereabouts, stranded, whereabou
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.project.locate import Project
+    from memsweep.services.status import ProjectStatus
 
 
 class Projects:
@@ -26,6 +27,12 @@ class Projects:
     def whereabouts(self) -> Whereabouts:
         """Which workspace is meant where nobody names one, and what lies elsewhere."""
         return whereabouts(self._app.settings, self._app.resolver, self.memories, self._owned)
+
+    def status(self) -> ProjectStatus:
+        """What is stored for this project, how fresh it is, what would go, and what its hooks did."""
+        from memsweep.services.status import project_status
+
+        return project_status(self._app)
 
     def stranded(self) -> list[tuple[str, str]]:
         """Workspaces whose project is gone, and where that was."""

@@ -13,7 +13,7 @@ from memsweep.services.collector import collector
 if TYPE_CHECKING:
     from memsweep.gc.collect import Safety
     from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-    from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
+    from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
     from memsweep.services.access import Access
 
 
@@ -36,6 +36,13 @@ class SweepService(Generic[Mode]):
         from memsweep.gc import collect
 
         return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
+
+    @operation
+    def preview(self, strategy: str = "stale_code") -> Totals:
+        """How much a collection would take now; unlike a plan, this saves nothing."""
+        from memsweep.gc.preview import preview
+
+        return preview(collector(self._access), strategy)
 
     @operation
     def get_plan(self, plan_id: str) -> Plan:

@@ -20,7 +20,8 @@ from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.merges import AliasRows, MoveRows
 from memsweep.store.ports.origins import OriginRows
 from memsweep.store.ports.plans import PlanReads, PlanRows
-from memsweep.store.ports.revisions import RevisionReads, RevisionRows, TextRows
+from memsweep.store.ports.records import RecordReads, RecordRows
+from memsweep.store.ports.revisions import RevisionReads, RevisionRows, TextReads, TextRows
 from memsweep.store.ports.tombstones import TombstoneRows
 from memsweep.store.ports.trash import TrashRows
 from memsweep.store.ports.windows import SegmentRows
@@ -87,6 +88,12 @@ class WorkspaceReads(Reads, Protocol):
     @property
     def revisions(self) -> RevisionReads: ...
 
+    @property
+    def texts(self) -> TextReads: ...
+
+    @property
+    def records(self) -> RecordReads: ...
+
 
 class Changes(Protocol):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
@@ -129,6 +136,9 @@ class Changes(Protocol):
 
     @property
     def texts(self) -> TextRows: ...
+
+    @property
+    def records(self) -> RecordRows: ...
 
     @property
     def tombstones(self) -> TombstoneRows: ...

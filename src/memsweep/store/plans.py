@@ -6,7 +6,7 @@ A plan is saved whole, shown as its rows are now, and used once, while it is fre
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
@@ -26,13 +26,16 @@ from memsweep.model.plan import (
     digest_of,
     why_unusable,
 )
-from memsweep.model.text import clipped
+from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import from_micros
+from memsweep.redact.find import redacted
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
 
 MERGE = "merge"
+SECRET = "secret"
+"""The reason whose items are shown with their secrets masked."""
 NEAR_DUPLICATE = "near_duplicate"
 """The reason that is shown with both texts."""
 CONTEXT = "context:"
@@ -119,8 +122,20 @@ def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
             wanted.setdefault("memory", set()).add(item.evidence[name])
     described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
     near = [item for item in items if item.reason == NEAR_DUPLICATE]
-    texts = rows.texts({key for item in near for key in (item.key, item.evidence["kept"])})
-    return [_view(item, described, texts) for item in items]
+    wanted_texts = {key for item in near for key in (item.key, item.evidence["kept"])}
+    secret = {item.key for item in items if item.reason == SECRET and item.kind == "memory"}
+    texts = rows.texts(wanted_texts | secret)
+    return [_masked(view, texts.get(item.key, "")) if item.reason == SECRET else view
+            for item in items for view in [_view(item, described, texts)]]  # fmt: skip
+
+
+def _masked(view: PlanView, text: str) -> PlanView:
+    """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
+    if view.kind == "memory":
+        return replace(view, name=None if view.file_path else excerpt(redacted(text)[0]), beside=None)
+    if view.kind in ("entity", "relation"):
+        return replace(view, name=redacted(view.name or "")[0], relation=view.relation and redacted(view.relation)[0])
+    return replace(view, id=str(view.evidence.get("id") or view.evidence.get("in", view.kind)), name=None)
 
 
 def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts: Mapping[int, str]) -> PlanView:

@@ -10,6 +10,7 @@ from memsweep.store.falkor.items import FalkorItems, FalkorTombstones
 from memsweep.store.falkor.merge_rows import FalkorAliases, FalkorMoves
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.receipts import FalkorReceipts
+from memsweep.store.falkor.records import FalkorRecords
 from memsweep.store.falkor.revisions import FalkorRevisions, FalkorTexts
 from memsweep.store.falkor.segments import FalkorSegmentRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -23,6 +24,8 @@ class FalkorReads:
         self.items = FalkorItems(asked)
         self.plans = FalkorPlans(asked)
         self.revisions = FalkorRevisions(asked)
+        self.texts = FalkorTexts(asked)
+        self.records = FalkorRecords(asked)
         self.receipts = FalkorReceipts(asked)
 
 
@@ -33,7 +36,6 @@ class FalkorChanges(FalkorReads):
         super().__init__(tx)
         self._tx = tx
         self.trash = FalkorTrash(tx)
-        self.texts = FalkorTexts(tx)
         self.segments = FalkorSegmentRows(tx)
         self.entities = FalkorEntities(tx)
         self.relations = FalkorRelations(tx)

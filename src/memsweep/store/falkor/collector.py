@@ -16,6 +16,7 @@ from memsweep.store.falkor import disk, gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.stored import mapping
 
 
 class FalkorCollector:
@@ -57,6 +58,7 @@ class FalkorCollector:
             trash_cypher.TRASHED_LONE_CHUNKS,
             trash_cypher.TRASHED_SEGMENTS,
             trash_cypher.TRASHED_RELATIONS,
+            trash_cypher.TRASHED_REVISIONS,
         )
         rows = [row for found in self._graph.ask_all(*((query, {}) for query in queries)) for row in found]
         keys = sorted({trash for _, _, trash in rows})
@@ -72,7 +74,11 @@ class FalkorCollector:
         items = [[receipts[trash][3], kind, key] for kind, key, trash in rows if receipts[trash][3] is not None]
         found, *texts = self._graph.ask_all((gc_cypher.REASONS, {"items": items}), *asked)
         reasons = {(kind, key): reason for kind, key, reason in found}
-        named = {(kind, key): (uid, name) for kind, each in zip(kinds, texts, strict=True) for key, uid, name in each}
+        named = {
+            (kind, key): (mapping(uid)["id"] if kind == "revision" else uid, name)
+            for kind, each in zip(kinds, texts, strict=True)
+            for key, uid, name in each
+        }
         return [
             Trashed(
                 kind,

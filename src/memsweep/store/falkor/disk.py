@@ -34,6 +34,7 @@ def rewrite(link: Link, key: str) -> list[str]:
     """
     copy = _LOG
     try:
+        forget_queries(link, key)
         if not _persistence(link, key)["aof_enabled"]:
             copy = _SNAPSHOT
             if not _takes_snapshots(link, key):
@@ -45,6 +46,12 @@ def rewrite(link: Link, key: str) -> list[str]:
     except StoreError as error:
         return [_left(copy, error.message.rstrip("."))]
     return [] if status == "ok" else [_left(copy, f"its last attempt said {status!r}")]
+
+
+def forget_queries(link: Link, key: str) -> None:
+    """The server keeps the last queries of a graph, with all their values, in a stream beside it."""
+    stream = f"telemetry{{{key}}}"
+    link.at_node_of(stream, "UNLINK", stream)
 
 
 def _persistence(link: Link, key: str) -> dict[str, Any]:

@@ -12,10 +12,10 @@ COUNT_OF_MEMORY = """
     MATCH (m:Memory {id: $id}) MATCH (r:Revision) WHERE r.kind = 'memory' AND r.item = m.key
     RETURN count(r), max(r.at)"""
 
-MEMORIES = """
-    UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})
-    RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash,
+_MEMORY = """RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash,
            m.origin"""
+MEMORIES = f"UNWIND $keys AS key MATCH (m:{{memory}} {{{{ref: toString(key)}}}}) {_MEMORY}"
+PAGE = f"MATCH (m:{{memory}}) WHERE m.key > $after {_MEMORY} ORDER BY m.key LIMIT $limit"
 PIECES = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})-[:HAS_CHUNK]->(c)
     OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH m, c, e

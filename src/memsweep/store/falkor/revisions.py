@@ -50,18 +50,25 @@ class FalkorRevisions:
 class FalkorTexts:
     """Implements `memsweep.store.ports.revisions.TextRows`."""
 
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        self._asked = asked
         self.dropped_chunks: set[int] = set()
 
+    @property
+    def _tx(self) -> Transaction:
+        return writable(self._asked)
+
     def model(self) -> EmbeddingModel | None:
-        return writing.model_of(self._tx.meta)
+        asked = self._asked
+        return writing.model_of(asked.meta if isinstance(asked, Transaction) else asked.meta())
 
     def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
-        return {
-            key: MemoryText(key, uid, text, tuple(tags), source, mapping(metadata), *rest)
-            for key, uid, text, tags, source, metadata, *rest in self._both(own.MEMORIES, memories)
-        }
+        return {row[0]: _memory(*row) for row in self._both(own.MEMORIES, memories)}
+
+    def page(self, after: int, limit: int) -> list[MemoryText]:
+        asked = ((own.of_state(own.PAGE, live=live), {"after": after, "limit": limit}) for live in _STATES)
+        found = [_memory(*row) for rows in self._asked.ask_all(*asked) for row in rows]
+        return sorted(found, key=lambda row: row.key)[:limit]
 
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         found: dict[int, list[Piece]] = {key: [] for key in memories}
@@ -109,7 +116,7 @@ class FalkorTexts:
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:
         """What is live and what is in the trash, in one go."""
         asked = ((own.of_state(query, live=live), {"keys": sorted(keys)}) for live in _STATES)
-        return [row for rows in self._tx.ask_all(*asked) for row in rows] if keys else []
+        return [row for rows in self._asked.ask_all(*asked) for row in rows] if keys else []
 
     def _drop_chunks(self, memory: MemoryText) -> None:
         live = memory.trash is None
@@ -172,3 +179,7 @@ class FalkorTexts:
         ((last,),) = self._tx.ask(own.LAST_PLACE, thread=memory.thread)
         self._tx.do(cypher.SET_LAST_PLACE, [{"key": memory.thread, "last": last + len(pieces)}])
         return [(memory.thread, last + 1 + index) for index in range(len(pieces))]
+
+
+def _memory(key: int, uid: str, text: str, tags: Sequence[str], source: str, metadata: str, *rest: Any) -> MemoryText:
+    return MemoryText(key, uid, text, tuple(tags), source, mapping(metadata), *rest)

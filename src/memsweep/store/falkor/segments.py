@@ -295,8 +295,11 @@ class FalkorSegmentRows:
         self._tx.do(context_cypher.LOOK_AGAIN, [{"key": key, "turn": turn} for key, turn in turns.items()])
         return len(back) + len(stashed)
 
+    def held_by(self, receipts: Collection[int]) -> set[int]:
+        return {key for (key,) in self._tx.ask(context_cypher.DYING_SEGMENTS, receipts=sorted(receipts))}
+
     def free(self, receipts: Collection[int]) -> int:
-        keys = [key for (key,) in self._tx.ask(context_cypher.DYING_SEGMENTS, receipts=sorted(receipts))]
+        keys = sorted(self.held_by(receipts))
         self._tx.do(context_cypher.FREE_LINKS, keys)
         self._tx.do(context_cypher.FREE_SEGMENT, keys)
         return len(keys)

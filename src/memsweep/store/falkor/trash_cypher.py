@@ -63,6 +63,9 @@ TRASHED_RELATIONS = """
     MATCH (s)-[r:WAS_RELATED_TO]->(o)
     WHERE (s.trash IS NULL OR s.trash <> r.trash) AND (o.trash IS NULL OR o.trash <> r.trash)
     RETURN 'relation', r.key, r.trash"""
+TRASHED_REVISIONS = """
+    MATCH (r:Revision) WHERE r.kind IN ['memory', 'entity', 'relation', 'segment']
+    RETURN 'revision', r.key, r.receipt"""
 RECEIPTS = (
     "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id, r.strategy, r.created_at, r.plan"
 )
@@ -71,6 +74,7 @@ SHOWN = {
     "entity": "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.key, n.id, n.name",
     "chunk": "UNWIND $keys AS key MATCH (n:TrashedChunk {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
     "segment": "UNWIND $keys AS key MATCH (n:TrashedSegment {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
+    "revision": "UNWIND $keys AS key MATCH (r:Revision {key: key}) RETURN r.key, r.before, r.kind",
     "relation": """
         UNWIND $keys AS key MATCH (s)-[r:WAS_RELATED_TO {ref: toString(key)}]->(o)
         RETURN r.key, r.id, s.name + ' ' + r.relation + ' ' + o.name""",

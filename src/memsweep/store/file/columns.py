@@ -11,6 +11,7 @@ from typing import Any, get_args
 
 from memsweep.model.contribution import ACTS
 from memsweep.model.origin import TIERS
+from memsweep.model.plan import Kind
 from memsweep.model.segment import Generation, Role, SegmentType
 from memsweep.store.file.forms import (
     DROP,
@@ -227,7 +228,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     "plan_item": {
         "plan": _LINK,
         "position": Column(count, drop),
-        "kind": Column(one_of("memory", "chunk", "entity", "relation", "segment"), drop),
+        "kind": Column(one_of(*get_args(Kind)), drop),
         "key": _LINK,
         "version": Column(count, drop),
         "reason": Column(text, drop),

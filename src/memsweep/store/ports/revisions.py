@@ -27,7 +27,7 @@ class RevisionRows(RevisionReads, Protocol):
         """Drop them, with what the word index still knows of their texts."""
 
 
-class TextRows(Protocol):
+class TextReads(Protocol):
     """Memories and their chunks, live or in the trash."""
 
     def model(self) -> EmbeddingModel | None:
@@ -38,6 +38,11 @@ class TextRows(Protocol):
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         """In the order of their positions."""
 
+    def page(self, after: int, limit: int) -> list[MemoryText]:
+        """So many beyond a key, in the order of their keys."""
+
+
+class TextRows(TextReads, Protocol):
     def twin(self, memory: MemoryText) -> str | None:
         """The id of another live memory with the same text in the same thread; code is known by its file."""
 

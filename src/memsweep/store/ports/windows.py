@@ -121,5 +121,8 @@ class SegmentRows(Protocol):
     def put_back(self, receipt: int, but: Collection[int]) -> int:
         """What a receipt trashed or stashed is where it was; how many."""
 
+    def held_by(self, receipts: Collection[int]) -> set[int]:
+        """The keys of what receipts trashed."""
+
     def free(self, receipts: Collection[int]) -> int:
         """What receipts trashed leaves for good; how many."""

@@ -12,6 +12,7 @@ from memsweep.store.sqlite.items import SqliteItems, SqliteTombstones
 from memsweep.store.sqlite.merge_rows import SqliteAliases, SqliteMoves
 from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.sqlite.receipts import SqliteReceipts
+from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
 from memsweep.store.sqlite.segments import SqliteSegmentRows
 from memsweep.store.sqlite.trash_rows import SqliteTrash
@@ -24,6 +25,8 @@ class SqliteReads:
         self.items = SqliteItems(db)
         self.plans = SqlitePlans(db)
         self.revisions = SqliteRevisions(db)
+        self.texts = SqliteTexts(db)
+        self.records = SqliteRecords(db)
         self.receipts = SqliteReceipts(db)
 
 
@@ -33,7 +36,6 @@ class SqliteChanges(SqliteReads):
     def __init__(self, db: apsw.Connection) -> None:
         super().__init__(db)
         self._db = db
-        self.texts = SqliteTexts(db)
         self.trash = SqliteTrash(db)
         self.segments = SqliteSegmentRows(db)
         self.entities = SqliteEntities(db)

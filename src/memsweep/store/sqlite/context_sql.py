@@ -96,6 +96,7 @@ UNTRASH = """
     update segment set trash = null where trash = ? and id not in (select value from json_each(?)) returning id"""
 UNSTASH = """
     update segment set stash = null, version = version + 1 where stash = ? and trash is null returning id"""
+HELD_BY = "select id from segment where trash in (select value from json_each(?))"
 FREE_LINKS = """
     delete from segment_link
     where source in (select id from segment where trash in (select value from json_each(?)))"""

@@ -26,6 +26,7 @@ HAND_OVER = (
 
 # other names
 _ALIAS = "select name_key, type_key, name, entity, receipt from alias"
+ALL_ALIASES = f"{_ALIAS} order by name_key, type_key"
 ALIASES_OF = f"{_ALIAS} where entity in (select value from json_each(?))"
 ALIASES_NAMED = f"{_ALIAS} where (name_key, type_key) in (select value ->> 0, value ->> 1 from json_each(?))"
 PUT_ALIAS = "insert or replace into alias (name_key, type_key, name, entity, receipt) values (?, ?, ?, ?, ?)"

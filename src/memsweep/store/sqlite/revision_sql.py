@@ -11,9 +11,9 @@ ADD = "insert into revision (receipt, kind, item, at, before) values (?, ?, ?, ?
 DROP = f"delete from revision where id in {_KEYS}"
 COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
 
-MEMORIES = f"""
-    select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin
-    from memory where id in {_KEYS}"""
+_MEMORY = "select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin from memory"
+MEMORIES = f"{_MEMORY} where id in {_KEYS}"
+PAGE = f"{_MEMORY} where id > :after order by id limit :limit"
 PIECES = f"""
     select chunk.memory, chunk.uid, text, start, first_line, last_line, vector.data, stream, stream_position, symbol,
            symbol_kind, words, (select json_group_array(entity) from mention where mention.chunk = chunk.id)

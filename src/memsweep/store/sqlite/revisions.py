@@ -14,7 +14,7 @@ from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
 from memsweep.model.text import content_hash
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
-from memsweep.store.sqlite import revision_sql, sql, trash_sql, writing
+from memsweep.store.sqlite import context_sql, revision_sql, sql, trash_sql, writing
 from memsweep.store.sqlite.lists import as_list
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.trash_rows import forget_chunks
@@ -44,6 +44,7 @@ class SqliteRevisions:
         if keys:
             self.drop(keys)
             forget_chunks(self._db)
+            self._db.execute(context_sql.MERGE_WORDS)
 
     def _rows(self, statement: str, values: Mapping[str, Any]) -> list[Revision]:
         found: list[Any] = self._db.execute(statement, values).fetchall()
@@ -60,11 +61,17 @@ class SqliteTexts:
         return read_model(self._db)
 
     def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
-        rows: list[Any] = self._db.execute(revision_sql.MEMORIES, {"keys": as_list(memories)}).fetchall()
-        return {
-            key: MemoryText(key, uid, text, texts(tags), source, mapping(metadata), *rest)
+        return {row.key: row for row in self._memories(revision_sql.MEMORIES, {"keys": as_list(memories)})}
+
+    def page(self, after: int, limit: int) -> list[MemoryText]:
+        return self._memories(revision_sql.PAGE, {"after": after, "limit": limit})
+
+    def _memories(self, statement: str, asked: Mapping[str, Any]) -> list[MemoryText]:
+        rows: list[Any] = self._db.execute(statement, asked).fetchall()
+        return [
+            MemoryText(key, uid, text, texts(tags), source, mapping(metadata), *rest)
             for key, uid, text, tags, source, metadata, *rest in rows
-        }
+        ]
 
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
@@ -91,8 +98,9 @@ class SqliteTexts:
         self._db.executemany(sql.ADD_TAG, [(tag, memory.key) for tag in memory.tags])
         if pieces is None:
             return []
+        places = writing.placed(self._db, memory.key, memory.thread, pieces)
         self._drop_chunks(memory.key)
-        return self._add_chunks(memory, pieces)
+        return self._add_chunks(memory, pieces, places)
 
     def origin_key(self, origin: Origin) -> int | None:
         return origin_key(self._db, origin)
@@ -120,10 +128,11 @@ class SqliteTexts:
             else:
                 self._db.execute(sql.DROP_NAME_SEEN, (key,))
 
-    def _add_chunks(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[int]:
+    def _add_chunks(
+        self, memory: MemoryText, pieces: Sequence[Piece], places: Sequence[tuple[int | None, int | None]]
+    ) -> list[int]:
         keys = []
-        placed = writing.placed(self._db, memory.key, memory.thread, pieces)
-        for position, (piece, place) in enumerate(zip(pieces, placed, strict=True)):
+        for position, (piece, place) in enumerate(zip(pieces, places, strict=True)):
             lines = (piece.start, piece.first_line, piece.last_line, content_hash(piece.text))
             symbol = (piece.symbol, piece.symbol_kind, piece.words)
             values = (piece.id, memory.key, position, piece.text, *lines, *place, *symbol, memory.trash)

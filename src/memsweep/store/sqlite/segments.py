@@ -212,6 +212,9 @@ class SqliteSegmentRows:
         self._db.executemany(context_sql.RECOUNT, touched)
         return len(back) + len(unstashed)
 
+    def held_by(self, receipts: Collection[int]) -> set[int]:
+        return {key for (key,) in self._db.execute(context_sql.HELD_BY, (as_list(receipts),))}
+
     def free(self, receipts: Collection[int]) -> int:
         listed = (as_list(receipts),)
         self._db.execute(context_sql.FREE_LINKS, listed)

@@ -95,12 +95,18 @@ TRASH_LIST = """
     from relation join receipt on receipt.id = relation.trash
     join entity as subject on subject.id = relation.subject and subject.trash is not relation.trash
     join entity as object on object.id = relation.object and object.trash is not relation.trash
+    union all
+    select 'revision', before ->> 'id', revision.kind, receipt.uid, receipt.strategy, receipt.created_at, receipt.plan,
+           revision.id
+    from revision join receipt on receipt.id = revision.receipt
+    where revision.kind in ('memory', 'entity', 'relation', 'segment')
     order by 6 desc, 1 desc, 8 limit ? offset ?"""
 TRASH_COUNT = """
     select (select count(*) from memory where trash is not null)
          + (select count(*) from entity where trash is not null)
          + (select count(*) from chunk where trash is not null and memory not in (select id from memory))
          + (select count(*) from segment where trash is not null)
+         + (select count(*) from revision where kind in ('memory', 'entity', 'relation', 'segment'))
          + (select count(*) from relation join entity as subject on subject.id = subject
             join entity as object on object.id = object
             where relation.trash is not null and subject.trash is not relation.trash

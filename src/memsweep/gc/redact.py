@@ -1,0 +1,315 @@
+"""The strategy `secrets`: what the rules find in what is stored is redacted in place, under a receipt.
+
+Plan, look, apply; undo brings it back until the purge. Secrets are looked for and texts embedded before the
+transaction; whatever changed meanwhile is skipped.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memsweep.gc.masking import MaskedMemory, known_from, masked_memory, masked_name, masked_record, numbered
+from memsweep.model.gate import Gate
+from memsweep.model.graph_rows import Alias, Move
+from memsweep.model.memory import EmbeddingModel
+from memsweep.model.plan import Kind, Plan, PlanDraft, PlanItem, Receipt, Totals
+from memsweep.model.records import FIELDS, Record, digest_of
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryText,
+    NewRevision,
+    Piece,
+    as_redaction,
+    before_of,
+    is_as_left,
+    is_redaction,
+    left_as,
+)
+from memsweep.model.strategies import SECRETS
+from memsweep.model.times import to_micros
+from memsweep.store import plans
+from memsweep.store.changes import NewReceipt
+from memsweep.store.plans import SECRET, Planning
+from memsweep.store.refusals import other_model
+
+if TYPE_CHECKING:
+    from memsweep.gc.collect import CollectorDependencies
+    from memsweep.store.changes import Changes, WorkspaceReads
+
+_PAGE = 500
+_KINDS: dict[str, Kind] = {"entity": "entity", "relation": "relation", "segment": "segment"}
+"""Rows that people know; all others are records of the workspace about itself."""
+_NAMED = ("alias", "name")
+_CHANGED = "changed since the plan was made"
+_GONE = "gone since the plan was made"
+Item = tuple[str, int]
+"""The kind of a row, and its key."""
+
+
+class _Masked(NamedTuple):
+    """A row as it was looked at, and what it becomes."""
+
+    before: Record
+    values: Mapping[str, Any]
+
+
+class _Looked(NamedTuple):
+    """A memory as it was looked at, with its chunks, and what both become."""
+
+    before: MemoryText
+    old: list[Piece]
+    after: MaskedMemory
+
+
+def plan(tools: CollectorDependencies) -> Plan:
+    """Find secrets in everything that is stored, and save the list of it. Nothing is changed."""
+    with tools.store.reading() as rows:
+        items = tuple(_found(rows))
+    draft = PlanDraft(items, (), (), 0.0, 0)
+    planning = Planning(tools.new_id("plan"), SECRETS, tools.clock(), timedelta(hours=tools.plan_hours))
+    with tools.store.changing() as tx:
+        _, made = plans.save(tx, draft, _totals(items), planning)
+        if items:
+            tx.audit(tools.operation().counted("plan", made.id, made.totals, SECRETS))
+    return made
+
+
+def count(rows: WorkspaceReads) -> int:
+    """In how many places there is a secret."""
+    return sum(1 for _ in _found(rows))
+
+
+def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
+    """Redact what a saved plan names, and nothing else, in one transaction."""
+    with tools.store.reading() as rows:
+        saved, made = plans.load(rows, plan_id)
+        items = rows.plans.items(saved.key)
+        memories, records, known = _masked(rows, items)
+        model = rows.texts.model()
+        aliases = [alias for alias in rows.records.aliases() if masked_name(alias.name, known)[1]]
+        # These are only counted: who names them again is counted again.
+        names = [name for name in rows.records.names_seen() if masked_name(name, known)[1]]
+    memories = _embedded(tools, memories, model)
+    doing, receipt_id = tools.operation(), tools.new_id("rcpt")
+    with tools.store.changing(tools.apply_seconds) as tx:
+        saved, made = plans.load(tx, plan_id)
+        plans.refuse_unusable(made, saved.receipt_id, doing.now)
+        plans.refuse_altered(made, items)
+        redaction = _Redaction(tx, items, memories, records, to_micros(doing.now))
+        totals = redaction.totals
+        moves = _masked_moves(tx)
+        named = NewReceipt(receipt_id, SECRETS, SECRETS, doing.actor, doing.now, plan_id, totals, redaction.skipped)
+        receipt = tx.receipts.add(named)
+        redaction.write(tx, receipt)
+        _redact_aliases(tx, aliases, receipt, to_micros(doing.now))
+        tx.records.forget_names(names)
+        tx.moves.set(moves)
+        tx.plans.use(saved.key, receipt)
+        tx.audit(doing.counted(SECRETS, receipt_id, totals, SECRETS, redaction.ids))
+    return Receipt(receipt_id, plan_id, SECRETS, totals, redaction.skipped, doing.now)
+
+
+def _found(rows: WorkspaceReads) -> Iterator[PlanItem]:
+    """Everything that holds a secret; the kinds of it are the evidence, never the value."""
+    known: dict[str, str] = {}
+    for memory in _memories(rows):
+        known |= known_from(memory.text)
+        if kinds := masked_memory(memory, ()).kinds:
+            yield PlanItem("memory", memory.key, memory.version, SECRET, {"secrets": list(kinds)})
+    for kind in FIELDS:
+        for record in _records(rows, kind):
+            if is_redaction(before := record.values.get("before")):
+                continue  # it waits for the purge
+            known |= known_from(before.get("text", "")) if before else {}
+            if kinds := masked_record(record, known)[1]:
+                where = {} if kind in _KINDS else {"in": kind}
+                evidence = {"secrets": list(kinds), **where, **({"id": record.id} if kind == "segment" else {})}
+                yield PlanItem(_KINDS.get(kind, "record"), record.key, record.version, SECRET, evidence)
+    for alias in rows.records.aliases():
+        if kinds := masked_name(alias.name, known)[1]:
+            yield PlanItem("record", alias.entity, 0, SECRET, {"secrets": list(kinds), "in": "alias"})
+    for name in rows.records.names_seen():
+        if kinds := masked_name(name, known)[1]:
+            yield PlanItem("record", 0, 0, SECRET, {"secrets": list(kinds), "in": "name_seen"})
+
+
+def _memories(rows: WorkspaceReads) -> Iterator[MemoryText]:
+    after = 0
+    while page := rows.texts.page(after, _PAGE):
+        yield from page
+        after = page[-1].key
+
+
+def _records(rows: WorkspaceReads, kind: str) -> Iterator[Record]:
+    after = 0
+    while page := rows.records.page(kind, after, _PAGE):
+        yield from page
+        after = page[-1].key
+
+
+def _totals(items: Iterable[PlanItem]) -> Totals:
+    counts = Counter(item.kind for item in items)
+    return Totals(counts["memory"], 0, counts["entity"], counts["relation"], counts["segment"])
+
+
+def _kind_of(item: PlanItem) -> str:
+    return str(item.evidence.get("in", item.kind))
+
+
+def _masked(
+    rows: WorkspaceReads, items: Sequence[PlanItem]
+) -> tuple[dict[int, _Looked], dict[Item, _Masked], dict[str, str]]:
+    """What a plan names, without its secrets; and the secrets of the texts."""
+    keys = [item.key for item in items if item.kind == "memory"]
+    texts, pieces = rows.texts.at(keys), rows.texts.pieces(keys)
+    memories = {key: _Looked(row, pieces[key], masked_memory(row, pieces[key])) for key, row in texts.items()}
+    known = {value: of for row in texts.values() for value, of in known_from(row.text).items()}
+    records: dict[Item, _Masked] = {}
+    for kind in FIELDS:
+        found = rows.records.at(kind, [item.key for item in items if _kind_of(item) == kind])
+        befores = [record.values.get("before") for record in found.values()]
+        known |= {value: of for before in befores if before for value, of in known_from(before.get("text", "")).items()}
+        records |= {(kind, key): _Masked(record, masked_record(record, known)[0]) for key, record in found.items()}
+    return memories, records, known
+
+
+def _embedded(
+    tools: CollectorDependencies, memories: Mapping[int, _Looked], known: EmbeddingModel | None
+) -> dict[int, _Looked]:
+    """With new vectors for the chunks that change."""
+    changed = [
+        after.text
+        for looked in memories.values()
+        for before, after in zip(looked.old, looked.after.pieces or (), strict=False)
+        if before.text != after.text
+    ]
+    if not changed:
+        return dict(memories)
+    model, vectors = tools.embed(changed)
+    if known is not None and known != model:
+        raise other_model(known, model)
+    of = dict(zip(changed, vectors, strict=True))
+    return {key: _with_vectors(looked, of) for key, looked in memories.items()}
+
+
+def _with_vectors(looked: _Looked, vectors: Mapping[str, bytes]) -> _Looked:
+    if looked.after.pieces is None:
+        return looked
+    pieces = [
+        after if after.text == before.text else after._replace(vector=vectors[after.text])
+        for before, after in zip(looked.old, looked.after.pieces, strict=True)
+    ]
+    return looked._replace(after=looked.after._replace(pieces=pieces))
+
+
+class _Redaction:
+    """What of a plan is redacted, decided when it is made: what is still as it was looked at."""
+
+    def __init__(
+        self,
+        tx: Changes,
+        items: Sequence[PlanItem],
+        memories: Mapping[int, _Looked],
+        records: Mapping[Item, _Masked],
+        now: int,
+    ) -> None:
+        self._now = now
+        self._model = tx.texts.model()
+        planned = {(_kind_of(item), item.key): item.version for item in items}
+        there = tx.texts.at(memories)
+        self._memories = {
+            key: each
+            for key, each in memories.items()
+            if there.get(key) == each.before and each.before.version == planned["memory", key]
+        }
+        self._records = {
+            (kind, key): _Masked(row, records[kind, key].values)
+            for kind in FIELDS
+            for key, row in tx.records.at(kind, [key for of, key in records if of == kind]).items()
+            if row == records[kind, key].before and row.version == planned[kind, key]
+        }
+        self._after = {key: self._new_form(each) for key, each in self._memories.items()}
+        self._follow_revisions(tx)
+        self._free_names(tx)
+        done = {("memory", key) for key in self._memories} | self._records.keys()
+        self.skipped = tuple(self._skip(item, records, memories) for item in items if not _is_done(item, done))
+        self.totals = _totals(item for item in items if (_kind_of(item), item.key) in done)
+        self.ids = [each.before.id for each in self._memories.values()]
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        tx.revisions.add(self._revisions(receipt))
+        for key, each in self._memories.items():
+            tx.texts.write(self._after[key], each.after.pieces)
+        for kind in FIELDS:
+            tx.records.write(kind, [(key, each.values) for (of, key), each in self._records.items() if of == kind])
+
+    def _new_form(self, each: _Looked) -> MemoryText:
+        return each.after.memory._replace(updated_at=self._now, version=each.before.version + 1)
+
+    def _revisions(self, receipt: int) -> Iterator[NewRevision]:
+        for key, each in self._memories.items():
+            old = None if each.after.pieces is None else each.old
+            kept = before_of(each.before, self._after[key], old, self._model)
+            yield NewRevision(receipt, MEMORY, key, self._now, as_redaction(kept))
+        for (kind, key), row in self._records.items():
+            kept = {"id": row.before.id, "values": dict(row.before.values), "after": digest_of(row.values)}
+            yield NewRevision(receipt, kind, key, self._now, as_redaction(kept))
+
+    def _follow_revisions(self, tx: Changes) -> None:
+        """An update that left a memory as it was can still be undone: what it left is the redacted form now."""
+        for each in tx.revisions.of_items(MEMORY, self._memories):
+            before, after = self._memories[each.item].before, self._after[each.item]
+            if not is_as_left(before, each.before):
+                continue
+            known = self._records.get(("revision", each.key))
+            if known is None:
+                row = tx.records.at("revision", [each.key])[each.key]
+                known = _Masked(row, row.values)
+            values = {"before": left_as(after, known.values["before"])}
+            self._records["revision", each.key] = _Masked(known.before, values)
+
+    def _free_names(self, tx: Changes) -> None:
+        """Two things whose names were secrets are still two."""
+        for (kind, key), each in list(self._records.items()):
+            if kind == "entity" and each.values != each.before.values:
+                self._records[kind, key] = each._replace(values=self._own_name(tx, key, each))
+            if kind in ("relation", "thread") and each.values != each.before.values:
+                self._records[kind, key] = each._replace(values=numbered(each.values, key))
+
+    def _own_name(self, tx: Changes, key: int, each: _Masked) -> Mapping[str, Any]:
+        full_name = (each.values["name_key"], each.values["type_key"])
+        taken = {row["name_key"] for row in (other.values for (_, of), other in self._records.items() if of != key)
+                 if "name_key" in row}  # fmt: skip
+        if each.before.trash is None and full_name[0] not in taken and not tx.entities.live_named([full_name]):
+            return each.values
+        return numbered(each.values, key)
+
+    def _skip(
+        self, item: PlanItem, records: Mapping[Item, _Masked], memories: Mapping[int, _Looked]
+    ) -> tuple[str, str]:
+        kind = _kind_of(item)
+        if kind == "memory":
+            looked = memories.get(item.key)
+            return (looked.before.id, _CHANGED) if looked else (f"memory {item.key}", _GONE)
+        row = records.get((kind, item.key))
+        return (row.before.id, _CHANGED) if row else (f"{kind} {item.key}", _GONE)
+
+
+def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:
+    return (_kind_of(item), item.key) in done or _kind_of(item) in ("alias", "name_seen")
+
+
+def _masked_moves(tx: Changes) -> list[Move]:
+    """What merges wrote down of names. It does not come back: a merge is undone without that name then."""
+    masked = ((move, Gate("redact").json(move.said, "a name")) for move in tx.moves.of(tx.moves.targets(), _NAMED))
+    return [move._replace(said=said) for move, said in masked if said != move.said]
+
+
+def _redact_aliases(tx: Changes, aliases: Sequence[Alias], receipt: int, now: int) -> None:
+    """Another name that is a secret leaves, and waits with the receipt."""
+    tx.aliases.drop([alias.full_name for alias in aliases])
+    kept = ((alias.entity, {"id": f"alias {alias.entity}", "alias": list(alias)}) for alias in aliases)
+    tx.revisions.add(NewRevision(receipt, "alias", entity, now, as_redaction(before)) for entity, before in kept)

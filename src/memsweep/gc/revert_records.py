@@ -1,0 +1,79 @@
+"""Rows that were redacted get their words back. Reads and decides first, writes last."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memsweep.model.graph_rows import Alias
+from memsweep.model.plan import Totals
+from memsweep.model.records import FIELDS, Record, digest_of
+from memsweep.model.revision import MEMORY, Revision
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import Changes
+
+ALIAS = "alias"
+PEOPLES = ("entity", "relation", "segment")
+"""What people know; what the workspace keeps of itself comes and goes."""
+
+
+class RecordsBack:
+    """What comes back of a receipt's revisions that are none of a memory."""
+
+    def __init__(self, tx: Changes, revisions: Sequence[Revision]) -> None:
+        self._tx = tx
+        self.conflicts: list[tuple[str, str]] = []
+        self._aliases = [each for each in revisions if each.kind == ALIAS]
+        self._back: list[Revision] = []
+        for kind in FIELDS:
+            self._pick(kind, [each for each in revisions if each.kind == kind])
+
+    @property
+    def count(self) -> int:
+        return len(self._back) + len(self._aliases)
+
+    @property
+    def totals(self) -> Totals:
+        counts = Counter(each.kind for each in self._back)
+        return Totals(0, 0, counts["entity"], counts["relation"], counts["segment"])
+
+    def write(self, tx: Changes) -> None:
+        tx.aliases.put(Alias(*each.before["alias"]) for each in self._aliases)
+        for kind in FIELDS:
+            tx.records.write(kind, [(each.item, each.before["values"]) for each in self._back if each.kind == kind])
+        tx.revisions.drop([each.key for each in (*self._back, *self._aliases)])
+
+    def _pick(self, kind: str, revisions: Sequence[Revision]) -> None:
+        rows = self._tx.records.at(kind, {each.item for each in revisions}) if revisions else {}
+        for each in revisions:
+            if why := self._objection(each, rows.get(each.item)):
+                self.conflicts += [(each.before["id"], why)] if kind in PEOPLES else []
+            else:
+                self._back.append(each)
+
+    def _objection(self, revision: Revision, row: Record | None) -> str:
+        if row is None:
+            return "it was deleted for good"
+        if digest_of(row.values) != revision.before["after"]:
+            return "it was changed again"
+        if row.trash is not None:
+            return ""
+        values = revision.before["values"]
+        if row.kind == "entity":
+            twin = self._tx.entities.live_named([(values["name_key"], values["type_key"])])
+            others = [each.id for each in twin.values() if each.key != row.key]
+            return f"its name is that of {others[0]} by now" if others else ""
+        if row.kind == "relation":
+            return self._said_again(row, values["relation_key"])
+        return ""
+
+    def _said_again(self, row: Record, kind: str) -> str:
+        (relation,) = self._tx.relations.at([row.key])
+        same = self._tx.relations.current_between([(relation.subject, kind, relation.object)])
+        return "the same relation exists again" if any(each.key != row.key for each in same) else ""
+
+
+def of_memories(revisions: Sequence[Revision]) -> list[Revision]:
+    return [each for each in revisions if each.kind == MEMORY]

@@ -1,0 +1,102 @@
+"""The status of a project, in words and as an answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from memsweep.model.plan import counts_of
+from memsweep.model.text import counted
+from memsweep.model.times import iso
+from memsweep.report.place import WhereAnswer, where
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memsweep.services.status import ProjectStatus
+
+
+class StatusAnswer(TypedDict):
+    where: WhereAnswer
+    entities: int
+    relations: int
+    stale_memories: int
+    newest: str | None
+    index: list[dict[str, Any]]
+    strategies: list[str]
+    would_take: dict[str, int]
+    git_hooks: dict[str, str]
+    hooks: list[dict[str, Any]]
+
+
+def status(found: ProjectStatus) -> StatusAnswer:
+    stats = found.stats
+    return {
+        "where": where(found.whereabouts),
+        "entities": stats.total_entities if stats else 0,
+        "relations": stats.total_relations if stats else 0,
+        "stale_memories": stats.stale_memories if stats else 0,
+        "newest": iso(stats.newest) if stats and stats.newest else None,
+        "index": [
+            {"path": root.path, "files": root.files, "verified_at": iso(root.verified_at) if root.verified_at else None}
+            for root in found.roots
+        ],
+        "strategies": list(found.strategies),
+        "would_take": counts_of(found.would_take),
+        "git_hooks": dict(found.git_hooks),
+        "hooks": [
+            {
+                "hook": each.hook,
+                "runs": each.runs,
+                "failures": each.failures,
+                "last_at": iso(each.last_at),
+                "median_ms": each.median_ms,
+                "slowest_ms": each.slowest_ms,
+            }
+            for each in found.hooks
+        ],
+    }
+
+
+def lines(found: ProjectStatus) -> list[str]:
+    """What a person reads below the lines of `where`."""
+    said = []
+    if (stats := found.stats) is not None:
+        graph = f"{counted(stats.total_entities, 'entity', 'entities')}, {counted(stats.total_relations, 'relation')}"
+        said.append(f"stored     {counted(stats.total_memories, 'memory', 'memories')}, {graph}")
+        if stats.newest:
+            said.append(f"newest     {_ago(stats.newest, found.now)}")
+    said += [
+        f"index      {root.path}: {counted(root.files, 'file')},"
+        f" {f'compared with the disk {_ago(root.verified_at, found.now)}' if root.verified_at else 'not finished'}"
+        for root in found.roots
+    ]
+    if stats is not None:
+        said.append(f"collection {_taken(found)}")
+    if found.git_hooks:
+        installed = [name for name, state in found.git_hooks.items() if state.startswith("installed")]
+        said.append(f"git hooks  {', '.join(installed) or 'not installed; `memsweep hooks install`'}")
+    said += [
+        f"hook       {each.hook}: {counted(each.runs, 'run')}, the last {_ago(each.last_at, found.now)},"
+        f" median {each.median_ms:,} ms, slowest {each.slowest_ms:,} ms"
+        + (f", {each.failures:,} failed" if each.failures else "")
+        for each in found.hooks
+    ]
+    return said
+
+
+def _taken(found: ProjectStatus) -> str:
+    counts = {name: count for name, count in counts_of(found.would_take).items() if count and name != "chunks"}
+    by = ", ".join(found.strategies)
+    if not counts:
+        return f"would take nothing ({by})"
+    singular = {"memories": "memory", "entities": "entity", "relations": "relation", "segments": "segment"}
+    told = ", ".join(counted(count, singular[name], name) for name, count in counts.items())
+    return f"would take {told} ({by}); `memsweep prune` shows them"
+
+
+def _ago(moment: datetime, now: datetime) -> str:
+    seconds = max(0, int((now - moment).total_seconds()))
+    for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{counted(seconds // size, unit)} ago"
+    return "just now"

@@ -1,0 +1,72 @@
+"""Updates and redactions leave the same rows in both engines, whatever is done to them afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memsweep.gc import collect, update
+from tests.falkor.both_engines import BothEngines, Side, both_engines
+from tests.gc.killed_at_each_step import NOTE, PLOT, SECRET, TELLING, new_text
+from tests.gc.stores import Link, Note, Plot, Thing
+from tests.support import falkor
+
+pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+TOLD = Plot(
+    notes=(
+        *PLOT.notes,
+        Note(f"def key(): return '{SECRET}'", path="key.py", chunks=2),
+        Note(f"gone with {SECRET}", stale=True, path="old.py"),
+    ),
+    things=(*PLOT.things, Thing(f"key {SECRET}"), Thing(f"other {SECRET}", handed_in=True)),
+    links=(*PLOT.links, Link(4, 5, relation=f"HAS {SECRET}", handed_in=True)),
+    mentions=(*PLOT.mentions, (4, 0, 5), (2, 0, 4)),
+)
+
+
+def redact(pair: BothEngines) -> str:
+    receipt: Any = pair.both(lambda side: collect.plan_and_apply(side.tools(), "secrets", confirm=True))
+    pair.same_by_id()
+    return str(receipt.id)
+
+
+def change(side: Side) -> Any:
+    return update.update(side.tools(), NOTE, update.Change("told is another text", ("green",)), new_text)
+
+
+def undo(pair: BothEngines, receipt: str) -> None:
+    pair.both(lambda side: collect.undo(side.tools(), receipt))
+    pair.same_by_id()
+
+
+def test_a_redaction_is_the_same_and_so_is_its_undo() -> None:
+    with both_engines(TOLD) as pair:
+        pair.both(lambda side: collect.plan_and_apply(side.tools(), "stale_code", confirm=True))
+        receipt = redact(pair)
+        assert SECRET not in repr({table: rows for table, rows in pair.rows().items() if table != "revision"})
+        undo(pair, receipt)
+        assert SECRET in repr(pair.rows())
+
+
+def test_a_redaction_that_is_purged_is_gone_in_both() -> None:
+    with both_engines(TOLD) as pair:
+        redact(pair)
+        pair.both(lambda side: collect.purge(side.tools(), 0, confirm=True))
+        pair.same_by_id()
+        assert SECRET not in repr(pair.rows())
+
+
+def test_updates_deletions_and_undos_are_the_same() -> None:
+    with both_engines(TOLD) as pair:
+        changed = pair.both(change).receipt_id
+        pair.same_by_id()
+        deleted = pair.both(lambda side: collect.delete(side.tools(), TELLING, confirm=True)).id
+        redaction = redact(pair)
+        undo(pair, deleted)
+        undo(pair, changed)
+        undo(pair, redaction)
+        pair.both(lambda side: collect.delete(side.tools(), NOTE, confirm=True, forever=True))
+        pair.same_by_id()
+        pair.both(lambda side: collect.purge(side.tools(), 0, confirm=True))
+        pair.same_by_id()

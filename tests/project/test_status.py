@@ -1,0 +1,85 @@
+"""What a project has, how fresh it is, what would go, and what its hooks did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from memsweep.app import App
+from memsweep.project.runs import NAME, HookRun, note_run, read_runs, summaries
+from memsweep.report import status as report
+from tests.project.conftest import repository
+from tests.support.commands import Ran
+from tests.support.engines import on_every_engine
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@on_every_engine
+def test_the_status_of_a_project(at: Callable[..., App], tmp_path: Path) -> None:
+    folder = repository(tmp_path / "api")
+    app = at(folder)
+    empty = report.lines(app.projects.status())
+    assert empty == ["git hooks  not installed; `memsweep hooks install`"]
+    (folder / "app.py").write_text("def alpha(): pass\n")
+    (folder / "old.py").write_text("def omega(): pass\n")
+    app.memory().code.index(folder)
+    (folder / "old.py").unlink()
+    app.memory().code.index(folder)
+    app.memory().remember("a note")
+    plans_before = app.memory().sweep.audit(limit=50)
+    found = app.projects.status()
+    answer = report.status(found)
+    (root,) = answer["index"]
+    assert (root["path"], root["files"], root["verified_at"] is not None) == (str(folder), 1, True)
+    assert answer["would_take"]["memories"] == 1
+    assert answer["stale_memories"] == 1
+    assert answer["newest"] is not None
+    assert app.memory().sweep.audit(limit=50) == plans_before, "nothing is saved"
+    said = "\n".join(report.lines(found))
+    assert "would take 1 memory" in said
+    assert "compared with the disk just now" in said
+
+
+def test_the_command_shows_what_git_hooks_did(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "api")
+    (folder / "app.py").write_text("def alpha(): pass\n")
+    monkeypatch.chdir(folder)
+    run("hooks", "install")
+    assert run("index", ".", "--join").status == 0
+    assert run("index", "gone", "--join").status != 0
+    shown = run("status")
+    assert "git hooks  post-commit, post-merge, post-checkout, post-rewrite" in shown.out
+    assert "hook       git-index: 2 runs" in shown.out
+    assert "1 failed" in shown.out
+    (hook,) = run("status", "--json").json["hooks"]
+    assert (hook["hook"], hook["runs"], hook["failures"]) == ("git-index", 2, 1)
+
+
+def test_outside_of_a_project_there_is_a_status_too(run: Callable[..., Ran]) -> None:
+    assert run("status").out.startswith("workspace  default")
+
+
+def test_runs_are_kept_for_a_while_and_damage_is_passed_over(tmp_path: Path) -> None:
+    for number in range(6000):
+        note_run(tmp_path, HookRun(NOON, "git-index", "api", number, number % 2 == 0))
+    note_run(tmp_path, HookRun(NOON, "git-index", "other", 5))
+    path = tmp_path / NAME
+    assert path.stat().st_size < 512 * 1024
+    with path.open("ab") as out:
+        out.write(b"\xff\n{}\n[]\n" + b'{"at": 5, "hook": "x", "workspace": "api", "ms": 1}\n' + b'{"at": "2026-01-0')
+    runs = read_runs(tmp_path, "api")
+    assert runs[-1].milliseconds == 5999
+    (summary,) = summaries(runs)
+    assert (summary.hook, summary.slowest_ms, summary.last_at) == ("git-index", 5999, NOON)
+    assert summary.failures in (len(runs) // 2, len(runs) // 2 + 1)
+
+
+def test_a_home_that_cannot_be_written_is_no_error_for_a_hook(tmp_path: Path) -> None:
+    note_run(tmp_path / "absent", HookRun(NOON, "git-index", "api", 1))
+    assert read_runs(tmp_path / "absent", "api") == []
