@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memsweep.adopt.clients import ONLY_STORE, Client
 from memsweep.adopt.dead import Judge
-from memsweep.adopt.folders import read_store, store_folder, store_names
+from memsweep.adopt.folders import OURS, read_store, store_folder, store_names
 from memsweep.adopt.mirror import Mirror, Seen, lost_files, observed, our_changes, with_caught
 from memsweep.adopt.projects import find_projects, find_tree
 from memsweep.adopt.vault import Vault
@@ -110,14 +110,15 @@ def _mirrored(
 def _clean_up(desk: Desk, names: Iterable[str], mirror: Mirror, caught: list[tuple[Place, Seen]]) -> None:
     """Put back what a process of ours left beside its place when it died."""
     for store in names:
-        top = Path(store_folder(desk.client, desk.root, store))
-        below: dict[Path, list[Place]] = {}
+        top = store_folder(desk.client, desk.root, store)
+        known: dict[str, list[str]] = {}
         for place in mirror.versions:
             if place.store == store:
-                below.setdefault(top.joinpath(*place.name.split("/")).parent, []).append(place)
-        for folder, places in below.items():
-            if os.path.realpath(folder) == str(folder):
-                put_back(folder, [each.name.rpartition("/")[2] for each in places], caught_by(desk, caught))
+                below, _, name = place.name.rpartition("/")
+                known.setdefault(os.path.join(top, *below.split("/")) if below else top, []).append(name)
+        for folder, _, files in os.walk(top) if not os.path.islink(top) else ():
+            if any(name.startswith(OURS) for name in files):
+                put_back(Path(folder), known.get(folder, []), caught_by(desk, caught))
 
 
 def caught_by(desk: Desk, caught: list[tuple[Place, Seen]]) -> Callable[[Path, bytes], None]:

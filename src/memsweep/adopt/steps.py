@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
-from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_of
+from memsweep.adopt.changing import Write, refuse_large, selected, way_back, writes_back_to, writes_of
 from memsweep.adopt.dead import find_dead
 from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, still_lost
 from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
@@ -14,7 +14,7 @@ from memsweep.adopt.projects import look_at
 from memsweep.adopt.restoring import chosen, chosen_version, is_called, writes_back
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import Refused, change_file
-from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.adopt import (
     ABSENT,
     CLIENT_RECEIPT,
@@ -76,10 +76,9 @@ def undo(desk: Desk, receipt_id: str) -> Applied:
         receipt = desk.vault.receipt(receipt_id)
         found = read_named(desk, {change.place.store for change in receipt.changes})
         back, conflicts = way_back(receipt, found.digests)
-        writes = [Write(each, desk.vault.content(each.after) if each.after else None) for each in back]
-        done, failed = _make(desk, ordered(writes), found)
+        done, failed = _make(desk, writes_back_to(back, desk.vault.content), found)
         desk.vault.mark_undone(receipt, desk.clock())  # last: an undo that was interrupted can be repeated
-        read_named(desk, {change.place.store for change in receipt.changes})
+        _catch_up(desk, {change.place.store for change in receipt.changes})
         return Applied(receipt_id, tuple(each.change for each in done), (*conflicts, *failed))
 
 
@@ -141,11 +140,15 @@ def _write(desk: Desk, action: str, writes: Sequence[Write], found: Reading, ski
         desk.new_id(CLIENT_RECEIPT), desk.client.name, desk.clock(), action, tuple(each.change for each in writes)
     )
     desk.vault.save_receipt(receipt)
-    try:
-        done, failed = _make(desk, writes, found)
-    finally:
-        read_named(desk, found.names | {each.change.place.store for each in writes})
+    done, failed = _make(desk, writes, found)
+    _catch_up(desk, found.names | {each.change.place.store for each in writes})
     return Applied(receipt.id if done else "", tuple(each.change for each in done), (*skipped, *failed))
+
+
+def _catch_up(desk: Desk, stores: Iterable[str]) -> None:
+    """Mirror what was done. Where that fails the next look does it, and the answer with its receipt is not lost."""
+    with suppress(MemsweepError):
+        read_named(desk, stores)
 
 
 def _make(desk: Desk, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:
