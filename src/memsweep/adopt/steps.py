@@ -23,6 +23,7 @@ from memsweep.model.adopt import (
     ClientReceipt,
     FileVersion,
     Look,
+    LostFile,
     MirrorPurged,
     Place,
     Skipped,
@@ -37,13 +38,13 @@ def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
     with nullcontext() if dry_run else desk.vault.locked():
         before = desk.vault.mirror()
         found = read(desk, scope, before, dry_run=dry_run)
-        lost = still_lost(desk, found)
+        gone = still_lost(desk, found)
         dead = find_dead(
             desk.client,
             found.stores,
             lambda store, path: look_at(store, path, desk.home),
             desk.judge,
-            {each.place for each in lost},
+            {each.place for each in gone},
         )
         now = desk.clock()
         plan_id = desk.new_id("plan") if dead.items and not dry_run else ""
@@ -53,7 +54,14 @@ def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
             desk.vault.drop_plans(now)
             desk.vault.save_plan(plan)
         new = 0 if dry_run else found.mirror.count - before.count
-        return Look(desk.client.name, desk.root, found.stores, tuple(lost), plan, len(found.contents), new)
+        return Look(desk.client.name, desk.root, found.stores, tuple(gone), plan, len(found.contents), new)
+
+
+def lost(desk: Desk, scope: Scope) -> list[LostFile]:
+    """What somebody else deleted since the mirror saw it; nothing is written."""
+    if not desk.vault.is_there:
+        return []
+    return still_lost(desk, read(desk, scope, desk.vault.mirror(), dry_run=True))
 
 
 def apply(desk: Desk, plan_id: str, *, allow_large: bool = False) -> Applied:
@@ -95,8 +103,8 @@ def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool 
             place, old = chosen_version(found.mirror, found.names, names, version)
             wanted = {place: desk.vault.content(old.digest)}
         else:
-            lost = chosen(still_lost(desk, found), names, everything=everything)
-            wanted = {each.place: desk.vault.content(each.digest) for each in lost}
+            gone = chosen(still_lost(desk, found), names, everything=everything)
+            wanted = {each.place: desk.vault.content(each.digest) for each in gone}
         return _write(desk, "restore", writes_back(desk.client, wanted, found.contents), found, [])
 
 
