@@ -79,7 +79,7 @@ def test_a_commit_asks_for_the_sources_that_it_found_and_changed(tmp_path: Path,
     before = sorted((repository / ".git").rglob("*"))
     result = _measured(tmp_path, repository)
     assert [item["answers"] for item in result["items"]] == [["app/login.py"], ["app/mail.py"]]
-    assert result["scores"]["memsweep"]["@1"] > 0
+    assert result["scores"]["memsweep, deep"]["@1"] > 0
     assert result["scores"]["BM25, files"]["@5"] == 1
     assert result["items"][0]["rankings"]["BM25, files, sources only"][0] == "app/login.py"
     assert sorted((repository / ".git").rglob("*")) == before, "the repository is only read"

@@ -73,7 +73,8 @@ def indexed(server: ServerClient, place: Path) -> Path:
 
 
 def search(server: ServerClient, query: str, **filters: Any) -> list[dict[str, Any]]:
-    return server.call("search_memory", query=query, limit=50, filters=filters, workspace_id="code")["results"]
+    asked = {"query": query, "limit": 50, "filters": filters, "workspace_id": "code", "mode": "deep"}
+    return server.call("search_memory", **asked)["results"]
 
 
 def paths(hits: list[dict[str, Any]]) -> set[str]:

@@ -86,13 +86,16 @@ DAMAGES = {
 }
 
 
+NOTES = {"kind": "memory"}
+
+
 @pytest.fixture
 def filled(memory: Memory) -> Memory:
     old = memory.remember("The heron stands in the lake.").memory_id
     memory.remember("The heron stands in the river.", tags=["bird"], metadata={"n": 1}, supersedes=[old])
     memory.remember("Ada knows Grace, says the other one.", tags=["people"], entities=["Ada", "Grace"])
     memory.graph.relate("Ada", "knows", "Grace")
-    memory.pin(memory.search("Ada").hits[0].passage.memory_id)
+    memory.pin(memory.search("Ada", filters=NOTES).hits[0].passage.memory_id)
     memory.context("w").add([{"segment_id": "s1", "text": "a talk", "type": "message"}])
     return memory
 
@@ -100,7 +103,9 @@ def filled(memory: Memory) -> Memory:
 @pytest.mark.parametrize("case", DAMAGES)
 def test_a_damaged_property_is_a_sentence_named_and_mended(filled: Memory, case: str) -> None:
     graph = graph_of(filled)
-    good, bad = (filled.search(query).hits[0].passage.memory_id for query in ("Ada knows Grace", "heron river"))
+    good, bad = (
+        filled.search(query, filters=NOTES).hits[0].passage.memory_id for query in ("Ada knows Grace", "heron river")
+    )
     before = filled.get(good)
     ((ref,),) = graph.ask("MATCH (m:Memory {id: $id}) RETURN m.ref", id=bad)
     graph.link.change(graph.name, DAMAGES[case].replace("$bad", f"'{ref}'"))

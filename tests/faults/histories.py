@@ -384,7 +384,7 @@ def search(h: History) -> None:
         return
     uid = h.chance.choice(list(h.model.notes))
     note = h.model.notes[uid]
-    found = {hit.passage.memory_id for hit in h.memory.search(note.text, limit=50).hits}
+    found = {hit.passage.memory_id for hit in h.memory.search(note.text, limit=50, filters={"kind": "memory"}).hits}
     if not found <= set(h.model.live()):
         raise Wrong(f"search shows {found - set(h.model.live())}, which are not live")
     h.expect(uid in found, note.live, f"search for {note.text!r}")

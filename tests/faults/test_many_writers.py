@@ -97,7 +97,7 @@ def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(fork_server: For
         "attempt_when_told",
         home,
         workspace="alpha",
-        first=[["remember", {"text": "older"}], ["search", {"query": "old"}]],
+        first=[["remember", {"text": "older"}], ["search", {"query": "old", "mode": "deep"}]],
         then=[["stats", {}], ["search", {"query": "old"}], ["remember", {"text": "new"}], ["search", {"query": "new"}]],
     )
     assert len(child.said()[1]["result"]["hits"]) == 2

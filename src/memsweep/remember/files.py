@@ -50,8 +50,9 @@ def settled(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:
 
     def order(row: Row) -> tuple[float, int, bytes, int]:
         *_, created_at, digest = owners.get(row[1], _UNKNOWN)
-        # A damaged row may have neither; what reads the passage says so.
-        return round(row[0], _EQUAL_DIGITS), -(created_at or 0), digest or b"", row[1]
+        # A damaged row may have other things in their place; what reads the passage says so.
+        at = created_at if isinstance(created_at, int) else 0
+        return round(row[0], _EQUAL_DIGITS), -at, digest if isinstance(digest, bytes) else b"", row[1]
 
     return sorted(rows, key=order)
 

@@ -123,7 +123,7 @@ class BaseMemory(Generic[Mode]):
         draft = through_gate(draft, gate)
         app, chunking = access.app, access.settings.chunking
         result = remember(
-            _store_to_fill(access),
+            _store_to_fill(access, draft.supersedes),
             app.embedder,
             app.local_model,
             draft,
@@ -292,11 +292,15 @@ class BaseMemory(Generic[Mode]):
         return (self._access.create_store() if create else self._access.store).segments
 
 
-def _store_to_fill(access: Access[Mode]) -> Store:
+def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
     """The first memory makes the workspace, but not before there is a model that could embed it."""
     try:
         return access.store
     except UnknownWorkspace:
+        if supersedes:  # nothing is there that it could take the place of
+            from memsweep.gc.missing import no_memory
+
+            raise no_memory(supersedes[0], access.workspace_id) from None
         _ = access.app.embedder.model  # a server that is down says so here
         return access.create_store()
 

@@ -212,11 +212,11 @@ from tests.store.sqlite.test_vectors import WORDS, by_meaning
 
 vectors._TAIL_MIN = 20
 texts = [f"number {number} speaks of {word}" for number, word in enumerate(WORDS)]
-memory = open_memory(home=sys.argv[1])
+memory = open_memory("default", home=sys.argv[1])
 for turn in range(int(sys.argv[2])):
     if turn % 3 == 2:
         memory.close()
-        memory = open_memory(home=sys.argv[1])
+        memory = open_memory("default", home=sys.argv[1])
     print(by_meaning(memory, texts) == texts, flush=True)
 """
 HARMS: list[Callable[[Path], object]] = [

@@ -225,8 +225,8 @@ def _letters(part: str) -> str:
 _OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "false", "segment": "false"}
 
 
-HELD_BACK = "m.released_at IS NULL AND m.created_at > $held_since AND coalesce(m.origin, 0) IN $held_keys"
-COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {HELD_BACK} RETURN count(m)"
+held_back = "m.released_at IS NULL AND m.created_at > $held_since AND coalesce(m.origin, 0) IN $held_keys"
+COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {held_back} RETURN count(m)"
 
 
 def condition(

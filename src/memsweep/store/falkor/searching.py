@@ -187,7 +187,7 @@ def _where(graph: GraphHandle, filters: Filters) -> Where:
     where, values = _asked_for(graph, filters)
     if (back := filters.held_back) is None:
         return where, values
-    return f"NOT ({cypher.HELD_BACK}) AND {where}", {**values, **_held_values(graph, back)}
+    return f"NOT ({cypher.held_back}) AND {where}", {**values, **_held_values(graph, back)}
 
 
 def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
