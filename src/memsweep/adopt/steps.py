@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
-from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_of
+from memsweep.adopt.changing import Write, refuse_large, selected, way_back, writes_back_to, writes_of
 from memsweep.adopt.dead import find_dead
-from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, still_lost
+from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, refuse_unknown, still_lost
 from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
 from memsweep.adopt.projects import look_at
 from memsweep.adopt.restoring import chosen, chosen_version, is_called, writes_back
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import Refused, change_file
-from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.adopt import (
     ABSENT,
     CLIENT_RECEIPT,
@@ -33,6 +33,7 @@ from memsweep.model.times import CLOCK_TOLERANCE
 
 def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
     """Mirror what is there, and plan what could go. A dry run writes nothing at all."""
+    refuse_unknown(desk, scope)
     with nullcontext() if dry_run else desk.vault.locked():
         before = desk.vault.mirror()
         found = read(desk, scope, before, dry_run=dry_run)
@@ -57,6 +58,7 @@ def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
 
 def apply(desk: Desk, plan_id: str, *, allow_large: bool = False) -> Applied:
     """Do what a plan says, but for files that have changed since. A plan is applied once."""
+    desk.vault.plan(plan_id)  # an unknown one makes no mirror
     with desk.vault.locked():
         plan = desk.vault.plan(plan_id)
         _refuse_unusable(plan, desk)
@@ -76,10 +78,9 @@ def undo(desk: Desk, receipt_id: str) -> Applied:
         receipt = desk.vault.receipt(receipt_id)
         found = read_named(desk, {change.place.store for change in receipt.changes})
         back, conflicts = way_back(receipt, found.digests)
-        writes = [Write(each, desk.vault.content(each.after) if each.after else None) for each in back]
-        done, failed = _make(desk, ordered(writes), found)
+        done, failed = _make(desk, writes_back_to(back, desk.vault.content), found)
         desk.vault.mark_undone(receipt, desk.clock())  # last: an undo that was interrupted can be repeated
-        read_named(desk, {change.place.store for change in receipt.changes})
+        _catch_up(desk, {change.place.store for change in receipt.changes})
         return Applied(receipt_id, tuple(each.change for each in done), (*conflicts, *failed))
 
 
@@ -87,6 +88,7 @@ def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool 
     """Bring back files that somebody else deleted, or make one what it was in another version."""
     if not names and (version or not everything):
         raise BadInput("nothing is named that should come back.", hint="Name a file, or pass --all.")
+    refuse_unknown(desk, scope)
     with desk.vault.locked():
         found = read(desk, scope, desk.vault.mirror())
         if version:
@@ -100,6 +102,7 @@ def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool 
 
 def history(desk: Desk, scope: Scope, name: str) -> list[tuple[Place, FileVersion]]:
     """The versions of a file that the mirror has, the newest first."""
+    refuse_unknown(desk, scope)
     with desk.vault.locked():
         found = read(desk, scope, desk.vault.mirror())
         wanted = [place for place in found.mirror.versions if place.store in found.names and is_called(place, name)]
@@ -111,6 +114,8 @@ def history(desk: Desk, scope: Scope, name: str) -> list[tuple[Place, FileVersio
 
 def purge(vault: Vault, before: datetime) -> MirrorPurged:
     """Delete versions and receipts that old for good; what the files are now stays."""
+    if not vault.is_there:
+        return MirrorPurged(0, 0, 0)
     with vault.locked():
         old = [receipt for receipt in vault.receipts() if receipt.at <= before]
         mirror, versions = purged(vault.mirror(), before)
@@ -141,11 +146,15 @@ def _write(desk: Desk, action: str, writes: Sequence[Write], found: Reading, ski
         desk.new_id(CLIENT_RECEIPT), desk.client.name, desk.clock(), action, tuple(each.change for each in writes)
     )
     desk.vault.save_receipt(receipt)
-    try:
-        done, failed = _make(desk, writes, found)
-    finally:
-        read_named(desk, found.names | {each.change.place.store for each in writes})
+    done, failed = _make(desk, writes, found)
+    _catch_up(desk, found.names | {each.change.place.store for each in writes})
     return Applied(receipt.id if done else "", tuple(each.change for each in done), (*skipped, *failed))
+
+
+def _catch_up(desk: Desk, stores: Iterable[str]) -> None:
+    """Mirror what was done. Where that fails the next look does it, and the answer with its receipt is not lost."""
+    with suppress(MemsweepError):
+        read_named(desk, stores)
 
 
 def _make(desk: Desk, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:
