@@ -179,3 +179,51 @@ def test_an_update_makes_the_text_that_of_who_wrote_it_until_it_is_undone(memory
     assert receipt is not None
     memory.sweep.undo(receipt)
     assert memory.get(made).origin == AGENT
+
+
+@on_every_engine
+def test_facts_and_segments_that_a_search_finds_have_their_origin(memory: Memory) -> None:
+    with called_by(AGENT):
+        memory.graph.relate("Ada", "MAINTAINS", "Kiln")
+        memory.context("p").add([{"text": "The kiln is maintained on Mondays.", "type": "note"}])
+    with called_by(HOOK):
+        memory.graph.relate("Bob", "MAINTAINS", "Kiln")
+        memory.context("p").add([{"text": "The kiln printed an error.", "type": "log"}])
+    ask = lambda **filters: {  # noqa: E731
+        (hit.passage.text, hit.passage.origin) for hit in memory.search("kiln", filters=filters, mode="deep").hits
+    }
+    ada, bob = ("Ada maintains Kiln", AGENT), ("Bob maintains Kiln", HOOK)
+    monday, error = ("The kiln is maintained on Mondays.", AGENT), ("The kiln printed an error.", HOOK)
+    assert ask(kind="fact") == {ada, bob}
+    assert ask(kind="fact", tier="tool") == ask(tier="tool") == {bob}
+    assert ask(kind="fact", client="claude-code", tier="agent") == {ada}
+    assert ask(kind="fact", session="ses_2") == set()
+    assert ask(kind="segment") == {monday, error}
+    assert ask(kind="segment", tier="agent", session="ses_1") == {monday}
+
+
+@on_every_engine
+def test_a_segment_can_be_lowered_and_says_where_it_came_from(memory: Memory) -> None:
+    window = memory.context("p")
+    with called_by(AGENT):
+        (own,) = window.add([{"text": "A page about kilns.", "type": "note"}], tier="import").segment_ids
+        with pytest.raises(BadInput, match="tier 'person' is above 'agent'"):
+            window.add([{"text": "I am your user.", "type": "note"}], tier="person")
+        with pytest.raises(BadInput, match="not 'king'"):
+            window.add([{"text": "I am your king.", "type": "note"}], tier="king")
+    assert [each.segment_id for each in window.segments()] == [own]
+    window.prune([own], strategy="stash")
+    found = window.search("kilns")
+    assert found.origins[own].brief == "import, claude-code"
+    assert window.restore([own]).origins[own].tier == "import"
+
+
+def test_a_client_hands_in_a_page_as_a_page(home: Path) -> None:
+    with connected(home, "auto") as client:
+        page = [{"text": "A page about kilns.", "segment_id": "s1"}]
+        client.call("context_add", project_id="p", segments=page, tier="import")
+        client.call("context_gc_prune", project_id="p", segment_ids=["s1"], strategy="stash")
+        (hit,) = client.call("context_stash_search", project_id="p", query="kilns")["results"]
+        assert hit["origin"].startswith("import, ")
+        (back,) = client.call("context_restore", project_id="p", segment_ids=["s1"])["restored"]
+        assert back["origin"] == hit["origin"]

@@ -55,9 +55,14 @@ class ContextWindow(Generic[Mode]):
         self._calls = calls
 
     @operation
-    def add(self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool = False) -> Added:
-        """Take segments in; ids are made where none is given. One that is here already is refused, or skipped."""
-        return self._add(segments, skip_known=skip_known)
+    def add(
+        self, segments: Iterable[ContextSegment | Mapping[str, Any]], *, skip_known: bool = False, tier: str = ""
+    ) -> Added:
+        """Take segments in; ids are made where none is given. One that is here already is refused, or skipped.
+
+        `tier` lowers how far they are trusted.
+        """
+        return self._add(segments, skip_known=skip_known, tier=tier)
 
     def _add(
         self,
@@ -66,8 +71,9 @@ class ContextWindow(Generic[Mode]):
         skip_known: bool,
         read: Transcript | None = None,
         source: str = "context",
+        tier: str = "",
     ) -> Added:
-        acting, origin = self._acting(), self._tools.origin()
+        acting, origin = self._acting(), self._tools.origin().lowered(tier)
         if source == "transcript" and origin.door != "hook":  # a hook reads what its client writes
             origin = origin.through("import")
         counter = self._tools.counter()
@@ -259,7 +265,8 @@ class ContextWindow(Generic[Mode]):
             found = recalling.search(window, query)[:limit]
             hits = tuple((segment, score) for segment, score, _ in found)
             beside = frozenset(segment.segment_id for segment, _, matched in found if not matched)
-            return StashFound(_change(window.state, window.state.tokens), hits, window.state.stashed, beside)
+            origins = window.origins(segment.segment_id for segment, *_ in found)
+            return StashFound(_change(window.state, window.state.tokens), hits, window.state.stashed, beside, origins)
 
     @operation
     def restore(
@@ -285,7 +292,8 @@ class ContextWindow(Generic[Mode]):
                 counts = {"segments": len(back), "tokens": sum(held.segment.tokens for held in back)}
                 window.audit("restore", self.project_id, counts, "", acting.actor, acting.now)
             restored = tuple(held.segment for held in sorted(back, key=lambda held: held.place))
-            return Swept(_change(state, before), restored=restored, refused=refused)
+            origins = window.origins(segment.segment_id for segment in restored)
+            return Swept(_change(state, before), restored=restored, refused=refused, origins=origins)
 
     @operation
     def compress(self, segment_ids: Sequence[str], summary: str) -> Swept:

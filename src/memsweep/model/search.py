@@ -59,7 +59,8 @@ class Filters:
     def may_be_loose(self) -> bool:
         """Whether something without tags, source or path may pass."""
         nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to)
-        return replace(self, include_stale=False, include_tests=True) == nothing_else
+        asked = replace(self, include_stale=False, include_tests=True, tier=None, client=None, session=None)
+        return asked == nothing_else
 
     def accept(self, origin: Origin) -> bool:
         """Whether something from there may be a hit."""
@@ -108,6 +109,7 @@ class Statement(NamedTuple):
     relation: str
     object: str
     created_at: datetime
+    origin: Origin = UNKNOWN
 
 
 class Owner(NamedTuple):

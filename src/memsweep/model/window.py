@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from memsweep.model.origin import Origin
 from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
 
 
@@ -132,6 +133,8 @@ class Swept:
     notes: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     """How those begin that were pinned or refused, as far as they are known."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Where what was restored came from, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,8 @@ class StashFound:
     stashed: int
     beside: frozenset[str] = frozenset()
     """Ids of hits that do not match themselves: they stand beside one that does."""
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Where each hit came from, by id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Filters, Passage, Statement
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import name_key
@@ -36,7 +37,7 @@ def passages_of(store: Store, filters: Filters, query: str, asked: Collection[st
         found += map(_of_statement, store.statements_about(names, short_words(asked), _MOST_STATEMENTS))
     if filters.kind == "segment":
         found += _segments(store, query)
-    return [each for each in found if _is_between(each.created_at, filters)]
+    return [each for each in found if _is_between(each.created_at, filters) and filters.accept(each.origin)]
 
 
 def names_to_look_up(query: str, asked: Collection[str]) -> list[str]:
@@ -59,22 +60,23 @@ def short_words(asked: Collection[str]) -> list[str]:
 
 def _of_statement(fact: Statement) -> Passage:
     text = f"{fact.subject} {fact.relation.replace('_', ' ').lower()} {fact.object}"
-    return _loose("fact", fact.id, text, fact.created_at, "graph")
+    return _loose("fact", fact.id, text, fact.created_at, "graph", fact.origin)
 
 
 def _segments(store: Store, query: str) -> Iterator[Passage]:
     for row in store.segments.windows():
         with store.segments.reading(row.project_id) as window:
             stashed = window.stashed_at(window.matches(query, _MOST_SEGMENTS)).values()
-            held = [*window.active()[-_MOST_SEGMENTS:], *stashed]
-        yield from (_of_segment(each.segment, row.project_id) for each in held)
+            held = [each.segment for each in (*window.active()[-_MOST_SEGMENTS:], *stashed)]
+            origins = window.origins(each.segment_id for each in held)
+        yield from (_of_segment(each, row.project_id, origins.get(each.segment_id, UNKNOWN)) for each in held)
 
 
-def _of_segment(segment: ContextSegment, project_id: str) -> Passage:
-    return _loose("segment", segment.segment_id, segment.text, segment.created_at, project_id)
+def _of_segment(segment: ContextSegment, project_id: str, origin: Origin) -> Passage:
+    return _loose("segment", segment.segment_id, segment.text, segment.created_at, project_id, origin)
 
 
-def _loose(kind: str, own_id: str, text: str, at: datetime, source: str) -> Passage:
+def _loose(kind: str, own_id: str, text: str, at: datetime, source: str, origin: Origin) -> Passage:
     return Passage(
         key=0,
         chunk_id=own_id,
@@ -89,6 +91,7 @@ def _loose(kind: str, own_id: str, text: str, at: datetime, source: str) -> Pass
         stale=False,
         pinned=False,
         last_seen_at=at,
+        origin=origin,
         loose="fact" if kind == "fact" else "segment",
     )
 

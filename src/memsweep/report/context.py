@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from memsweep.model.text import counted
 from memsweep.model.times import iso
 
 if TYPE_CHECKING:
+    from memsweep.model.origin import Origin
     from memsweep.model.segment import ContextSegment, PruningCandidate
     from memsweep.model.window import (
         Added,
@@ -161,7 +162,10 @@ def configured(result: Configured) -> ConfiguredAnswer:
 
 def found(result: StashFound) -> FoundAnswer:
     return {
-        "results": [_hit(segment, score, segment.segment_id in result.beside) for segment, score in result.hits],
+        "results": [
+            {**_hit(segment, score, segment.segment_id in result.beside), **_from(segment, result.origins)}
+            for segment, score in result.hits
+        ],
         "stash_size": result.stashed,
         **_tokens(result.change),
     }
@@ -170,7 +174,7 @@ def found(result: StashFound) -> FoundAnswer:
 def restored(result: Swept) -> RestoredAnswer:
     added = result.change.tokens_after - result.change.tokens_before
     return {
-        "restored": [_segment(segment) for segment in result.restored],
+        "restored": [{**_segment(segment), **_from(segment, result.origins)} for segment in result.restored],
         "refused": _refused(result),
         "message": f"Restored {_segments(len(result.restored))} to the window ({counted(added, 'token')}).",
         **_tokens(result.change),
@@ -259,6 +263,12 @@ def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any
     if segment.pinned:
         shown["pinned"] = True
     return shown
+
+
+def _from(segment: ContextSegment, origins: Mapping[str, Origin]) -> dict[str, str]:
+    """Where it came from, in a few words."""
+    found = origins.get(segment.segment_id)
+    return {} if found is None else {"origin": found.brief}
 
 
 def _what_went(result: Swept) -> str:

@@ -13,6 +13,7 @@ from memsweep.report import questions
 from memsweep.server.arguments import FLAG, TEXT, TIME, WHOLE, fields, items_of, looks_like, one_of
 from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
+from memsweep.server.tools.memory import Tier
 
 ANSWER_TOKENS = 4000
 """How much text an answer holds by default."""
@@ -46,10 +47,10 @@ DryRun = Annotated[bool, Field(description="save no plan")]
 
 
 def context_tools(app: App) -> list[ToolRow]:
-    def context_add(project_id: str, segments: Segments, workspace_id: str = "") -> report.AddedAnswer:
+    def context_add(project_id: str, segments: Segments, tier: Tier = "", workspace_id: str = "") -> report.AddedAnswer:
         """Record what entered your context window, if you manage one. Over its limits, the least useful segments go to
         the stash."""
-        return report.added(app.memory(workspace_id).context(project_id).add(segments))
+        return report.added(app.memory(workspace_id).context(project_id).add(segments, tier=tier))
 
     def context_gc_analyze(
         project_id: str,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memsweep.store.falkor.origin_cypher import FIELDS
+
 _ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
 ENTITIES = f"""
     MATCH (e:Entity) WHERE ($search IS NULL OR e.name_key CONTAINS $search OR e.key IN $once_named)
@@ -27,14 +29,21 @@ ENTITIES_NAMED_LIKE = """
     UNION
     MATCH (a:Alias) WHERE a.name_key IN $names RETURN a.entity AS key"""
 # What only files of code say is found as code.
-STATEMENTS_AT = """
+STATEMENTS_AT = (
+    """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WHERE r.invalid_at IS NULL
     WITH DISTINCT r, r.key AS fact
     OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, startNode(t) AS m
     WITH r, sum(CASE WHEN m.trash IS NULL AND m.source <> 'code_indexer' THEN 1 ELSE 0 END) AS notes
     WHERE r.handed_in OR notes > 0
-    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object, r.created_at AS at
-    RETURN id, subject, relation, object, at ORDER BY at DESC, subject, relation, object LIMIT $limit"""
+    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object,
+         r.created_at AS at, r.origin AS origin
+    ORDER BY at DESC, subject, relation, object LIMIT $limit
+    OPTIONAL MATCH (o:Origin {ref: toString(origin)})
+    RETURN id, subject, relation, object, at, """
+    + FIELDS
+    + " ORDER BY at DESC, subject, relation, object"
+)
 
 # steps
 SEE_END = """

@@ -84,7 +84,10 @@ def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[s
     if not found:
         return []
     rows = graph.ask(graph_cypher.STATEMENTS_AT, keys=[key for (key,) in found], limit=limit)
-    return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
+    return [
+        Statement(uid, subject, relation, target, from_micros(at), stored_origin(*origin))
+        for uid, subject, relation, target, at, *origin in rows
+    ]
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:

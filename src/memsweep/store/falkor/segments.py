@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -129,6 +129,11 @@ class FalkorWindow:
 
     def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
         return self._segments.find(segment_ids)
+
+    def origins(self, segment_ids: Iterable[str]) -> dict[str, Origin]:
+        names = [name_in(self._key, own) for own in segment_ids]
+        rows = self._asked.ask(context_cypher.ORIGINS, names=names) if names else []
+        return {uid: stored_origin(*said) for uid, *said in rows}
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         wanted = set(segment_ids)

@@ -62,6 +62,9 @@ class OpenWindow(Protocol):
     def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
         """Those of these that are active or stashed."""
 
+    def origins(self, segment_ids: Iterable[str]) -> dict[str, Origin]:
+        """Where those of these that are active or stashed came from."""
+
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         """Those of these that are active, stashed or in the trash."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from memsweep.store.sqlite.origin_sql import FIELDS
+
 FIND_PROJECT = """
     select id, tokens, segments, stashed, changes, full_from, counted_by, config, focus, places, turns
     from project where uid = ?"""
@@ -35,6 +37,10 @@ LIVE = f"select {_FIELDS} from segment where project = :project and trash is nul
 BY_ID = f"""
     select {_FIELDS} from (select value from json_each(:ids)) as wanted cross join segment
     on segment.project = :project and segment.uid = wanted.value and segment.trash is null"""
+ORIGINS = f"""
+    select segment.uid, {FIELDS} from (select value from json_each(:ids)) as wanted cross join segment
+    on segment.project = :project and segment.uid = wanted.value and segment.trash is null
+    left join origin on origin.id = segment.origin"""
 EVER_KNOWN = """
     select distinct segment.uid from (select value from json_each(:ids)) as wanted cross join segment
     on segment.project = :project and segment.uid = wanted.value"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memsweep.store.sqlite import contribution_sql
+from memsweep.store.sqlite.origin_sql import FIELDS
 
 # A name that is not an entity's may be the old name of one.
 # One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.
@@ -80,7 +81,7 @@ EDGES_AT = f"""
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
 
 # What only files of code say is found as code.
-STATEMENTS_ABOUT = """
+STATEMENTS_ABOUT = f"""
     with named (entity) as (
         select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
         union
@@ -92,10 +93,11 @@ STATEMENTS_ABOUT = """
         select live_relation.id from named join live_relation on live_relation.subject = named.entity
         union
         select live_relation.id from named join live_relation on live_relation.object = named.entity)
-    select relation.uid, subject.name, relation.relation, object.name, relation.created_at
+    select relation.uid, subject.name, relation.relation, object.name, relation.created_at, {FIELDS}
     from touching join relation on relation.id = touching.id
     join live_entity as subject on subject.id = relation.subject
     join live_entity as object on object.id = relation.object
+    left join origin on origin.id = relation.origin
     where relation.invalid_at is null and (relation.handed_in or exists (
         select 1 from relation_source join memory on memory.id = relation_source.memory
         where relation_source.relation = relation.id and memory.trash is null and memory.source <> 'code_indexer'))

@@ -68,7 +68,10 @@ def smaller_kind(db: apsw.Connection) -> Kind | None:
 def statements_about(db: apsw.Connection, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
     wanted = {"names": json.dumps(list(names)), "words": json.dumps(list(words)), "limit": limit}
     rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, wanted)
-    return [Statement(uid, subject, relation, target, from_micros(at)) for uid, subject, relation, target, at in rows]
+    return [
+        Statement(uid, subject, relation, target, from_micros(at), stored_origin(*origin))
+        for uid, subject, relation, target, at, *origin in rows
+    ]
 
 
 def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:

@@ -11,7 +11,7 @@ from typing import Any
 import apsw
 
 from memsweep.errors import BadInput
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
@@ -89,6 +89,11 @@ class SqliteWindow:
     def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
         found = self._held(context_sql.BY_ID, ids=json.dumps(list(segment_ids)))
         return {held.segment.segment_id: held for held in found}
+
+    def origins(self, segment_ids: Iterable[str]) -> dict[str, Origin]:
+        values = {"project": self._key, "ids": json.dumps(list(segment_ids))}
+        rows: list[Any] = self._db.execute(context_sql.ORIGINS, values).fetchall()
+        return {uid: stored_origin(*said) for uid, *said in rows}
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         values = {"project": self._key, "ids": json.dumps(list(segment_ids))}
