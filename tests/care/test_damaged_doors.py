@@ -112,7 +112,7 @@ def test_an_agent_gets_a_sentence_and_the_others_go_on(filled: Path, home: Path,
                 with pytest.raises(ToolFailed, match=rf"{bad} \(memory\.{column}\).*memsweep doctor"):
                     server.call("get_memory", memory_id=bad)
                 assert server.call("get_memory", memory_id=good)["memory_id"] == good
-                found = server.call("search_memory", query="turn with Grace Hopper", limit=20)
+                found = server.call("search_memory", query="turn with Grace Hopper", limit=20, filters=NOTES)
                 ids = {hit["memory_id"] for hit in found["results"]}
                 assert good in ids
                 if column in {"created_at", "tags"}:  # which a hit shows
@@ -123,6 +123,7 @@ def test_an_agent_gets_a_sentence_and_the_others_go_on(filled: Path, home: Path,
     assert "Traceback" not in log.read_text()
 
 
+NOTES = {"kind": "memory"}
 TOOLS: dict[str, dict[str, Any]] = {
     "get_stats": {},
     "list_trash": {},
