@@ -221,7 +221,7 @@ def test_a_name_that_several_have_must_say_which(memory, person, tmp_path):
     memory.adopt.look("claude", all_projects=True)
     for folder in (person.repo, tmp_path / "other"):
         (person.memory_of(folder) / "a.md").unlink()
-    with pytest.raises(BadInput, match="2 deleted files are called 'a.md'"):
+    with pytest.raises(BadInput, match=r"2 deleted files are called 'a\.md'"):
         memory.adopt.restore("claude", ["a.md"], all_projects=True)
     store = person.memory_of(tmp_path / "other").parent.name
     memory.adopt.restore("claude", [f"{store}/a.md"], all_projects=True)

@@ -68,6 +68,12 @@ def read(desk: Desk, scope: Scope, mirror: Mirror, *, dry_run: bool = False) -> 
     return _mirrored(desk, names, projects, mirror, dry_run=dry_run)
 
 
+def refuse_unknown(desk: Desk, scope: Scope) -> None:
+    """Where there is neither a memory nor a mirror of one, before anything is made."""
+    if not desk.vault.is_there and not store_names(desk.client, desk.root):
+        _refuse_nothing(desk, scope, False)
+
+
 def _refuse_nothing(desk: Desk, scope: Scope, has_others: bool) -> None:
     where = "" if scope.all_projects or not desk.client.stores else f" for {scope.here}"
     hint = "Pass --all-projects to look at every project." if has_others else ""
@@ -78,7 +84,7 @@ def _near(here: str, projects: Mapping[str, Project]) -> list[str]:
     """The stores of a folder, of the work tree that it is in, and of every other work tree of the repository."""
     tree = find_tree(here)
     folders = {here, *((tree.top, tree.repository) if tree else ())} - {""}
-    return [store for store, each in projects.items() if each.folder in folders or (each.repository in folders)]
+    return [store for store, each in projects.items() if each.folder in folders or each.repository in folders]
 
 
 def read_named(desk: Desk, names: Iterable[str]) -> Reading:

@@ -15,7 +15,7 @@ from memsweep.operation import Calls, Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.adopt.desk import Desk, Scope
-    from memsweep.model.adopt import Applied, FileVersion, Look, MirrorPurged, Place
+    from memsweep.model.adopt import Applied, FileVersion, Look, LostFile, MirrorPurged, Place
     from memsweep.settings import Settings
 
 Folder = str | os.PathLike[str]
@@ -34,6 +34,13 @@ class AdoptService(Generic[Mode]):
         from memsweep.adopt.steps import look
 
         return look(self._desk(client), _scope(project, all_projects), dry_run=dry_run)
+
+    @operation
+    def lost(self, client: str, *, project: Folder = ".", all_projects: bool = False) -> list[LostFile]:
+        """What somebody else deleted since the mirror saw it; nothing is written."""
+        from memsweep.adopt.steps import lost
+
+        return lost(self._desk(client), _scope(project, all_projects))
 
     @operation
     def apply(self, client: str, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Applied:
