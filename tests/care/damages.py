@@ -12,6 +12,7 @@ import apsw
 from memsweep.services.memory import Memory
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.support import store_files
+from tests.support.counts import some_of
 
 JSON = {"tags", "metadata", "summary", "evidence", "counts", "skipped", "chunks", "config", "focus", "refs", "said"}
 NEVER_NEGATIVE = {
@@ -148,6 +149,7 @@ def doors(memory: Memory, ids: list[str], folder: Path, *, of_code: bool) -> Ite
     """Everything that reads a workspace."""
     for memory_id in ids:
         yield functools.partial(memory.get, memory_id)
+    for memory_id in some_of(ids, 3):
         yield functools.partial(memory.sweep.explain, memory_id)
     for query in ("turn with Grace", "Ada program", "first second", ""):
         yield functools.partial(memory.search, query, limit=50)

@@ -178,10 +178,14 @@ class Bench:
 
 
 def points(commands: list[str], thorough: bool) -> list[tuple[int, bool]]:
-    """When to die: some commands, those where another kind begins among them; or at all of them."""
+    """When to die: at some commands, those where another kind begins among them; or at all of them.
+
+    Whether a read was sent makes no difference to what is stored, so only a thorough run dies right after one.
+    """
     kinds = ["read" if command in _READS else command for command in commands]
     chosen = some_of(range(1, len(commands) + 1), 6, turns(kinds), thorough)
-    return [(at, sent) for at in chosen for sent in (False, True)]
+    after = [at for at in chosen if thorough or kinds[at - 1] != "read" or at == len(commands)]
+    return sorted([(at, False) for at in chosen] + [(at, True) for at in after])
 
 
 def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
