@@ -26,6 +26,7 @@ class StatusAnswer(TypedDict):
     would_take: dict[str, int]
     git_hooks: dict[str, str]
     hooks: list[dict[str, Any]]
+    hooks_on: bool
 
 
 def status(found: ProjectStatus) -> StatusAnswer:
@@ -54,6 +55,7 @@ def status(found: ProjectStatus) -> StatusAnswer:
             }
             for each in found.hooks
         ],
+        "hooks_on": found.hooks_on,
     }
 
 
@@ -81,6 +83,8 @@ def lines(found: ProjectStatus) -> list[str]:
         + (f", {each.failures:,} failed" if each.failures else "")
         for each in found.hooks
     ]
+    if not found.hooks_on:
+        said.append("hooks      those of agents' clients are off; `memsweep hooks on` (with `--here` for one project)")
     return said
 
 

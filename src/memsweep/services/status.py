@@ -40,6 +40,8 @@ class ProjectStatus:
     git_hooks: Mapping[str, str]
     """Empty outside of git."""
     hooks: tuple[HookSummary, ...]
+    hooks_on: bool = True
+    """Whether those of agents' clients do anything here."""
 
 
 def project_status(app: App) -> ProjectStatus:
