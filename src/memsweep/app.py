@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
     from memsweep.model.plan import Undone
+    from memsweep.operation import Sync
     from memsweep.remember.listings import Listings
     from memsweep.remember.sightings import Sightings
+    from memsweep.services.adopt import AdoptService
     from memsweep.services.projects import Projects
     from memsweep.store.protocol import Engine
 
@@ -272,6 +274,13 @@ class App:
         before = days_ago(self.clock(), older_than_days)
         free_kept(self.settings.home / "copies", before)
         return self.engine.purge_deleted(before)
+
+    @cached_property
+    def adopt(self) -> AdoptService[Sync]:
+        """The memory that clients keep themselves; it needs no workspace, and no store that can be reached."""
+        from memsweep.services.adopt import AdoptService
+
+        return AdoptService(self.settings, self.clock)
 
     @cached_property
     def engine(self) -> Engine:

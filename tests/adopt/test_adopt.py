@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
+from datetime import timedelta
 
 import pytest
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from tests.adopt.conftest import git, note
+from tests.support.commands import environment
 
 SAME = "Deploys go out on Tuesdays at ten from the main branch after review."
 DEAD = {
@@ -315,3 +319,52 @@ def test_old_versions_are_purged_and_what_is_there_stays(memory, person, home):
         memory.adopt.purge("claude")
     with pytest.raises(BadInput):
         memory.adopt.purge("claude", float("nan"), confirm=True)
+
+
+def test_a_schedule_that_purges_the_trash_purges_old_versions(make, person, home):
+    from memsweep.clock import now
+    from memsweep.schedule.background import Background
+
+    app = make(MEMSWEEP_SCHEDULE_PURGE_DAYS="7")
+    person.write({"a.md": "one"})
+    app.adopt.look("claude")
+    person.write({"a.md": "two"})
+    app.adopt.look("claude")
+    for days, left in ((6, {b"one", b"two"}), (8, {b"two"})):
+        Background(app, clock=lambda days=days: now() + timedelta(days=days)).run()
+        assert {file.read_bytes() for file in home.rglob("files/*/*")} == left
+
+
+def test_where_there_is_no_memory_nothing_is_made(memory, person, home):
+    for call in (
+        lambda: memory.adopt.look("claude"),
+        lambda: memory.adopt.restore("claude", everything=True),
+        lambda: memory.adopt.history("claude", "a.md"),
+        lambda: memory.adopt.apply("claude", "plan_000000000000", confirm=True),
+    ):
+        with pytest.raises(NotFound):
+            call()
+    assert memory.adopt.purge("claude", 0, confirm=True).versions == 0
+    assert not (home / "clients").exists()
+
+
+def test_two_processes_at_once_take_turns(person, home):
+    person.write(DEAD)
+    command = [sys.executable, "-m", "memsweep", "adopt", "claude", "-y", "--json"]
+    many = [
+        subprocess.Popen(
+            command, env=environment(home), cwd=person.repo, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    ended = [(each.communicate(timeout=120), each.returncode) for each in many]
+    assert {status for _, status in ended} == {0}, ended
+    removed = [
+        each["name"]
+        for (out, _), _ in ended
+        for each in json.loads(out).get("changed", [])
+        if each["change"] == "removed"
+    ]
+    assert sorted(removed) == ["deploy-again.md", "old.md"], "each goes once"
+    assert set(person.read()) == {"MEMORY.md", "deploy.md", "port-a.md", "port-b.md"}
+    assert person.read()["MEMORY.md"].count(b"port-a.md") == 1

@@ -48,6 +48,15 @@ def test_deleted_files_come_back(run, person):
     assert "deleted" in run("adopt", "claude", "--history", "a.md").out
 
 
+def test_status_says_what_a_client_deleted(run, person):
+    person.write({"a.md": "x", "b.md": "y"})
+    assert run("status", "--json").json["deleted_by_clients"] == {}
+    run("adopt", "claude")
+    (person.memory / "a.md").unlink()
+    assert "1 memory file of claude by others; `memsweep adopt claude` shows them" in run("status").out
+    assert run("status", "--json").json["deleted_by_clients"] == {"claude": 1}
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [

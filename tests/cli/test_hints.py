@@ -140,7 +140,8 @@ def test_a_window_says_how_to_apply_and_how_to_undo(place: Place) -> None:
 def test_merging_and_splitting_say_the_way_back(place: Place) -> None:
     merged = place.type("graph", "merge", "Ada", "--into", "Grace", "--yes")
     paste(place, merged)
-    (note,) = [hit.passage.memory_id for hit in place.memory.search("Ada met Grace", limit=1).hits]
+    found = place.memory.search("Ada met Grace", limit=1, filters={"kind": "memory"})
+    (note,) = [hit.passage.memory_id for hit in found.hits]
     paste(place, place.type("graph", "unmerge", "Ada", "Ada L", "-m", note))
 
 

@@ -6,27 +6,21 @@ loaded the model. What runs in them is `memsweep.__main__.main` all the same.
 
 from __future__ import annotations
 
-import gc
-import io
 import json
 import os
 import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.faults import mortal
-
-if TYPE_CHECKING:
-    from memsweep.app import App
+from tests.support.warm import take_place, warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
@@ -63,40 +57,6 @@ class Outcome:
     seconds: float = 0.0
     counts: Mapping[str, int] | None = None
     log: str = ""
-
-
-@cache
-def warm_up() -> Any:
-    """Import what the doors need and load the model, once, before the first fork."""
-    import memsweep.library
-    import memsweep.server.app
-    import memsweep.server.tools.graph_overview  # noqa: F401
-    from memsweep.app import App, make_app
-    from memsweep.cli.commands import command_line
-    from memsweep.embed.local import LocalEmbedder
-    from memsweep.settings import load_settings
-
-    command_line()
-    model = LocalEmbedder()
-    model.embed(["warm"])
-    App.local_model = model  # type: ignore[assignment]  # for the children: it is only read
-    with tempfile.TemporaryDirectory() as folder:
-        _rehearse(make_app(load_settings({"MEMSWEEP_HOME": folder})))
-    gc.freeze()
-    return model
-
-
-def _rehearse(app: App) -> None:
-    """Features are imported when they are first used; a child should not have to."""
-    memory = app.memory()
-    note = memory.remember("Ada met Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}])
-    memory.search("Ada")
-    memory.sweep.undo(memory.delete(note.memory_id, confirm=True).id)
-    memory.context("talk").add([{"text": "a word"}])
-    memory.graph.load(memory.graph.dump())
-    memory.graph.plan_merge(["Ada"], "Grace")
-    memory.care.doctor()
-    app.close()
 
 
 def environment(home: Path, **settings: str) -> dict[str, str]:
@@ -196,15 +156,7 @@ def _be_child(argv: list[str], place: Path, point: mortal.Point, pipes: tuple[in
     status = 70
     try:
         log = os.open(place / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        for number, descriptor in enumerate((*pipes, log)):
-            os.dup2(descriptor, number)
-        os.closerange(3, 1024)
-        os.environ.clear()
-        os.environ.update(env)
-        os.chdir(place)
-        sys.stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(0, closefd=False)))
-        sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(1, "w", closefd=False)))
-        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), write_through=True)
+        take_place((*pipes, log), env, place)
         status = mortal.live(argv, point, place, place / "counts.json")
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001  # the last stop of this process

@@ -34,6 +34,7 @@ from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import Settings, load_settings
 from memsweep.store.file import connect
 from tests.support.memory_disk import MEMORY_DISK
+from tests.support.warm import warm_up
 
 T = TypeVar("T")
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -77,10 +78,8 @@ def lasting_place(name: str) -> Path:
     return folder
 
 
-@cache
 def embedder() -> LocalEmbedder:
-    model = LocalEmbedder()
-    model.embed(["warm"])
+    model: LocalEmbedder = warm_up()
     return model
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import pytest
 
-from tests.support import commands
+from tests.support.commands import run_warm
 
 STORIES = {
     "the first memory of a new home": (False, [[0, "add"]]),
@@ -33,5 +32,5 @@ print(json.dumps(texts))
 
 @pytest.mark.parametrize("name", STORIES)
 def test_what_was_acknowledged_is_there_although_nothing_unsynced_is(name: str) -> None:
-    ran = commands.run([sys.executable, "-c", PROGRAM, json.dumps(STORIES[name])], home=None)
+    ran = run_warm("-c", PROGRAM, json.dumps(STORIES[name]))
     assert any("about Grace Hopper 🐘" in text for text in ran.json), ran

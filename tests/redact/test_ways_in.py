@@ -58,7 +58,7 @@ def test_a_memory_is_stored_without_its_secrets(memory: Memory, tmp_path: Path) 
     assert set(stored.tags) == {f"k:{GITHUB_MARK}", "ops"}
     assert stored.metadata == {"api": {"keys": [AWS_MARK, 7]}, GITHUB_MARK: 1, "note": f"see {ANTHROPIC_MARK}"}
     assert stored.source == f"chat {ANTHROPIC_MARK}"
-    (hit,) = memory.search("deploy key").hits
+    (hit,) = memory.search("deploy key", filters={"kind": "memory"}).hits
     assert hit.passage.text == stored.text
     assert_gone(memory, tmp_path)
 

@@ -1,6 +1,7 @@
 """The first questions are answered while the SDK is being imported, and each line has one answer, whenever it came.
 
-The import waits until the test lets it go on: what is answered before then, the front has answered.
+The import waits until the test lets it go on: what is answered before then, the front has answered. Most servers are
+forked from a process that has imported the SDK, and wait all the same; a few are executed.
 """
 
 from __future__ import annotations
@@ -24,61 +25,41 @@ from tests.support import store_files
 from tests.support.client import RawServer
 from tests.support.commands import environment, memsweep
 from tests.support.waiting import PATIENCE, wait_for
+from tests.support.warm_python import warm_python
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be watched there, and nothing is answered early"),
 ]
 VERSIONS = (*HANDSHAKE_VERSIONS, MODERN_VERSION)
-HELD = """
-import os, sys
-
-class Held:
-    def find_spec(self, name, path=None, target=None):
-        if name == "mcp":
-            sys.meta_path.remove(self)
-            os.write({began}, b"!")
-            os.read({released}, 1)
-
-sys.meta_path.insert(0, Held())
-sys.argv = ["memsweep", "serve", *{arguments!r}]
-from memsweep.__main__ import main
-main()
-"""
 
 
 class HeldServer(RawServer):
     """A server whose import of the SDK waits."""
 
-    def __init__(self, home: Path, *arguments: str, **settings: str) -> None:
-        began, its_began = os.pipe()
-        its_released, self._released = os.pipe()
-        self._began = began
-        os.set_inheritable(its_began, True)
-        os.set_inheritable(its_released, True)
-        script = HELD.format(began=its_began, released=its_released, arguments=arguments)
-        self._passed = (its_began, its_released)
-        super().__init__([sys.executable, "-c", script], environment(home, **settings), pass_fds=self._passed)
+    def __init__(self, python: list[str], home: Path, *arguments: str, **settings: str) -> None:
+        self._began, self._released = home.parent / "began", home.parent / "released"
+        for pipe in (self._began, self._released):
+            os.mkfifo(pipe)
+        command = [*python, "-m", "tests.server.held", str(self._began), str(self._released), *arguments]
+        super().__init__(command, environment(home, **settings))
 
     def wait_until_it_imports(self) -> None:
-        assert os.read(self._began, 1) == b"!"
+        with self._began.open():
+            pass
 
     def release(self) -> None:
-        os.write(self._released, b"!")
-
-    def close(self) -> None:
-        for descriptor in (self._began, self._released, *self._passed):
-            os.close(descriptor)
+        with self._released.open("w"):
+            pass
 
 
 @contextmanager
-def held_server(home: Path, *arguments: str, **settings: str) -> Iterator[HeldServer]:
-    server = HeldServer(home, *arguments, **settings)
+def held_server(home: Path, *arguments: str, executed: bool = False, **settings: str) -> Iterator[HeldServer]:
+    server = HeldServer([sys.executable] if executed else warm_python(), home, *arguments, **settings)
     try:
         yield server
     finally:
         server.end()
-        server.close()
 
 
 def _line(message: dict[str, Any]) -> bytes:
@@ -102,7 +83,7 @@ def _ended(server: RawServer, status: int = 0) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_first_questions_are_answered_before_the_sdk_is_there(home: Path, version: str) -> None:
-    with held_server(home) as server:
+    with held_server(home, executed=version == VERSIONS[-1]) as server:
         for number, method in enumerate(methods(version)):
             server.send_bytes(_line(request(number, method, version)))
             (answer,) = _heard(server, 1)
@@ -118,7 +99,7 @@ def test_the_first_questions_are_answered_before_the_sdk_is_there(home: Path, ve
 
 
 def test_the_server_knows_its_client_although_it_did_not_answer_it(home: Path) -> None:
-    with held_server(home) as server:
+    with held_server(home, executed=True) as server:
         assert server.initialize()["result"]["protocolVersion"] == "2025-11-25"
         server.wait_until_it_imports()
         server.release()
@@ -214,7 +195,7 @@ def test_answers_that_nobody_reads_yet_are_neither_lost_nor_torn(home: Path, cou
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_during_the_import_ends_it_without_a_traceback(home: Path, number: signal.Signals) -> None:
-    with held_server(home) as server:
+    with held_server(home, executed=True) as server:
         server.initialize()
         server.wait_until_it_imports()
         server.process.send_signal(number)
@@ -269,7 +250,7 @@ def test_without_recorded_answers_the_sdk_answers_everything(home: Path, found: 
     script = "import pathlib, sys, memsweep.server.handshake as handshake\n"
     script += f"handshake.RECORDED = pathlib.Path({str(home.parent / 'recorded.json')!r})\n"
     script += "sys.argv = ['memsweep', 'serve']\nfrom memsweep.__main__ import main\nmain()"
-    server = RawServer([sys.executable, "-c", script], environment(home))
+    server = RawServer([*warm_python(), "-c", script], environment(home))
     assert server.initialize()["result"]["serverInfo"]["name"] == "memsweep"
     assert len(server.ask("tools/list")["result"]["tools"]) > 5
     _ended(server)
@@ -287,7 +268,7 @@ def test_a_broken_setting_is_said_before_anything_is_answered(home: Path) -> Non
 def test_a_socket_is_answered_early_too(home: Path) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, open(os.devnull, "wb") as nowhere:
-        command = [sys.executable, "-m", "memsweep", "serve"]
+        command = [*warm_python(), "-m", "memsweep", "serve"]
         server = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=nowhere, env=environment(home))
         theirs.close()
         ours.settimeout(PATIENCE)

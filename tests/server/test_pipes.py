@@ -25,6 +25,7 @@ from tests.support import store_files
 from tests.support.client import raw_server
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE, wait_for
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +52,7 @@ def _answers(out: bytes) -> dict[int, dict[str, Any]]:
 def test_a_file_can_be_its_input_and_another_its_output(home: Path, tmp_path: Path) -> None:
     (tmp_path / "talk").write_bytes(TALK)
     with (tmp_path / "talk").open("rb") as talk, (tmp_path / "answers").open("wb") as answers:
-        command = [*MEMSWEEP, "serve"]
+        command = [*warm_python(), "-m", "memsweep", "serve"]
         ran = subprocess.run(
             command, stdin=talk, stdout=answers, stderr=subprocess.PIPE, env=environment(home), timeout=PATIENCE
         )
@@ -62,7 +63,7 @@ def test_a_file_can_be_its_input_and_another_its_output(home: Path, tmp_path: Pa
 def test_a_socket_can_be_both_as_some_clients_have_it(home: Path) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, open(os.devnull, "wb") as nowhere:
-        command = [*MEMSWEEP, "serve"]
+        command = [*warm_python(), "-m", "memsweep", "serve"]
         server = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=nowhere, env=environment(home))
         theirs.close()
         ours.settimeout(PATIENCE)
@@ -239,7 +240,7 @@ def test_the_log_of_a_failure_repeats_no_secret(home: Path, app: App) -> None:
 def _stats_with(body: str, home: Path) -> tuple[dict[str, Any], str]:
     """The answer to get_stats of a server in which that does something more, and its log."""
     process = subprocess.Popen(
-        [sys.executable, "-c", CHANGED.format(body=body)],
+        [*warm_python(), "-c", CHANGED.format(body=body)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

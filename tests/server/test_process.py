@@ -14,6 +14,7 @@ from memsweep.app import App
 from tests.support import store_files, unprivileged
 from tests.support.client import MODES, connected, raw_server
 from tests.support.commands import ORDINARY
+from tests.support.counts import rounds
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.waiting import wait_for
 
@@ -36,7 +37,7 @@ def test_every_handshake_version_is_answered(home: Path, version: str) -> None:
 
 
 def test_initialize_and_tools_list_leave_the_disk_alone(home: Path, tmp_path: Path) -> None:
-    with raw_server(home) as server:
+    with raw_server(home, executed=True) as server:
         server.initialize()
         assert len(server.ask("tools/list")["result"]["tools"]) > 5
         server.ask("ping")
@@ -150,7 +151,9 @@ def test_debugging_goes_to_standard_error(home: Path) -> None:
 @pytest.mark.parametrize("encoding", ["ascii", "utf-16"])
 def test_standard_input_is_read_as_utf8_whatever_the_platform_says(home: Path, encoding: str) -> None:
     text = "naïve 漢字 🎉"
-    with raw_server(home, PYTHONIOENCODING=encoding, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0") as server:
+    with raw_server(
+        home, executed=True, PYTHONIOENCODING=encoding, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"
+    ) as server:
         server.initialize()
         request = {"name": "add_memory", "arguments": {"text": text}}
         message = {"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": request}
@@ -199,16 +202,16 @@ def test_a_client_that_vanishes_while_it_is_answered_ends_the_server(home: Path,
 
 
 def test_a_client_that_hangs_up_at_once_ends_the_server(home: Path) -> None:
-    with raw_server(home) as server:
+    with raw_server(home, executed=True) as server:
         status, rest, log = server.hang_up()
     assert (status, rest) == (0, b"")
     assert b"Traceback" not in log
     assert not home.exists()
 
 
-@pytest.mark.parametrize("times", range(2))
+@pytest.mark.parametrize("times", range(rounds(1, 2)))
 def test_hanging_up_while_it_warms_up_ends_it_cleanly(home: Path, times: int) -> None:
-    with raw_server(home) as server:
+    with raw_server(home, executed=True) as server:
         server.initialize()
         server.ask("tools/list")
         status, _, log = server.hang_up()
@@ -219,7 +222,7 @@ def test_hanging_up_while_it_warms_up_ends_it_cleanly(home: Path, times: int) ->
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
 def test_a_signal_ends_it_without_a_traceback(home: Path, number: signal.Signals) -> None:
-    with raw_server(home) as server:
+    with raw_server(home, executed=True) as server:
         server.initialize()
         server.call("add_memory", {"text": "kept"})
         server.process.send_signal(number)
@@ -234,7 +237,7 @@ def test_a_signal_ends_it_without_a_traceback(home: Path, number: signal.Signals
 def test_a_server_killed_in_the_middle_of_calls_loses_nothing_it_answered(home: Path) -> None:
     answered = set()
     for round_ in range(2):
-        with raw_server(home) as server:
+        with raw_server(home, executed=True) as server:
             server.initialize()
             numbers = [
                 server.send("tools/call", {"name": "add_memory", "arguments": {"text": f"round {round_} note {n}"}})

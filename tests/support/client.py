@@ -6,8 +6,9 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ErrorData, Tool
 
-from tests.support.commands import MEMSWEEP, environment
+from tests.support.commands import environment
 from tests.support.waiting import PATIENCE, wait_for
+from tests.support.warm_python import warm_python
 
 MODES = ("legacy", "auto")
 
@@ -82,8 +84,9 @@ def connected(
         assert asked is not None
         return await asked(params.message)
 
+    program, *options = warm_python()
     server = StdioServerParameters(
-        command=MEMSWEEP[0], args=[*MEMSWEEP[1:], "serve", *arguments], env=environment(home, **settings)
+        command=program, args=[*options, "-m", "memsweep", "serve", *arguments], env=environment(home, **settings)
     )
     with ExitStack() as stack:
         errors = stack.enter_context((log or Path(os.devnull)).open("w"))
@@ -168,9 +171,11 @@ class RawServer:
 
 @contextmanager
 def raw_server(
-    home: Path | str, *arguments: str, prefix: list[str] | None = None, **settings: str
+    home: Path | str, *arguments: str, executed: bool = False, prefix: Sequence[str] = (), **settings: str
 ) -> Iterator[RawServer]:
-    server = RawServer([*(prefix or []), *MEMSWEEP, "serve", *arguments], environment(home, **settings))
+    """A server and its pipes; `executed`, or with a program before it, for tests of how a process starts and ends."""
+    python = [*prefix, sys.executable] if executed or prefix else warm_python()
+    server = RawServer([*python, "-m", "memsweep", "serve", *arguments], environment(home, **settings))
     try:
         yield server
     finally:

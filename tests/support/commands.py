@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -13,19 +12,13 @@ from typing import Any
 import pytest
 
 from tests.support import unprivileged
+from tests.support.environment import ROOT, environment
+from tests.support.warm_python import warm_python
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+__all__ = ["MEMSWEEP", "ORDINARY", "ROOT", "Ran", "environment", "memsweep", "run", "run_warm"]
+
 MEMSWEEP = [sys.executable, "-m", "memsweep"]
-_OF_THE_MACHINE = ("MEMSWEEP_", "OPENAI_", "CLAUDE_", "PYTEST_")
 ORDINARY = [sys.executable, "-S", "-E", unprivileged.__file__]
-
-
-def environment(home: Path | str | None, **more: str) -> dict[str, str]:
-    """The environment of a child: ours without our settings, with this home."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(_OF_THE_MACHINE)}
-    given = {} if home is None else {"MEMSWEEP_HOME": str(home)}
-    path = os.pathsep.join([*os.environ.get("PYTHONPATH", "").split(os.pathsep), str(ROOT)]).strip(os.pathsep)
-    return {**kept, "PYTHONPATH": path, "COLUMNS": "200", **given, **more}
 
 
 @dataclass(frozen=True)
@@ -68,3 +61,8 @@ def run(
 
 def memsweep(*arguments: str, home: Path | str | None, **options: Any) -> Ran:
     return run([*MEMSWEEP, *arguments], home=home, **options)
+
+
+def run_warm(*arguments: str, home: Path | str | None = None, **options: Any) -> Ran:
+    """Python with these arguments, for tests that are not about how a process starts; it has all imported already."""
+    return run([*warm_python(), *arguments], home=home, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from memsweep.adopt.notes import edited_index
@@ -96,6 +96,19 @@ def refuse_large(items: Iterable[Item], contents: Mapping[Place, bytes]) -> None
                 " nothing was removed.",
                 hint="Look at the plan; if it is right, pass allow_large=true.",
             )
+
+
+def writes_back_to(changes: Sequence[Change], content: Callable[[str], bytes]) -> list[Write]:
+    """An undo as writes. A file that moved leaves its new place only once it is at its old one again."""
+    come = {each.after: each.place for each in changes if each.before == ABSENT}
+    return ordered(
+        Write(
+            each,
+            content(each.after) if each.after != ABSENT else None,
+            (come[each.before],) if each.after == ABSENT and each.before in come else (),
+        )
+        for each in changes
+    )
 
 
 def way_back(receipt: ClientReceipt, current: Mapping[Place, str]) -> tuple[list[Change], list[Skipped]]:

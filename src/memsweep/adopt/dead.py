@@ -6,14 +6,13 @@ speaks of what was removed. What a person said of themselves (`user`, `feedback`
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from memsweep.adopt.clients import Client
-from memsweep.adopt.notes import Note, entry_line, named_paths, read_entries, read_note
+from memsweep.adopt.notes import Note, entry_line, is_named, named_paths, read_entries, read_note
 from memsweep.adopt.stranded import rescued
 from memsweep.model.adopt import ABSENT, ClientStore, Finding, Item, Need, Place, digest_of
 from memsweep.model.likeness import comparable, nearly_same
@@ -48,6 +47,8 @@ class Shelf:
     notes: Mapping[Place, Note]
     """Files that may be in a plan."""
     digests: Mapping[Place, str]
+    lines: Mapping[str, str]
+    """The entries of the index by the file that they name; of several the first."""
 
     @property
     def index(self) -> Place:
@@ -61,12 +62,14 @@ class Shelf:
         return tuple(Need(place, self.digests.get(place, ABSENT)) for place in dict.fromkeys(places))
 
     def entry_of(self, name: str) -> str:
-        return next((entry.line for entry in read_entries(self.index_data) if entry.target == name), "")
+        return self.lines.get(name, "")
 
 
 def shelf_of(client: Client, store: ClientStore) -> Shelf:
     notes = {file.place: read_note(file.data) for file in store.files if is_note(client, file.place.name)}
-    return Shelf(client, store, notes, {file.place: digest_of(file.data) for file in store.files})
+    index = next((file.data for file in store.files if file.place.name == client.index), b"")
+    lines = {entry.target: entry.line for entry in reversed(read_entries(index))}
+    return Shelf(client, store, notes, {file.place: digest_of(file.data) for file in store.files}, lines)
 
 
 def is_note(client: Client, name: str) -> bool:
@@ -107,11 +110,10 @@ def _unread(shelf: Shelf) -> Iterator[Finding]:
 
 def _duplicates(shelf: Shelf, taken: Set[Place]) -> Iterator[Item]:
     """Of files that say the same or nearly the same, all but one."""
-    listed = {entry.target for entry in read_entries(shelf.index_data)}
     changed = {file.place: file.changed_at for file in shelf.store.files}
 
     def worth(place: Place) -> tuple[bool, float, str]:
-        return place.name in listed, changed[place], place.name
+        return place.name in shelf.lines, changed[place], place.name
 
     texts = {place: comparable(_statement(note)) for place, note in shelf.notes.items() if place not in taken}
     kept: dict[tuple[str, ...], list[Place]] = {}
@@ -166,10 +168,9 @@ def _dead_entries(shelf: Shelf, lost: Set[Place]) -> Iterator[Item]:
 
 def _unlisted(shelf: Shelf, taken: Set[Place]) -> Iterator[Item]:
     """Files that the index does not name, so that no session finds them."""
-    index = shelf.index_data.decode("utf-8", "replace")
     for place, note in shelf.notes.items():
-        is_named = posixpath.basename(place.name) in index or shelf.entry_of(place.name)
-        if place not in taken and not is_named and (note.name or note.description):
+        is_known = place in taken or place.name in shelf.lines or is_named(place.name, shelf.index_data)
+        if not is_known and (note.name or note.description):
             line = entry_line(place.name, note)
             yield Item("unlisted", "add_entry", place, None, line, (), shelf.need(place, shelf.index))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from memsweep.adopt.clients import ONLY_STORE, Client
 from memsweep.adopt.dead import Judge
-from memsweep.adopt.folders import read_store, store_folder, store_names
+from memsweep.adopt.folders import OURS, read_store, store_folder, store_names
 from memsweep.adopt.mirror import Mirror, Seen, lost_files, observed, our_changes, with_caught
 from memsweep.adopt.projects import find_projects, find_tree
 from memsweep.adopt.vault import Vault
@@ -68,6 +68,12 @@ def read(desk: Desk, scope: Scope, mirror: Mirror, *, dry_run: bool = False) -> 
     return _mirrored(desk, names, projects, mirror, dry_run=dry_run)
 
 
+def refuse_unknown(desk: Desk, scope: Scope) -> None:
+    """Where there is neither a memory nor a mirror of one, before anything is made."""
+    if not desk.vault.is_there and not store_names(desk.client, desk.root):
+        _refuse_nothing(desk, scope, False)
+
+
 def _refuse_nothing(desk: Desk, scope: Scope, has_others: bool) -> None:
     where = "" if scope.all_projects or not desk.client.stores else f" for {scope.here}"
     hint = "Pass --all-projects to look at every project." if has_others else ""
@@ -78,7 +84,7 @@ def _near(here: str, projects: Mapping[str, Project]) -> list[str]:
     """The stores of a folder, of the work tree that it is in, and of every other work tree of the repository."""
     tree = find_tree(here)
     folders = {here, *((tree.top, tree.repository) if tree else ())} - {""}
-    return [store for store, each in projects.items() if each.folder in folders or (each.repository in folders)]
+    return [store for store, each in projects.items() if each.folder in folders or each.repository in folders]
 
 
 def read_named(desk: Desk, names: Iterable[str]) -> Reading:
@@ -110,14 +116,15 @@ def _mirrored(
 def _clean_up(desk: Desk, names: Iterable[str], mirror: Mirror, caught: list[tuple[Place, Seen]]) -> None:
     """Put back what a process of ours left beside its place when it died."""
     for store in names:
-        top = Path(store_folder(desk.client, desk.root, store))
-        below: dict[Path, list[Place]] = {}
+        top = store_folder(desk.client, desk.root, store)
+        known: dict[str, list[str]] = {}
         for place in mirror.versions:
             if place.store == store:
-                below.setdefault(top.joinpath(*place.name.split("/")).parent, []).append(place)
-        for folder, places in below.items():
-            if os.path.realpath(folder) == str(folder):
-                put_back(folder, [each.name.rpartition("/")[2] for each in places], caught_by(desk, caught))
+                below, _, name = place.name.rpartition("/")
+                known.setdefault(os.path.join(top, *below.split("/")) if below else top, []).append(name)
+        for folder, _, files in os.walk(top) if not os.path.islink(top) else ():
+            if any(name.startswith(OURS) for name in files):
+                put_back(Path(folder), known.get(folder, []), caught_by(desk, caught))
 
 
 def caught_by(desk: Desk, caught: list[tuple[Place, Seen]]) -> Callable[[Path, bytes], None]:

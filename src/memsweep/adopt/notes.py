@@ -111,6 +111,17 @@ def edited_index(data: bytes, drop: Iterable[str], add: Iterable[str]) -> bytes:
     return bytes_of("\n".join(lines))
 
 
+def is_named(name: str, index: bytes) -> bool:
+    """Whether an index speaks of a file, in an entry or in a text of its own; `a.md` is not in `data.md`."""
+    text, base = text_of(index), posixpath.basename(name)
+    at = text.find(base)
+    while at >= 0:
+        if not text[at - 1 : at].strip("/`'\"(<[ \t\n"):
+            return True
+        at = text.find(base, at + 1)
+    return False
+
+
 def named_paths(text: str) -> tuple[str, ...]:
     """Paths of files that a text names: with a folder and a known ending, without a number of a line."""
     return tuple(dict.fromkeys(_paths(text)))

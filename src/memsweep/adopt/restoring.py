@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Mapping, Sequence, Set
 
 from memsweep.adopt.changing import Write, ordered
 from memsweep.adopt.clients import Client
 from memsweep.adopt.dead import is_note
 from memsweep.adopt.mirror import Mirror
-from memsweep.adopt.notes import edited_index, entry_line, read_note
+from memsweep.adopt.notes import edited_index, entry_line, is_named, read_note
 from memsweep.errors import BadInput, NotFound
 from memsweep.model.adopt import ABSENT, Change, FileVersion, LostFile, Place, digest_of
 from memsweep.model.text import counted, shown
@@ -66,7 +65,7 @@ def writes_back(client: Client, wanted: Mapping[Place, bytes], contents: Mapping
         has_entry = is_note(client, place.name) and bool(note.name or note.description)
         is_indexed = has_entry and client.index not in client.made_by_client and index not in wanted
         current = after.get(index, contents.get(index, b""))
-        if is_indexed and posixpath.basename(place.name) not in current.decode("utf-8", "replace"):
+        if is_indexed and not is_named(place.name, current):
             after[index] = edited_index(current, [], [entry_line(place.name, note)])
     return ordered(
         Write(Change(place, digest_of(contents[place]) if place in contents else ABSENT, digest_of(data)), data)

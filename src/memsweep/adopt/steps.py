@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
-from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_of
+from memsweep.adopt.changing import Write, refuse_large, selected, way_back, writes_back_to, writes_of
 from memsweep.adopt.dead import find_dead
-from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, still_lost
+from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, refuse_unknown, still_lost
 from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
 from memsweep.adopt.projects import look_at
 from memsweep.adopt.restoring import chosen, chosen_version, is_called, writes_back
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import Refused, change_file
-from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.adopt import (
     ABSENT,
     CLIENT_RECEIPT,
@@ -23,6 +23,7 @@ from memsweep.model.adopt import (
     ClientReceipt,
     FileVersion,
     Look,
+    LostFile,
     MirrorPurged,
     Place,
     Skipped,
@@ -33,16 +34,17 @@ from memsweep.model.times import CLOCK_TOLERANCE
 
 def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
     """Mirror what is there, and plan what could go. A dry run writes nothing at all."""
+    refuse_unknown(desk, scope)
     with nullcontext() if dry_run else desk.vault.locked():
         before = desk.vault.mirror()
         found = read(desk, scope, before, dry_run=dry_run)
-        lost = still_lost(desk, found)
+        gone = still_lost(desk, found)
         dead = find_dead(
             desk.client,
             found.stores,
             lambda store, path: look_at(store, path, desk.home),
             desk.judge,
-            {each.place for each in lost},
+            {each.place for each in gone},
         )
         now = desk.clock()
         plan_id = desk.new_id("plan") if dead.items and not dry_run else ""
@@ -52,11 +54,19 @@ def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
             desk.vault.drop_plans(now)
             desk.vault.save_plan(plan)
         new = 0 if dry_run else found.mirror.count - before.count
-        return Look(desk.client.name, desk.root, found.stores, tuple(lost), plan, len(found.contents), new)
+        return Look(desk.client.name, desk.root, found.stores, tuple(gone), plan, len(found.contents), new)
+
+
+def lost(desk: Desk, scope: Scope) -> list[LostFile]:
+    """What somebody else deleted since the mirror saw it; nothing is written."""
+    if not desk.vault.is_there:
+        return []
+    return still_lost(desk, read(desk, scope, desk.vault.mirror(), dry_run=True))
 
 
 def apply(desk: Desk, plan_id: str, *, allow_large: bool = False) -> Applied:
     """Do what a plan says, but for files that have changed since. A plan is applied once."""
+    desk.vault.plan(plan_id)  # an unknown one makes no mirror
     with desk.vault.locked():
         plan = desk.vault.plan(plan_id)
         _refuse_unusable(plan, desk)
@@ -76,10 +86,9 @@ def undo(desk: Desk, receipt_id: str) -> Applied:
         receipt = desk.vault.receipt(receipt_id)
         found = read_named(desk, {change.place.store for change in receipt.changes})
         back, conflicts = way_back(receipt, found.digests)
-        writes = [Write(each, desk.vault.content(each.after) if each.after else None) for each in back]
-        done, failed = _make(desk, ordered(writes), found)
+        done, failed = _make(desk, writes_back_to(back, desk.vault.content), found)
         desk.vault.mark_undone(receipt, desk.clock())  # last: an undo that was interrupted can be repeated
-        read_named(desk, {change.place.store for change in receipt.changes})
+        _catch_up(desk, {change.place.store for change in receipt.changes})
         return Applied(receipt_id, tuple(each.change for each in done), (*conflicts, *failed))
 
 
@@ -87,19 +96,21 @@ def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool 
     """Bring back files that somebody else deleted, or make one what it was in another version."""
     if not names and (version or not everything):
         raise BadInput("nothing is named that should come back.", hint="Name a file, or pass --all.")
+    refuse_unknown(desk, scope)
     with desk.vault.locked():
         found = read(desk, scope, desk.vault.mirror())
         if version:
             place, old = chosen_version(found.mirror, found.names, names, version)
             wanted = {place: desk.vault.content(old.digest)}
         else:
-            lost = chosen(still_lost(desk, found), names, everything=everything)
-            wanted = {each.place: desk.vault.content(each.digest) for each in lost}
+            gone = chosen(still_lost(desk, found), names, everything=everything)
+            wanted = {each.place: desk.vault.content(each.digest) for each in gone}
         return _write(desk, "restore", writes_back(desk.client, wanted, found.contents), found, [])
 
 
 def history(desk: Desk, scope: Scope, name: str) -> list[tuple[Place, FileVersion]]:
     """The versions of a file that the mirror has, the newest first."""
+    refuse_unknown(desk, scope)
     with desk.vault.locked():
         found = read(desk, scope, desk.vault.mirror())
         wanted = [place for place in found.mirror.versions if place.store in found.names and is_called(place, name)]
@@ -111,6 +122,8 @@ def history(desk: Desk, scope: Scope, name: str) -> list[tuple[Place, FileVersio
 
 def purge(vault: Vault, before: datetime) -> MirrorPurged:
     """Delete versions and receipts that old for good; what the files are now stays."""
+    if not vault.is_there:
+        return MirrorPurged(0, 0, 0)
     with vault.locked():
         old = [receipt for receipt in vault.receipts() if receipt.at <= before]
         mirror, versions = purged(vault.mirror(), before)
@@ -141,11 +154,15 @@ def _write(desk: Desk, action: str, writes: Sequence[Write], found: Reading, ski
         desk.new_id(CLIENT_RECEIPT), desk.client.name, desk.clock(), action, tuple(each.change for each in writes)
     )
     desk.vault.save_receipt(receipt)
-    try:
-        done, failed = _make(desk, writes, found)
-    finally:
-        read_named(desk, found.names | {each.change.place.store for each in writes})
+    done, failed = _make(desk, writes, found)
+    _catch_up(desk, found.names | {each.change.place.store for each in writes})
     return Applied(receipt.id if done else "", tuple(each.change for each in done), (*skipped, *failed))
+
+
+def _catch_up(desk: Desk, stores: Iterable[str]) -> None:
+    """Mirror what was done. Where that fails the next look does it, and the answer with its receipt is not lost."""
+    with suppress(MemsweepError):
+        read_named(desk, stores)
 
 
 def _make(desk: Desk, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.adopt.clients import is_slug_of, slug
-from memsweep.adopt.notes import entry_line, read_entries
+from memsweep.adopt.notes import entry_line
 from memsweep.model.adopt import ABSENT, Finding, Item, Need, Place
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _moves(shelf: Shelf, target: Place, shelves: Sequence[Shelf]) -> Iterator[It
     twins = {digest: place for place, digest in digests.items()}
     taken = set(digests) | {Place(target.store, name) for name, _ in (there.store.unread if there else ())}
     for place, note in shelf.notes.items():
-        line = next((each.line for each in read_entries(shelf.index_data) if each.target == place.name), "")
+        line = shelf.entry_of(place.name)
         own = shelf.need(place, *([shelf.index] if line else []))
         if twin := twins.get(shelf.digests[place]):
             needs = (*own, Need(twin, digests[twin]))

@@ -36,6 +36,10 @@ class Vault:
 
     folder: Path
 
+    @property
+    def is_there(self) -> bool:
+        return self.folder.is_dir()
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One process at a time changes the mirror and the client's files; a crash lets go."""

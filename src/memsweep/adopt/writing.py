@@ -67,14 +67,13 @@ def put_back(folder: Path, names: Iterable[str], caught: Caught) -> None:
     with contextlib.suppress(OSError):
         known = {_beside(folder / name, _ASIDE).name: folder / name for name in names}
         for file in sorted(folder.glob(f"{OURS}*")):
-            if file.is_symlink() or not file.name.endswith((_ASIDE, _DRAFT)):
-                continue
+            is_draft = file.name.endswith(_DRAFT)
             place = known.get(file.name.removesuffix(_DRAFT).removesuffix(_ASIDE) + _ASIDE)
-            if place is None:
+            if file.is_symlink() or (place is None and not is_draft):
                 continue
-            data = read_regular(file, _MOST_BYTES, follow_symlinks=False)
-            caught(place, data)
-            if file.name.endswith(_ASIDE):
+            if place is not None:  # a draft of a file that never was is nobody's
+                caught(place, read_regular(file, _MOST_BYTES, follow_symlinks=False))
+            if place is not None and not is_draft:
                 with contextlib.suppress(FileExistsError):
                     _give(file, place)
             _unlink(file)
@@ -88,7 +87,12 @@ def _beside(file: Path, ending: str) -> Path:
 def _remove(file: Path, expected: str, caught: Caught) -> None:
     aside = _beside(file, _ASIDE)
     os.rename(file, aside)
-    data = read_regular(aside, _MOST_BYTES, follow_symlinks=False)
+    try:
+        data = read_regular(aside, _MOST_BYTES, follow_symlinks=False)
+    except OSError:  # a link or a folder has come into its place
+        if not os.path.lexists(file):
+            os.rename(aside, file)
+        raise
     if digest_of(data) == expected:
         aside.unlink()
         _sync_folder(file.parent)
@@ -115,7 +119,7 @@ def _write_draft(draft: Path, data: bytes, like: Path | None, changed_at: float 
 def _give(draft: Path, file: Path) -> None:
     """A name that nothing has; never the place of a file that has come meanwhile."""
     try:
-        os.link(draft, file, follow_symlinks=False)
+        os.link(draft, file)
     except FileExistsError:
         raise
     except OSError as error:

@@ -49,20 +49,20 @@ def adopt(
     """Mirror the memory files of Claude Code or Codex, show what is dead or was deleted there, then ask."""
     names = restore or []
     ways = {"--plan": plan, "--restore": names or everything, "--history": history, "--undo": undo, "--purge": purge}
-    _one_at_most(ways)
+    _one_at_most({"--dry-run": dry_run, **ways})
     where: dict[str, Any] = {"project": project, "all_projects": all_projects}
     if undo:
         undo_client_files(undo, as_json)
     elif purge:
         _purge(client, older_than_days, yes, as_json)
     elif history:
-        rows = with_app(lambda app: app.memory().adopt.history(client, history, **where))
+        rows = with_app(lambda app: app.adopt.history(client, history, **where))
         answer = report.versions(rows)
         show(answer, as_json, lambda console: _versions(console, answer))
     elif names or everything:
 
         def bring_back(app: App) -> Applied:
-            return app.memory().adopt.restore(client, names, everything=everything, version=version, **where)
+            return app.adopt.restore(client, names, everything=everything, version=version, **where)
 
         _changed(report.changed(with_app(bring_back), "brought back"), as_json)
     elif plan:
@@ -72,7 +72,7 @@ def adopt(
 
 
 def undo_client_files(receipt_id: str, as_json: bool) -> None:
-    result = with_app(lambda app: app.memory().adopt.undo(receipt_id))
+    result = with_app(lambda app: app.adopt.undo(receipt_id))
     answer = report.changed(result, "made what it was" if len(result.changes) == 1 else "made what they were")
     show(answer, as_json, lambda console: _words(console, answer))
 
@@ -81,7 +81,7 @@ def _purge(client: str, older_than_days: float | None, yes: bool, as_json: bool)
     def run(app: App) -> MirrorPurged:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
         question = f"Permanently delete versions in the mirror that were replaced {days:g} days ago or earlier?"
-        return app.memory().adopt.purge(client, days, confirm=agreed(question, yes, as_json))
+        return app.adopt.purge(client, days, confirm=agreed(question, yes, as_json))
 
     answer = report.mirror_purged(with_app(run))
     show(answer, as_json, lambda console: say(console, answer["message"]))
@@ -96,7 +96,7 @@ def _one_at_most(given: Mapping[str, object]) -> None:
 def _look(
     client: str, where: dict[str, Any], dry_run: bool, yes: bool, allow_large: bool, limit: int, as_json: bool
 ) -> None:
-    look = with_app(lambda app: app.memory().adopt.look(client, dry_run=dry_run, **where))
+    look = with_app(lambda app: app.adopt.look(client, dry_run=dry_run, **where))
     answer = report.looked(look)
     may_ask = not as_json and sys.stdin.isatty()
     if not as_json:
@@ -113,7 +113,7 @@ def _look(
 
 def _apply(client: str, plan_id: str, allow_large: bool, as_json: bool) -> None:
     def run(app: App) -> Applied:
-        return app.memory().adopt.apply(client, plan_id, confirm=True, allow_large=allow_large)
+        return app.adopt.apply(client, plan_id, confirm=True, allow_large=allow_large)
 
     _changed(report.changed(with_app(run), "changed"), as_json)
 

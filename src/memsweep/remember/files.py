@@ -50,7 +50,8 @@ def settled(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:
 
     def order(row: Row) -> tuple[float, int, bytes, int]:
         *_, created_at, digest = owners.get(row[1], _UNKNOWN)
-        return round(row[0], _EQUAL_DIGITS), -created_at, digest, row[1]
+        # A damaged row may have neither; what reads the passage says so.
+        return round(row[0], _EQUAL_DIGITS), -(created_at or 0), digest or b"", row[1]
 
     return sorted(rows, key=order)
 

@@ -31,6 +31,7 @@ OPERATIONS = (
     Operation("clear_all", "", "memory.sweep.clear"),
     Operation("explain_memory", "explain", "memory.sweep.explain"),
     Operation("pin", "pin", "memory.pin"),
+    Operation("release_memory", "release", "memory.release"),
     Operation("graph_relate", "graph relate", "memory.graph.relate"),
     Operation("graph_reinforce", "graph reinforce", "memory.graph.reinforce"),
     Operation("graph_entities", "graph entities", "memory.graph.entities"),

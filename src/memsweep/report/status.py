@@ -26,6 +26,7 @@ class StatusAnswer(TypedDict):
     would_take: dict[str, int]
     git_hooks: dict[str, str]
     hooks: list[dict[str, Any]]
+    deleted_by_clients: dict[str, int]
     hooks_on: bool
 
 
@@ -55,6 +56,7 @@ def status(found: ProjectStatus) -> StatusAnswer:
             }
             for each in found.hooks
         ],
+        "deleted_by_clients": dict(found.deleted_by_clients),
         "hooks_on": found.hooks_on,
     }
 
@@ -82,6 +84,10 @@ def lines(found: ProjectStatus) -> list[str]:
         f" median {each.median_ms:,} ms, slowest {each.slowest_ms:,} ms"
         + (f", {each.failures:,} failed" if each.failures else "")
         for each in found.hooks
+    ]
+    said += [
+        f"deleted    {counted(count, 'memory file')} of {client} by others; `memsweep adopt {client}` shows them"
+        for client, count in found.deleted_by_clients.items()
     ]
     if not found.hooks_on:
         said.append("hooks      those of agents' clients are off; `memsweep hooks on` (with `--here` for one project)")

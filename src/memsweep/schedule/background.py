@@ -15,6 +15,7 @@ from memsweep.clock import local_now, now
 from memsweep.errors import BadSetting, MemsweepError
 from memsweep.gc.strategies import resolve
 from memsweep.model.times import iso
+from memsweep.operation import Sync
 from memsweep.schedule import runs
 from memsweep.schedule.chore import Chore, Outcome, due_times, notify, run_chore
 from memsweep.schedule.cron import parse_cron
@@ -99,6 +100,8 @@ class Background:
             expected, chore = runs.expected_memories(done), self._chore(allow_large)
             workspaces = [workspace_id] if workspace_id else self._workspaces()
             outcomes = [self._one(workspace, chore, expected.get(workspace)) for workspace in workspaces]
+            if chore.purge_days is not None and not workspace_id:
+                self._purge_mirrors(chore.purge_days)
             for item in outcomes:
                 level = logging.WARNING if item["stopped"] else logging.INFO
                 logger.log(level, "collected in the background: %s", json.dumps(item, ensure_ascii=False))
@@ -113,6 +116,18 @@ class Background:
                 self.run(due)
             except (MemsweepError, OSError) as error:
                 logger.warning("the background collection failed: %s", error)
+
+    def _purge_mirrors(self, days: float) -> None:
+        """Of the files that clients keep: their old versions are trash as well."""
+        from memsweep.adopt.clients import CLIENTS
+        from memsweep.services.adopt import AdoptService
+
+        adopt: AdoptService[Sync] = AdoptService(self._app.settings, self._clock)
+        for client in CLIENTS:
+            try:
+                adopt.purge(client, days, confirm=True)
+            except MemsweepError as error:
+                logger.warning("the mirror of %s was not purged: %s", client, error)
 
     def _workspaces(self) -> list[str]:
         known = [workspace.id for workspace in self._app.workspaces()]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Generic
 
 from memsweep.clock import new_id
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.text import shown
 from memsweep.model.times import days_ago
-from memsweep.operation import Mode, operation
+from memsweep.operation import Calls, Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.adopt.desk import Desk, Scope
-    from memsweep.model.adopt import Applied, FileVersion, Look, MirrorPurged, Place
-    from memsweep.services.access import Access
+    from memsweep.model.adopt import Applied, FileVersion, Look, LostFile, MirrorPurged, Place
+    from memsweep.settings import Settings
 
 Folder = str | os.PathLike[str]
 
@@ -23,9 +24,9 @@ Folder = str | os.PathLike[str]
 class AdoptService(Generic[Mode]):
     """The files of clients, which belong to the machine rather than to a workspace."""
 
-    def __init__(self, access: Access[Mode]) -> None:
-        self._access = access
-        self._calls = access.calls
+    def __init__(self, settings: Settings, clock: Callable[[], datetime], *, in_thread: bool = False) -> None:
+        self._settings, self._clock = settings, clock
+        self._calls: Calls[Mode] = Calls(in_thread, lambda: None)
 
     @operation
     def look(self, client: str, *, project: Folder = ".", all_projects: bool = False, dry_run: bool = False) -> Look:
@@ -33,6 +34,13 @@ class AdoptService(Generic[Mode]):
         from memsweep.adopt.steps import look
 
         return look(self._desk(client), _scope(project, all_projects), dry_run=dry_run)
+
+    @operation
+    def lost(self, client: str, *, project: Folder = ".", all_projects: bool = False) -> list[LostFile]:
+        """What somebody else deleted since the mirror saw it; nothing is written."""
+        from memsweep.adopt.steps import lost
+
+        return lost(self._desk(client), _scope(project, all_projects))
 
     @operation
     def apply(self, client: str, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Applied:
@@ -88,10 +96,10 @@ class AdoptService(Generic[Mode]):
 
         if confirm is not True:
             raise Unconfirmed("purging cannot be undone; nothing was deleted.", hint="Set confirm=true.")
-        days = self._access.settings.gc.purge_days if older_than_days is None else older_than_days
+        days = self._settings.gc.purge_days if older_than_days is None else older_than_days
         if not days >= 0:
             raise BadInput(f"older_than_days {days} is not a number of days from 0 on.")
-        return purge(self._desk(client).vault, days_ago(self._access.clock(), days))
+        return purge(self._desk(client).vault, days_ago(self._clock(), days))
 
     def _desk(self, name: str) -> Desk:
         from memsweep.adopt.clients import client_named
@@ -99,7 +107,7 @@ class AdoptService(Generic[Mode]):
         from memsweep.adopt.vault import vault_of
         from memsweep.settings.load import client_variables
 
-        client, settings = client_named(name), self._access.settings
+        client, settings = client_named(name), self._settings
         home = os.path.realpath(os.path.expanduser("~"))
         given = client_variables().get(client.variable, "")
         root = os.path.realpath(os.path.expanduser(given) if given else os.path.join(home, client.folder))
@@ -109,7 +117,7 @@ class AdoptService(Generic[Mode]):
             home,
             vault_of(settings.home, client.name, root),
             _contradicting,
-            self._access.clock,
+            self._clock,
             new_id,
             settings.gc.plan_hours,
         )

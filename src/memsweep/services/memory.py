@@ -74,7 +74,8 @@ class BaseMemory(Generic[Mode]):
     def adopt(self) -> AdoptService[Mode]:
         from memsweep.services.adopt import AdoptService
 
-        return AdoptService(self._access)
+        access = self._access
+        return AdoptService(access.settings, access.clock, in_thread=access.calls.in_thread)
 
     @operation
     def remember(

@@ -40,6 +40,8 @@ class ProjectStatus:
     git_hooks: Mapping[str, str]
     """Empty outside of git."""
     hooks: tuple[HookSummary, ...]
+    deleted_by_clients: Mapping[str, int]
+    """Files of the memory that a client keeps, which are gone and which `adopt` can bring back."""
     hooks_on: bool = True
     """Whether those of agents' clients do anything here."""
 
@@ -61,7 +63,18 @@ def project_status(app: App) -> ProjectStatus:
         _would_take(app, strategies) if store else Totals(),
         _git_hooks(found),
         tuple(summaries(read_runs(app.settings.home, found.place.workspace_id))),
+        _deleted_by_clients(app, found),
     )
+
+
+def _deleted_by_clients(app: App, found: Whereabouts) -> Mapping[str, int]:
+    from memsweep.adopt.clients import CLIENTS
+
+    project, deleted = found.place.project, {}
+    for client in CLIENTS:
+        with contextlib.suppress(MemsweepError):  # no mirror that could be read
+            deleted[client] = len(app.adopt.lost(client, project=project.folder if project else "."))
+    return {client: count for client, count in deleted.items() if count}
 
 
 def _root(store: Store, path: str) -> IndexedRoot:

@@ -173,7 +173,11 @@ class Schedule:
     strategies: tuple[str, ...] = setting(("stale_code",), "what it collects, by strategies", choices=STRATEGIES)
     workspaces: tuple[str, ...] = setting((), "where", default="all")
     ttl_days: float = setting(0.0, "for `expired`; 0: only what has a date of its own")
-    purge_days: float = setting(0.0, "also purge what has been in the trash for this many days; 0: never")
+    purge_days: float = setting(
+        0.0,
+        "also purge what has been in the trash for this many days, and versions of client files replaced that long"
+        " ago; 0: never",
+    )
     notify_command: tuple[str, ...] = setting(
         (),
         'gets the summary as JSON on standard input; `["mail", "-s", "memsweep"]` or `"mail -s memsweep"`,'
