@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +61,44 @@ def test_the_command_shows_what_git_hooks_did(
     assert "1 failed" in shown.out
     (hook,) = run("status", "--json").json["hooks"]
     assert (hook["hook"], hook["runs"], hook["failures"]) == ("git-index", 2, 1)
+
+
+def test_the_command_shows_what_hooks_of_clients_did_in_every_work_tree_of_this_project_alone(
+    run: Callable[..., Ran], tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, other = repository(tmp_path / "api"), repository(tmp_path / "other")
+    git = ("git", "-C", folder, "-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    subprocess.run([*git, "worktree", "add", "-q", tmp_path / "tree"], check=True)
+    for cwd in (folder, tmp_path / "tree", other, tmp_path / "gone"):
+        said = {"session_id": "s", "cwd": str(cwd), "prompt": "Which database did we choose?"}
+        assert run("hook", "UserPromptSubmit", stdin=json.dumps(said).encode()).status == 0
+    lost = {"session_id": "s", "cwd": str(folder), "transcript_path": str(tmp_path / "no such transcript")}
+    assert run("hook", "PreCompact", stdin=json.dumps(lost).encode()).status == 0
+    with (home / "hooks" / "runs.jsonl").open("ab") as out:
+        noise = {"at": 1e300, "event": "Stop", "folder": str(folder), "ms": 1, "outcome": ""}
+        out.write(b'\xff\n[]\n{"event": "Stop", "folder": 7}\n' + json.dumps(noise).encode() + b"\n")
+    monkeypatch.chdir(folder)
+    assert "hook       UserPromptSubmit: 2 runs, the last just now, median " in run("status").out
+    answer = run("status", "--json").json
+    assert [(each["hook"], each["runs"], each["failures"]) for each in answer["hooks"]] == [
+        ("PreCompact", 1, 1),
+        ("UserPromptSubmit", 2, 0),
+    ]
+    assert answer["hooks_on"] is True
+
+
+@pytest.mark.parametrize("where", [(), ("--here",)])
+def test_the_command_says_that_hooks_of_clients_are_off(
+    run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(repository(tmp_path / "api"))
+    assert "are off" not in run("status").out
+    run("hooks", "off", *where)
+    assert "hooks      those of agents' clients are off" in run("status").out
+    assert run("status", "--json").json["hooks_on"] is False
+    run("hooks", "on", *where)
+    assert "are off" not in run("status").out
 
 
 def test_outside_of_a_project_there_is_a_status_too(run: Callable[..., Ran]) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument, Option
 
+from memsweep.app import App
 from memsweep.cli.door import Json, harmless, in_project, show, with_app
 from memsweep.cli.where import lines, print_where
+from memsweep.hooks.files import HookFiles
+from memsweep.hooks.runs import hooks_of
 from memsweep.report import status as report
+from memsweep.services.status import ProjectStatus
 
 InProject = Annotated[
     str,
@@ -24,10 +29,19 @@ def where(project: InProject = "", as_json: Json = False) -> None:
 def status(project: InProject = "", as_json: Json = False) -> None:
     """Show what is stored for this project, how fresh it is, what a collection would take, and what hooks did."""
     in_project(project)
-    found = with_app(lambda app: app.projects.status())
+    found = with_app(_with_hooks)
     answer = report.status(found)
     said = [*lines(answer["where"]), *report.lines(found)]
     show(answer, as_json, lambda console: print("\n".join(harmless(line) for line in said)))
+
+
+def _with_hooks(app: App) -> ProjectStatus:
+    """Those of agents' clients are known to their own room."""
+    found, files = app.projects.status(), HookFiles(app.settings.home)
+    place = found.whereabouts.place
+    ran = hooks_of(files, place.workspace_id, place.project)
+    on = app.settings.hooks.enabled and files.is_on(place.workspace_id)
+    return replace(found, hooks=(*found.hooks, *ran), hooks_on=on)
 
 
 def trust(

@@ -27,6 +27,7 @@ class StatusAnswer(TypedDict):
     git_hooks: dict[str, str]
     hooks: list[dict[str, Any]]
     deleted_by_clients: dict[str, int]
+    hooks_on: bool
 
 
 def status(found: ProjectStatus) -> StatusAnswer:
@@ -56,6 +57,7 @@ def status(found: ProjectStatus) -> StatusAnswer:
             for each in found.hooks
         ],
         "deleted_by_clients": dict(found.deleted_by_clients),
+        "hooks_on": found.hooks_on,
     }
 
 
@@ -87,6 +89,8 @@ def lines(found: ProjectStatus) -> list[str]:
         f"deleted    {counted(count, 'memory file')} of {client} by others; `memsweep adopt {client}` shows them"
         for client, count in found.deleted_by_clients.items()
     ]
+    if not found.hooks_on:
+        said.append("hooks      those of agents' clients are off; `memsweep hooks on` (with `--here` for one project)")
     return said
 
 

@@ -42,6 +42,8 @@ class ProjectStatus:
     hooks: tuple[HookSummary, ...]
     deleted_by_clients: Mapping[str, int]
     """Files of the memory that a client keeps, which are gone and which `adopt` can bring back."""
+    hooks_on: bool = True
+    """Whether those of agents' clients do anything here."""
 
 
 def project_status(app: App) -> ProjectStatus:

@@ -192,7 +192,7 @@ class Hooks:
     enabled: bool = setting(True, "whether hooks of agents' clients do anything; `memsweep hooks off` is the quick way")
     briefing_tokens: int = setting(2000, "how much a session is told when it begins, at most", least=0, most=2300)
     prompt_tokens: int = setting(500, "how much a prompt brings to mind, at most", least=0, most=2000)
-    least_relevance: float = setting(0.5, "what is less relevant to a prompt is not shown", least=0, most=1)
+    least_relevance: float = setting(0.7, "what is less relevant to a prompt is not shown", least=0, most=1)
     memories_a_session: int = setting(
         5, "how many decisions and corrections of a session become memories; 0: none", least=0, most=100
     )
