@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.falkor.origin_cypher import FIELDS
+from memsweep.store.falkor.origin_cypher import FIELDS as _ORIGIN
 
 FIND_PROJECT = """
     MATCH (p:Project {id: $id}) RETURN p.key, p.tokens, p.segments, p.stashed, p.changes, p.full_from, p.counted_by,
@@ -20,7 +20,7 @@ SEGMENTS = f"MATCH (s:Segment {{project: $project}}) RETURN {_FIELDS}, s.turn"
 BY_ID = f"UNWIND $names AS name MATCH (s:Segment {{id_ref: name}}) RETURN {_FIELDS}, s.turn"
 ORIGINS = f"""
     UNWIND $names AS name MATCH (s:Segment {{id_ref: name}})
-    OPTIONAL MATCH (o:Origin {{ref: toString(s.origin)}}) RETURN s.id, {FIELDS}"""
+    OPTIONAL MATCH (o:Origin {{ref: toString(s.origin)}}) RETURN s.id, {_ORIGIN}"""
 AT_PLACES = f"UNWIND $names AS name MATCH (s:Segment {{place_ref: name}}) RETURN {_FIELDS}, s.turn"
 IN_TURN = f"""
     UNWIND $names AS name MATCH (s:Segment {{turn_ref: name}}) WHERE s.stash IS NULL AND s.generation = $generation

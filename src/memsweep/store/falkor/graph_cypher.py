@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.falkor.origin_cypher import FIELDS
+from memsweep.store.falkor.origin_cypher import FIELDS as _ORIGIN
 
 _ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
 ENTITIES = f"""
@@ -41,7 +41,7 @@ STATEMENTS_AT = (
     ORDER BY at DESC, subject, relation, object LIMIT $limit
     OPTIONAL MATCH (o:Origin {ref: toString(origin)})
     RETURN id, subject, relation, object, at, """
-    + FIELDS
+    + _ORIGIN
     + " ORDER BY at DESC, subject, relation, object"
 )
 
