@@ -34,8 +34,16 @@ LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|NOT_PURGED|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
-    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|HIDDEN_TERMS|ENTITIES_NAMED_LIKE|SHOWN|STATEMENTS_OF_NOTES|AUDIT_OF|LINKS"
+    r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|STATEMENTS_OF_NOTES|AUDIT_OF|LINKS"
 )
+
+# Scans that are known and not wanted: each should begin at an index that is not there yet.
+WANTS_AN_INDEX = {
+    ("HIDDEN_TERMS", "Memory"),
+    ("ENTITIES_NAMED_LIKE", "Entity"),
+    ("ENTITIES_NAMED_LIKE", "Alias"),
+    ("SHOWN", "Revision"),
+}
 
 
 def queries() -> Iterator[tuple[str, str]]:
@@ -82,7 +90,9 @@ def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: 
     values = {found: value(found) for found in set(re.findall(r"\$(\w+)", query))}
     plan = [line.decode().strip() for line in graph.link.read("GRAPH.EXPLAIN", graph.name, with_values(query, values))]
     scans = [line for line in plan if re.search("Label Scan|All Node", line) and ":Workspace" not in line]
-    assert scans == [] or LOOKS_AT_ALL.fullmatch(name.split(".")[1]), plan
+    own = name.split(".")[1]
+    scans = [line for line in scans if (own, line.rpartition(":")[2].rstrip(")")) not in WANTS_AN_INDEX]
+    assert scans == [] or LOOKS_AT_ALL.fullmatch(own), plan
 
 
 @pytest.mark.parametrize(
