@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from memsweep.store.falkor.link import Link
 from tests.falkor.servers import Start, end_leases, opened, texts, wait_until
 from tests.support import falkor
 from tests.support.falkor import Server, free_port
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -83,7 +83,7 @@ for number in range(100000):
 def test_a_killed_client_of_falkor_leaves_nothing_half_done(start: Start, tmp_path: Path) -> None:
     server = start()
     for round_number in range(4):
-        command = [sys.executable, "-c", CHILD, str(tmp_path / "home"), server.url, str(round_number)]
+        command = [*warm_python(), "-c", CHILD, str(tmp_path / "home"), server.url, str(round_number)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert child.stdout is not None
         for _ in range(7 + 3 * round_number):
