@@ -88,6 +88,7 @@ def drain(
     if not files.spooled():
         return "nothing to do"
     end, done = time.monotonic() + _MOST_SECONDS, 0
+    files.forget_old_sessions(time.time())
     with alone(files, wait_seconds) as is_alone:
         while is_alone and time.monotonic() < end and (waiting := files.spooled()):
             for path in waiting:
@@ -116,7 +117,7 @@ def _drain_quietly(settings: Settings, files: HookFiles, open_app: OpenApp) -> N
 
 
 def _work(settings: Settings, files: HookFiles, entry: SpoolEntry, open_app: OpenApp) -> None:
-    from memsweep.hooks import listening
+    from memsweep.hooks import listening, starting
 
     event = Event(DRAIN, entry.client, entry.session, entry.folder, entry.transcript)
     session = Session.opened(settings, files, event, open_app)
@@ -125,6 +126,7 @@ def _work(settings: Settings, files: HookFiles, entry: SpoolEntry, open_app: Ope
             return
         if entry.transcript:
             listening.take_in(session, entry.until)
+            starting.prepared(session)
         for root in _roots_of(session.memory.code.roots(), entry.edited):
             session.memory.code.index(root)
     finally:

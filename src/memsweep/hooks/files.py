@@ -23,8 +23,9 @@ _MOST_RUNS_BYTES = 256 << 10
 _SESSIONS_KEPT_SECONDS = 30 * 86_400
 
 
-Part = Literal["shown", "transcript"]
-"""What the model was shown, and how far the transcript was read: two hooks of a session may run at once."""
+Part = Literal["shown", "transcript", "briefing"]
+"""What the model was shown, and how far the transcript was read: two hooks of a session may run at once. And what the
+next session of a workspace will be told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from memsweep.hooks import background, prompting
+from memsweep.hooks import background, kept, prompting, starting
 from memsweep.hooks.event import DRAIN, Event, is_left_for_later
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.session import OpenApp, Session, own_app
@@ -30,6 +31,8 @@ def handle(event: Event, settings: Settings, open_app: OpenApp = own_app) -> tup
         return None, "refreshes the index" if event.name == "PostToolUse" else "reads the transcript"
     if not _has_something_to_do(event, settings):
         return None, "nothing to do"
+    if event.name == "SessionStart" and (ready := _ready(event, settings, files)) is not None:
+        return ready
     session = Session.opened(settings, files, event, open_app)
     try:
         if not files.is_on(session.app.workspace_id):
@@ -49,9 +52,17 @@ def _has_something_to_do(event: Event, settings: Settings) -> bool:
     return event.name in _STEPS
 
 
-def _session_start(session: Session) -> tuple[Answer, str]:
-    from memsweep.hooks import starting
+def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, str] | None:
+    """What a session is told, if all of it is there already."""
+    if event.source == "compact" or files.spooled() or (place := kept.place_of(settings, event.folder)) is None:
+        return None
+    if not files.is_on(place.workspace_id):
+        return None, "off here"
+    text = starting.briefing_at_a_glance(settings, files, event, place, time.time())
+    return None if text is None else _context(text)
 
+
+def _session_start(session: Session) -> tuple[Answer, str]:
     background.catch_up(session.app.settings, session.files, session.open_app)
     if session.event.source == "compact":
         return _context(starting.after_compaction(session))
