@@ -56,6 +56,11 @@ class Filters:
         return None
 
     @property
+    def any_role(self) -> bool:
+        """Whether files of every role may pass, and what is no file."""
+        return self.role is None and self.include_tests
+
+    @property
     def may_be_loose(self) -> bool:
         """Whether something without tags, source or path may pass."""
         nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to)
@@ -89,6 +94,7 @@ class Candidate(NamedTuple):
     words: float
     similarity: float
     place: Place | None
+    is_code: bool = False
 
 
 class Ranked(NamedTuple):

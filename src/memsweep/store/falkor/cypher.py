@@ -266,24 +266,28 @@ def condition(
         parts.append("NOT m.stale")
     # A pattern in the condition itself would cost three times as much as one that may match nothing.
     then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
-    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, newer WHERE newer IS NULL"
+    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, m, newer WHERE newer IS NULL"
     return f"{' AND '.join(parts) or 'true'} {current}", values
 
 
+_SPOT = "c.key, c.stream, c.stream_position, m.path IS NOT NULL"
+
+
 def match_words(where: str) -> str:
-    """Of the best `reach` chunks of a full-text query those that are live and pass, with their place and terms."""
+    """Of the best `reach` chunks of a full-text query those that are live and pass, with their place, whether they are
+    code, and their terms."""
     return (
         "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score"
         " WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"
-        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.stream, c.stream_position, c.terms"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN {_SPOT}, c.terms"
     )
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place."""
+    """Which of some chunks are live and pass, with their place and whether they are code."""
     # With the condition in the first MATCH the server would begin at every memory.
     found = "UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
-    return f"{found} WHERE {where} RETURN c.key, c.stream, c.stream_position"
+    return f"{found} WHERE {where} RETURN {_SPOT}"
 
 
 def newest(where: str) -> str:

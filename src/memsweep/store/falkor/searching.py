@@ -30,7 +30,7 @@ from memsweep.store.file.words import depth_of
 from memsweep.store.stored import expect
 
 Where = tuple[str, dict[str, Any]]
-Places = dict[int, Place]
+Spots = dict[int, tuple[Place | None, bool]]  # by key: its place, and whether it is code
 
 
 def candidates(
@@ -43,7 +43,7 @@ def candidates(
     deep = depth_of(depth, ranking.chunks)
     matching = [_matching(words, where, 2 * deep)] if words else []
     *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
-    at: Places = {}
+    at: Spots = {}
     by_words = _by_words(graph, ranking, words, where, deep, matches[0], at) if words else {}
     near = _near(vector, live, embeddings, at)
     while len(near) < depth and not all_of_them:
@@ -56,7 +56,7 @@ def candidates(
     rest = graph.ask(cypher.EMBEDDINGS, refs=list(map(str, unscored))) if unscored else []
     similarity = near | cosines(vector, rest)
     found = sorted(by_words.keys() | near.keys())
-    return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), at.get(key)) for key in found]
+    return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), *at[key]) for key in found]
 
 
 def newest(graph: GraphHandle, filters: Filters, limit: int) -> list[Candidate]:
@@ -163,27 +163,30 @@ def _by_words(
     where: Where,
     depth: int,
     rows: Sequence[Row],
-    at: Places,
+    at: Spots,
 ) -> dict[int, float]:
     """The best of the full text that pass; looks further only where many of the best do not."""
     reach = 2 * depth
     while len(rows) < depth and sum(words.values()) > reach:
         reach *= 8
         (rows,) = graph.ask_all(_matching(words, where, reach))
-    at |= _places(rows)
-    scores = ranking.scores(words, {key: terms for key, _, _, terms in rows})
+    at |= _spots(rows)
+    scores = ranking.scores(words, {key: terms for key, *_, terms in rows})
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
 
 
-def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Places) -> dict[int, float]:
+def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Spots) -> dict[int, float]:
     """The cosines of those that are live and pass."""
-    at |= _places(live)
+    at |= _spots(live)
     passing = {row[0] for row in live}
     return {key: score for key, score in cosines(query, embeddings).items() if key in passing and score > 0}
 
 
-def _places(rows: Iterable[Row]) -> Places:
-    return {key: place_at(stream, position) for key, stream, position, *_ in rows if stream is not None}
+def _spots(rows: Iterable[Row]) -> Spots:
+    return {
+        key: (None if stream is None else place_at(stream, position), is_code)
+        for key, stream, position, is_code, *_ in rows
+    }
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:
