@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
@@ -54,14 +55,16 @@ class Ranking(NamedTuple):
         return self._replace(rows=[row for row in self.rows if row[0] < 0])
 
 
-def rank(store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None = None) -> Ranking:
+def rank(
+    store: Store, embedder: Embedder, query: str, filters: Filters, now: datetime, first: int | None = None
+) -> Ranking:
     """All that words or meaning found, and what stands beside it. Where there are several kinds, each has its own
     ranking, and the most relevant of it decides where that stands among the others.
 
     Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out.
     """
     model = embedder.model.name
-    others = _loose(store, embedder, query, filters)
+    others = _loose(store, embedder, query, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
     rankings, similarity, settled = whole
     several = len(rankings) + bool(others) > 1
@@ -113,13 +116,20 @@ def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, f
     similarity = {each.key: each.similarity for each in candidates}
     if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
         lead = leading(ranked, first)
-        owners = store.owners([row[1] for row in ranked[:lead]])
+        owners = _owners(store, candidates, ranked[:lead])
         return _OfChunks([settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, first)
-    owners = store.owners([row[1] for row in ranked])
+    owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
     return _OfChunks([by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity)
+
+
+def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
+    """Where the chunks of some rows are from, which not every engine has said yet, nor of neighbours."""
+    known = {each.key: each.owner for each in candidates if each.owner is not None}
+    unknown = [row[1] for row in rows if row[1] not in known]
+    return known | store.owners(unknown) if unknown else known
 
 
 def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> list[Candidate]:
@@ -151,10 +161,10 @@ def _by_relevance(store: Store, model: str, query: str, ranking: Ranking) -> lis
     return scaled
 
 
-def _loose(store: Store, embedder: Embedder, query: str, filters: Filters) -> dict[int, Found]:
+def _loose(store: Store, embedder: Embedder, query: str, filters: Filters, now: datetime) -> dict[int, Found]:
     """Facts and segments, with negative keys."""
     (asked,) = store.matched_words(query, [query])
-    passages = loose.passages_of(store, filters, query, asked)
+    passages = loose.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
     words = dict(zip(passages, store.matched_words(query, [each.text for each in passages]), strict=True))

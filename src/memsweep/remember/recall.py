@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder
@@ -28,6 +29,7 @@ def recall(
     embedder: Embedder,
     query: str,
     *,
+    now: datetime,
     filters: Filters = Filters(),
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
@@ -46,7 +48,7 @@ def recall(
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
-        ranking = rank(store, embedder, query, filters, _FIRST if end <= _FIRST else None)
+        ranking = rank(store, embedder, query, filters, now, _FIRST if end <= _FIRST else None)
         if listings and len(ranking.rows) > limit:
             listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":

@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.model.code import code_place
 from memsweep.model.origin import stored_origin
-from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, FactWords, Filters, Kind, Owner, Passage, Place, Statement, statement
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
@@ -64,13 +64,12 @@ def smaller_kind(db: apsw.Connection) -> Kind | None:
     return found
 
 
-def statements_about(db: apsw.Connection, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
-    wanted = {"names": json.dumps(list(names)), "words": json.dumps(list(words)), "limit": limit}
-    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, wanted)
-    return [
-        Statement(uid, subject, relation, target, from_micros(at), stored_origin(*origin))
-        for uid, subject, relation, target, at, *origin in rows
-    ]
+def statements_about(db: apsw.Connection, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+    if not one(db, graph_sql.ANY_TOLD):
+        return []
+    given = {name: json.dumps(list(words)) for name, words in asked._asdict().items()}
+    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, {**given, "ended": ended, "limit": limit})
+    return list(map(statement, rows))
 
 
 def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:
