@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 NEAR = 0.9
@@ -206,6 +207,7 @@ def _is_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
+@lru_cache(maxsize=4096)  # texts that are compared have most of their words in common
 def _word(raw: str, begins_sentence: bool) -> Token:
     key = raw.casefold().replace("’", "'")
     return Token(key, raw, _is_fact(raw, key, begins_sentence))

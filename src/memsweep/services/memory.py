@@ -160,8 +160,9 @@ class BaseMemory(Generic[Mode]):
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
-            page = recall(store, app.embedder, query, filters=checked, **options)
-            app.sightings.note(store, page.hits, self._access.clock())
+            now = self._access.clock()
+            page = recall(store, app.embedder, query, now=now, filters=checked, **options)
+            app.sightings.note(store, page.hits, now)
             return page
 
         return search_along(self._access, ask, limit, cursor)

@@ -340,6 +340,12 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         id, source, created_at, stale, pinned, expires_at, origin, released_at
     ) where trash is null;
     """,
+    # Facts are found by how a name or a relation begins; what the code index says is not one of them.
+    """
+    create index entity_told on entity (name_key) where handed_in = 1 and trash is null;
+    create index relation_told on relation (relation)
+        where trash is null and relation_key not in ('calls', 'defines', 'imports', 'inherits');
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (
