@@ -16,10 +16,10 @@ from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
+from memsweep.gc.earlier_texts import Embed, no_model
 from memsweep.gc.history import history_of, verdict_on_lost
 from memsweep.gc.missing import no_memory
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.revert import Embed, no_model
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
@@ -158,7 +158,7 @@ def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_la
         selected = select(tx.items, items, seen.kept(items))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        return move(tx, selected, saved.key, removal, Beside(tx, selected)).receipt
+        return move(tx, selected, saved.key, removal, Beside(tx, selected, removal)).receipt
 
 
 def plan_and_apply(
@@ -345,7 +345,7 @@ def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLo
 
 def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: str | None = None) -> Removal:
     plan_id = plan_id or tools.new_id("plan")
-    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation())
+    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
 
 
 def _prune(
