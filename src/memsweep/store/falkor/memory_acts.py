@@ -65,7 +65,8 @@ class FalkorMemoryActs:
         self._tx.do(own.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in mentions])
 
     def links(self) -> list[Link]:
-        rows = self._tx.ask(superseding_cypher.EVERY)
+        found = self._tx.ask_all(*((query, {}) for query in superseding_cypher.EVERY_LINK))
+        rows = sorted(tuple(row) for rows in found for row in rows)
         return [Link((old, new), at, bases_from(bases)) for old, new, at, bases in rows]
 
     def set_links(self, links: Iterable[Link]) -> None:

@@ -18,7 +18,10 @@ LINKS_BESIDE = """
 ADD_LINK = """
     MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
     MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at SET s.origins = row.origins"""
-EVERY = "MATCH (n)-[s:SUPERSEDES]->(o) RETURN o.key, n.key, s.at, s.origins ORDER BY o.key, n.key"
+EVERY_LINK = tuple(
+    f"MATCH (n:{label})-[s:SUPERSEDES]->(o) RETURN o.key, n.key, s.at, s.origins"
+    for label in ("Memory", "TrashedMemory")
+)
 TRASHED = "UNWIND $keys AS key MATCH (m:TrashedMemory {ref: toString(key)}) RETURN m.key"
 DROP_LINK = "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s"
 OLDER = """

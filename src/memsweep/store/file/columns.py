@@ -168,14 +168,8 @@ COLUMNS: dict[str, dict[str, Column]] = {
     },
     "relation_source": {"relation": _LINK, "memory": _LINK},
     "memory_act": {
-        "id": _KEY,
-        "memory": _LINK,
-        "act": Column(one_of(*ACTS_ON_MEMORIES), drop),
-        "at": Column(time, drop),
-        "origin": _MAYBE_LINK,
-        "said": Column(mapping, drop),
-        "receipt": _MAYBE_LINK,
-        "trash": _TRASH,
+        **{"id": _KEY, "memory": _LINK, "origin": _MAYBE_LINK, "receipt": _MAYBE_LINK, "trash": _TRASH},
+        **{"act": Column(one_of(*ACTS_ON_MEMORIES), drop), "at": Column(time, drop), "said": Column(mapping, drop)},
     },
     "supersession": {"old": _LINK, "new": _LINK, "at": _NOW, "origins": Column(bases, to("[]"))},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
@@ -356,10 +350,7 @@ TOGETHER: dict[str, tuple[Together, ...]] = {
     "segment": (Together(("first_line", "last_line"), lambda row: _is_range(row["first_line"], row["last_line"])),),
 }
 # What is made from another column, and is made again with it.
-_MADE_FROM = {
-    "memory": {"text": ("content_hash", hash_text)},
-    "chunk": {"text": ("hash", hash_text)},
-}
+_MADE_FROM = {"memory": {"text": ("content_hash", hash_text)}, "chunk": {"text": ("hash", hash_text)}}
 
 
 def _is_range(first: Any, last: Any) -> bool:
