@@ -126,7 +126,8 @@ def plan_of(
         more, spared = _sorted_out(others, rows, options)
         chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, rows.of(item)) for item in chosen)
-    removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
+    removed = sum(item.kind == "memory" and item.reason not in CHANGES for item in items)
+    total = len(survey.memories)
     return PlanDraft(
         items=items,
         protected=tuple(protected),
@@ -214,6 +215,8 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
     row = rows.of(item)
     if isinstance(row, RelationRow) and item.reason in RETRACTED:
         return ""  # about whomever it is, it goes with who said it
+    if row is not None and item.reason in CHANGES:
+        return ""  # a pin keeps a memory, not what somebody made of it
     if isinstance(row, RelationRow):
         subject = rows.entities.get(row.subject)
         reason = "" if subject is None else protection(subject, options)

@@ -75,10 +75,11 @@ def props(place: str, names: Iterable[str]) -> str:
 MEMORIES_BY_HASH = """
     MATCH (m:Memory {content_hash: $hash}) WHERE NOT m.stale AND m.source <> $code_source
     OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, newer WHERE newer IS NULL
-    RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned"""
+    RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned,
+           m.source, m.origin"""
 KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
 THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
-CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN m.key, c.key, m.origin ORDER BY h.index"
+CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN c.key ORDER BY h.index"
 _ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version, e.origin"
 ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RETURN {_ENTITY} ORDER BY e.key"
 ENTITIES_ONCE_NAMED = f"""

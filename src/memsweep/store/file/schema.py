@@ -346,6 +346,31 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create index relation_told on relation (relation)
         where trash is null and relation_key not in ('calls', 'defines', 'imports', 'inherits');
     """,
+    # Who said a memory again or updated it, act by act; see `memsweep.model.memory_act`.
+    """
+    create table memory_act (
+        id integer primary key autoincrement,
+        memory integer not null,
+        act text not null,
+        at integer not null,
+        origin integer,
+        said text not null,
+        receipt integer,
+        trash integer
+    );
+    create index memory_act_by_memory on memory_act (memory);
+    create index memory_act_by_origin on memory_act (origin);
+    create index memory_act_by_receipt on memory_act (receipt) where receipt is not null;
+    create index memory_act_by_trash on memory_act (trash) where trash is not null;
+    """,
+    # Who said that one memory supersedes another; see `memsweep.model.superseding`.
+    """
+    alter table supersession add column origins text not null default '[]';
+    """,
+    # When somebody let a fact out of quarantine.
+    """
+    alter table relation add column released_at integer;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

@@ -39,6 +39,7 @@ from memsweep.store.sqlite import (
     sql,
     superseding_sql,
     trash_sql,
+    twins,
     writing,
 )
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -115,18 +116,19 @@ class SqliteStore:
         with self._pool.connection() as db:
             return mark.change_number(db, self.path)
 
-    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
+    def touch_twin(
+        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
+    ) -> str | None:
         with self._pool.connection() as db:
-            if not writing.knows_hash(db, content_hash):
+            if not twins.knows_hash(db, content_hash):
                 return None
         with self._pool.writing() as db:
-            return writing.touch_twin(db, draft, content_hash, now)
+            return twins.touch_twin(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         with self._pool.writing() as db:
-            twin = writing.touch_twin(db, new.draft, new.content_hash, new.now)
-            if twin is not None:
-                return writing.add_to_twin(db, twin, new)
+            if (known := twins.add_to_twin(db, new)) is not None:
+                return known
             if one(db, trash_sql.IS_BURIED, (new.content_hash,)):
                 raise tombstoned_text()
             writing.claim_model(db, model)
