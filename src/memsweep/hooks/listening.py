@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
-from memsweep.app import called_by
 from memsweep.context.transcripts import read_session
 from memsweep.errors import BadInput, MemsweepError, NotFound
 from memsweep.hooks.decisions import find_decisions
@@ -26,8 +24,7 @@ def take_in(session: Session, until: int | None = None) -> None:
     known = bookmark if isinstance(bookmark, dict) else {}
     if lines:
         try:
-            with called_by(replace(session.app.origin, tier="tool")):  # some of it is what tools printed
-                added = session.window.add_transcript(lines, bookmark=known)
+            added = session.window.add_transcript(lines, bookmark=known)
             state["remembered"] = _remember(session, lines, known, state)
             known = dict(added.bookmark)
             if not added.compacted:  # what the client has in its window, until it compacts that

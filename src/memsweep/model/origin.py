@@ -55,10 +55,13 @@ class Origin:
             )
         return replace(self, tier=tier)
 
+    def at_most(self, tier: str) -> Origin:
+        """The same, trusted no more than this tier."""
+        return replace(self, tier=tier) if rank(tier) < rank(self.tier) else self
+
     def through(self, door: Door) -> Origin:
         """The same, but brought by something less direct, such as an index run or an import."""
-        tier = TIER_OF_DOOR[door]
-        return replace(self, door=door, tier=tier if rank(tier) < rank(self.tier) else self.tier)
+        return replace(self, door=door).at_most(TIER_OF_DOOR[door])
 
     @property
     def actor(self) -> str:

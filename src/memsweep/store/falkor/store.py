@@ -38,6 +38,7 @@ from memsweep.store.falkor import (
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
+from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -63,11 +64,16 @@ class FalkorStore:
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
         self.whole_graph = FalkorWholeGraph(graph)
+        self.overview = FalkorOverview(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""
         return writing.model_of(self._graph.seen)
+
+    def change_number(self) -> str:
+        ((number,),) = self._graph.ask(gc_cypher.REVISION)
+        return f"{self._graph.name.rpartition(':')[2]}-{number}"
 
     def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
+    from memsweep.store.sqlite.overview import SqliteOverview
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
@@ -95,6 +96,12 @@ class SqliteStore:
         return SqliteGraph(self._pool)
 
     @cached_property
+    def overview(self) -> SqliteOverview:
+        from memsweep.store.sqlite.overview import SqliteOverview
+
+        return SqliteOverview(self._pool)
+
+    @cached_property
     def whole_graph(self) -> SqliteWholeGraph:
         from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
@@ -103,6 +110,10 @@ class SqliteStore:
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:
             return meta.read_model(db)
+
+    def change_number(self) -> str:
+        with self._pool.connection() as db:
+            return mark.change_number(db, self.path)
 
     def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         with self._pool.connection() as db:

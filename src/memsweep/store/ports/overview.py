@@ -1,0 +1,15 @@
+"""What is in a workspace, listed and counted."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from memsweep.model.listing import ListedMemory, ListFilters
+
+
+class Overview(Protocol):
+    def memories(self, asked: ListFilters, before: int | None, limit: int) -> dict[int, ListedMemory | None]:
+        """By key, the newest first, of those below a key; None for one that is damaged."""
+
+    def count(self, asked: ListFilters) -> int:
+        """How many memories pass."""
