@@ -52,3 +52,10 @@ ADD_AUDIT_ONCE = """
     where not exists (
         select 1 from audit where subject = :subject and at = :at and action = :action and reason = :reason)"""
 COUNT_LIVE = "select count(*) from memory where trash is null"
+
+# tokens
+_TOKEN = "digest, name, workspaces, read_only, created_at, expires_at, revoked_at"
+FIND_TOKEN = f"select {_TOKEN} from token where digest = ?"
+LIST_TOKENS = f"select {_TOKEN} from token order by created_at, digest"
+ADD_TOKEN = f"insert into token ({_TOKEN}) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning 1"
+REVOKE_TOKEN = "update token set revoked_at = ? where name = ? and revoked_at is null returning " + _TOKEN
