@@ -335,6 +335,16 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
     },
     "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
     "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},
+    # Of a token nothing is guessed: what is damaged lets nobody in.
+    "token": {
+        "digest": _WORD,
+        "name": _WORD,
+        "workspaces": Column(listed(word), drop),
+        "read_only": Column(flag, drop),
+        "created_at": _NOW,
+        "expires_at": Column(or_null(time), drop),
+        "revoked_at": Column(or_null(time), drop),
+    },
 }
 
 META: dict[str, Column] = {

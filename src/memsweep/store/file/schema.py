@@ -399,4 +399,17 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
     alter table workspace add column project text not null default '';
     create index workspace_by_project on workspace (project) where project <> '';
     """,
+    # Who may come in over HTTP, by the hash of a secret; see `model.token`.
+    """
+    create table token (
+        digest text primary key,
+        name text not null,
+        workspaces text not null,
+        read_only integer not null,
+        created_at integer not null,
+        expires_at integer,
+        revoked_at integer
+    ) without rowid;
+    create unique index token_by_name on token (name) where revoked_at is null;
+    """,
 )
