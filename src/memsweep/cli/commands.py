@@ -25,6 +25,7 @@ COMMANDS = {
     "index": "index",
     "watch": "watch",
     "prune": "prune",
+    "plan": "plan",
     "undo": "prune",
     "recover": "prune",
     "delete": "prune",
