@@ -26,9 +26,14 @@ class Mark(NamedTuple):
 
 def page_size(limit: object, most: int = MAX_LIMIT) -> int:
     """How many a page may have."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-        raise BadInput(f"limit must be from 1 to {most}, not {limit!r:.40}.")
-    return limit
+    return within("limit", limit, most)
+
+
+def within(what: str, number: object, most: int) -> int:
+    """A whole number from 1 to the most there may be."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+        raise BadInput(f"{what} must be from 1 to {most}, not {number!r:.40}.")
+    return number
 
 
 def cursor_at(offset: int, total: int, listing: str) -> str | None:
