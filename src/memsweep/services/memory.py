@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
     from memsweep.model.briefing import WorkspaceBriefing
+    from memsweep.model.counts import Counts
     from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Stats
@@ -286,6 +287,21 @@ class BaseMemory(Generic[Mode]):
     def stats(self) -> Stats:
         """How much is in the workspace."""
         return _stats(self._access)
+
+    @operation
+    def counts(self, *, days: int = 90) -> Counts:
+        """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
+        door, language and state."""
+        from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+        from memsweep.model.paging import within
+
+        within("days", days, MOST_DAYS)
+        store, now = self._access.found(), self._access.clock()
+        if store is None:
+            return Counts()
+        back = self._access.quarantine.held_back(now)
+        quarantined = 0 if back is None else store.count_held_back(back)
+        return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
