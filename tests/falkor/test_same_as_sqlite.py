@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from memsweep.gc import collect, run
 from memsweep.gc import purge as purging
+from memsweep.gc.narrow import narrow
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
@@ -69,6 +70,15 @@ class Acting:
                 lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=large)
             )
             self._note(told)
+
+    def narrow(self, number: int, strategy: str) -> None:
+        if self.plans:
+            plan = self.plans[number % len(self.plans)]
+            items = collect.plan_items(self._tools(self.both_engines.sqlite), plan, 0, 100)
+            spared = [item.id for n, item in enumerate(items) if (n + number) % 3 == 0]
+            part = self.both_engines.both(lambda side: narrow(self._tools(side), plan, spared))
+            if hasattr(part, "digest"):
+                self.plans.append(part.id)
 
     def prune(self, number: int, strategy: str) -> None:
         self._note(
@@ -227,7 +237,7 @@ def _without_restore(told: Any) -> Any:
 
 
 ACTS = (
-    "plan", "plan", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
+    "plan", "plan", "narrow", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
     "delete forever", "remove tombstone", "pin", "purge", "look", "explain", "check deletion", "files",
 )  # fmt: skip
 UPKEEP = (

@@ -267,3 +267,13 @@ def test_a_memory_cannot_command_the_terminal(home: Path, store: Path) -> None:
     _, written = on_a_terminal(home, "prune", "-s", "expired", answer="n")
     assert "\x1b]0;owned" not in written
     assert "owned" in written
+
+
+def test_prune_spares_what_except_names(run: Run, store: Path) -> None:
+    plant(store, Plot(notes=(Note("def more(): pass", path="src/more.py", stale=True),)), clock.now())
+    shown = run("prune", "--except", GONE)
+    assert f"protected: memory {GONE} (spared)" in shown.out
+    done = run("prune", "--except", GONE, "--yes", "--json").json
+    assert (done["deleted_memories"], done["deleted_entities"]) == (1, 0)
+    refused = run("prune", "--except", "mem_none")
+    assert (refused.status, "exclude: 'mem_none' is not in plan" in refused.err) == (2, True)

@@ -10,7 +10,7 @@ from memsweep.gc.roots import liveness, protection
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
-    CHANGES,
+    RETRACTED,
     EntityRow,
     Found,
     Kind,
@@ -34,7 +34,8 @@ KINDS: tuple[Kind, ...] = ("memory", "entity", "relation")
 """What the cap counts."""
 _PLURALS = {"memory": "memories", "entity": "entities", "relation": "relations"}
 
-_RETRACTED = CHANGES | {"brought"}
+_YOUNG = " nodes are less than 24h old"
+_DEFAULT = "WARNING: Deleting from default workspace"
 _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 
@@ -211,7 +212,7 @@ def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[
 def _objection(item: Found, rows: _Rows, options: Options) -> str:
     """Why an item may not be taken; a relation has the protection of its subject."""
     row = rows.of(item)
-    if isinstance(row, RelationRow) and item.reason in _RETRACTED:
+    if isinstance(row, RelationRow) and item.reason in RETRACTED:
         return ""  # about whomever it is, it goes with who said it
     if isinstance(row, RelationRow):
         subject = rows.entities.get(row.subject)
@@ -248,12 +249,16 @@ def _item(found: Found, row: MemoryRow | EntityRow | RelationRow | None) -> Plan
 
 
 def _warnings(rows: _Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
-    warnings = []
     young = options.micros_ago(YOUNG_DAYS)
     taken = (rows.of(item) for item in items)
     recent = sum(isinstance(row, MemoryRow | EntityRow) and row.created_at > young for row in taken)
-    if recent:
-        warnings.append(f"{recent} nodes are less than 24h old")
+    warnings = [f"{recent}{_YOUNG}"] if recent else []
     if items and workspace_id == DEFAULT_WORKSPACE:
-        warnings.append("WARNING: Deleting from default workspace")
+        warnings.append(_DEFAULT)
     return warnings
+
+
+def rewarned(warnings: Sequence[str], recent: int, takes_something: bool) -> tuple[str, ...]:
+    """The warnings of a plan as those of a part of it, which takes so many new things."""
+    others = [said for said in warnings if not said.endswith(_YOUNG) and (takes_something or said != _DEFAULT)]
+    return (f"{recent}{_YOUNG}", *others) if recent else tuple(others)

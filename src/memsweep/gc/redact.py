@@ -71,7 +71,7 @@ def plan(tools: CollectorDependencies) -> Plan:
     draft = PlanDraft(items, (), (), 0.0, 0)
     planning = Planning(tools.new_id("plan"), SECRETS, tools.clock(), timedelta(hours=tools.plan_hours))
     with tools.store.changing() as tx:
-        _, made = plans.save(tx, draft, _totals(items), planning)
+        _, made = plans.save(tx, draft, totals_of(items), planning)
         if items:
             tx.audit(tools.operation().counted("plan", made.id, made.totals, SECRETS))
     return made
@@ -95,8 +95,7 @@ def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
     memories = _embedded(tools, memories, model)
     doing, receipt_id = tools.operation(), tools.new_id("rcpt")
     with tools.store.changing(tools.apply_seconds) as tx:
-        saved, made = plans.load(tx, plan_id)
-        plans.refuse_unusable(made, saved.receipt_id, doing.now)
+        saved, made = plans.load_usable(tx, plan_id, doing.now)
         plans.refuse_altered(made, items)
         redaction = _Redaction(tx, items, memories, records, to_micros(doing.now))
         totals = redaction.totals
@@ -108,6 +107,7 @@ def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
         tx.records.forget_names(names)
         tx.moves.set(moves)
         tx.plans.use(saved.key, receipt)
+        plans.use_whole(tx, made, receipt)
         tx.audit(doing.counted(SECRETS, receipt_id, totals, SECRETS, redaction.ids))
     return Receipt(receipt_id, plan_id, SECRETS, totals, redaction.skipped, doing.now)
 
@@ -150,7 +150,8 @@ def _records(rows: WorkspaceReads, kind: str) -> Iterator[Record]:
         after = page[-1].key
 
 
-def _totals(items: Iterable[PlanItem]) -> Totals:
+def totals_of(items: Iterable[PlanItem]) -> Totals:
+    """In how many things of each kind."""
     counts = Counter(item.kind for item in items)
     return Totals(counts["memory"], 0, counts["entity"], counts["relation"], counts["segment"])
 
@@ -236,7 +237,7 @@ class _Redaction:
         self._free_names(tx)
         done = {("memory", key) for key in self._memories} | self._records.keys()
         self.skipped = tuple(self._skip(item, records, memories) for item in items if not _is_done(item, done))
-        self.totals = _totals(item for item in items if (_kind_of(item), item.key) in done)
+        self.totals = totals_of(item for item in items if (_kind_of(item), item.key) in done)
         self.ids = [each.before.id for each in self._memories.values()]
 
     def write(self, tx: Changes, receipt: int) -> None:

@@ -20,6 +20,8 @@ Kind = Literal["memory", "chunk", "entity", "relation", "segment", "record"]
 
 CHANGES = frozenset({"falls_back", "holds_again"})
 """Reasons of items that stay, as something else than they are."""
+RETRACTED = CHANGES | {"brought"}
+"""Reasons of facts that go, or change, with who said them."""
 
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})
@@ -160,6 +162,10 @@ class PlanDraft:
     warnings: tuple[str, ...]
     share: float
     workspace_memories: int
+    narrowed_from: str = ""
+    """The plan that this is a part of."""
+    spared: tuple[tuple[Kind, int], ...] = ()
+    """What was in that plan and stays, whatever else goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +183,8 @@ class Plan:
     warnings: tuple[str, ...]
     share: float
     workspace_memories: int
+    narrowed_from: str = ""
+    """The plan that this is a part of; the two are used once together."""
 
 
 @dataclass(frozen=True, slots=True)

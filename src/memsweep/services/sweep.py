@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.errors import NotFound, UnknownWorkspace
@@ -59,11 +59,21 @@ class SweepService(Generic[Mode]):
         return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))
 
     @operation
-    def apply(self, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Receipt:
-        """Move what a saved plan names to the trash, and nothing else."""
+    def narrow(self, plan_id: str, exclude: Collection[str]) -> Plan:
+        """Save a plan of what is left of a saved one without these ids and what they keep alive; one is applied."""
+        from memsweep.gc.narrow import narrow
+
+        return narrow(collector(self._access), plan_id, exclude)
+
+    @operation
+    def apply(
+        self, plan_id: str, *, confirm: bool = False, allow_large: bool = False, exclude: Collection[str] = ()
+    ) -> Receipt:
+        """Move what a saved plan names to the trash, but for `exclude` and what that keeps alive, and nothing else."""
         from memsweep.gc import collect
 
-        return collect.apply(collector(self._access), plan_id, confirm=confirm, allow_large=allow_large)
+        tools = collector(self._access)
+        return collect.apply(tools, plan_id, confirm=confirm, allow_large=allow_large, exclude=exclude)
 
     @operation
     def prune(
@@ -74,8 +84,9 @@ class SweepService(Generic[Mode]):
         allow_large: bool = False,
         ttl_days: float | None = None,
         origin: Mapping[str, Any] | None = None,
+        exclude: Collection[str] = (),
     ) -> Receipt:
-        """Plan and apply in one transaction."""
+        """Plan and apply, in one transaction unless something is excluded."""
         from memsweep.gc import collect
 
         return collect.plan_and_apply(
@@ -85,6 +96,7 @@ class SweepService(Generic[Mode]):
             allow_large=allow_large,
             ttl_days=ttl_days,
             origin=origin,
+            exclude=exclude,
         )
 
     @operation

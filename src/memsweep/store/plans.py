@@ -32,6 +32,7 @@ from memsweep.redact.find import redacted
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
+from memsweep.store.ports.trash import TrashRows
 
 MERGE = "merge"
 SECRET = "secret"
@@ -50,6 +51,7 @@ _SUMMARY: Mapping[str, Any] = {
     "warnings": [],
     "share": 0.0,
     "workspace_memories": 0,
+    "narrowed_from": "",
 }
 
 
@@ -61,6 +63,16 @@ class Keeping(Protocol):
 
     @property
     def plans(self) -> PlanRows: ...
+
+
+class Using(Protocol):
+    """Where a plan is used: a transaction of the collector."""
+
+    @property
+    def plans(self) -> PlanRows: ...
+
+    @property
+    def trash(self) -> TrashRows: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +111,29 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
     if owner != window:
         raise Conflict(f"plan {found.head.id} is one of {strategy}, and cannot be used here.")
     return found, _opened(rows.items, found.head)
+
+
+def spared(saved: SavedPlan) -> list[tuple[Kind, int]]:
+    """What stays whatever else of the plan goes."""
+    return [(kind, key) for kind, key in saved.head.summary.get("spared", ())]
+
+
+def load_usable(rows: Reads, plan_id: str, now: datetime) -> tuple[SavedPlan, Plan]:
+    """A plan that can be applied now; of a plan and its parts, one is used."""
+    saved, plan = load(rows, plan_id)
+    refuse_unusable(plan, saved.receipt_id, now)
+    if plan.narrowed_from:
+        whole, of = load(rows, plan.narrowed_from)
+        refuse_unusable(of, whole.receipt_id, now)
+    return saved, plan
+
+
+def use_whole(tx: Using, part: Plan, receipt: int) -> None:
+    """With a part of a plan, the whole is used; its items, which no receipt leads to, are not needed any more."""
+    whole = tx.plans.get(part.narrowed_from) if part.narrowed_from else None
+    if whole is not None:
+        tx.plans.use(whole.key, receipt)
+        tx.trash.forget_plans([whole.head.id])
 
 
 def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:
@@ -188,6 +223,7 @@ def _opened(rows: ItemReads, head: NewPlan) -> Plan:
         warnings=tuple(said["warnings"]),
         share=said["share"],
         workspace_memories=said["workspace_memories"],
+        narrowed_from=said["narrowed_from"],
     )
 
 
@@ -214,6 +250,7 @@ def _summary(draft: PlanDraft, totals: Totals, protected: Iterable[Protected]) -
         "warnings": list(draft.warnings),
         "share": draft.share,
         "workspace_memories": draft.workspace_memories,
+        **({"narrowed_from": draft.narrowed_from, "spared": draft.spared} if draft.narrowed_from else {}),
     }
 
 
