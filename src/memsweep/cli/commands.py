@@ -12,6 +12,7 @@ from memsweep import __version__
 # Name: the module that has a function, or a family (`cli`), of that name. Help shows them in this order.
 COMMANDS = {
     "serve": "serve",
+    "ui": "ui",
     "init": "init",
     "remember": "remember",
     "briefing": "recall",

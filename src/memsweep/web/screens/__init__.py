@@ -1,0 +1,16 @@
+"""The screens of the page, in the order of the navigation. A screen is a module here and a template."""
+
+from __future__ import annotations
+
+from memsweep.web.screen import Screen
+from memsweep.web.screens import collect, history, overview, plan, pulse, receipt, trash
+
+SCREENS: tuple[Screen, ...] = (
+    overview.SCREEN,
+    collect.SCREEN,
+    trash.SCREEN,
+    history.SCREEN,
+    plan.SCREEN,
+    receipt.SCREEN,
+    pulse.SCREEN,
+)
