@@ -26,6 +26,7 @@ COMMANDS = {
     "index": "index",
     "watch": "watch",
     "prune": "prune",
+    "plan": "plan",
     "undo": "prune",
     "recover": "prune",
     "delete": "prune",

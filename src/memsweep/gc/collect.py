@@ -117,7 +117,7 @@ def plan(
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
         draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
-    draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
+    draft = replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         ids = ids_in(tx.items, draft.items)
@@ -337,7 +337,7 @@ def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection
     return missing_files(tools.store.code_paths()) if "files" in needs else ()
 
 
-def _left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
+def left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
     """Folders about whose files nothing can be said now."""
     roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
     return tuple(

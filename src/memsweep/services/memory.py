@@ -250,6 +250,12 @@ class BaseMemory(Generic[Mode]):
         return collect.pin(collector(self._access), item_id, pinned)
 
     @operation
+    def revision(self) -> str:
+        """A text that is another one after every change of the workspace, by whomever: cheap enough to poll."""
+        found = self._access.found()
+        return "" if found is None else found.change_number()
+
+    @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
         return _stats(self._access)

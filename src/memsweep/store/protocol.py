@@ -21,6 +21,9 @@ class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
     @property
     def workspace_id(self) -> str: ...
 
+    def change_number(self) -> str:
+        """Another text after every transaction that changes something, whoever made it; one cheap read."""
+
     @property
     def collector(self) -> Collector: ...
 

@@ -69,6 +69,10 @@ class FalkorStore:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""
         return writing.model_of(self._graph.seen)
 
+    def change_number(self) -> str:
+        ((number,),) = self._graph.ask(gc_cypher.REVISION)
+        return f"{self._graph.name.rpartition(':')[2]}-{number}"
+
     def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
             return None

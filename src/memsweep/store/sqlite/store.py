@@ -103,6 +103,10 @@ class SqliteStore:
         with self._pool.connection() as db:
             return meta.read_model(db)
 
+    def change_number(self) -> str:
+        with self._pool.connection() as db:
+            return mark.change_number(db, self.path)
+
     def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
         with self._pool.connection() as db:
             if not writing.knows_hash(db, content_hash):
