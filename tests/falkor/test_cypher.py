@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher
+from memsweep.model.listing import ListFilters
+from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher, overview_cypher
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
 from tests.support import falkor
@@ -59,6 +60,7 @@ def queries() -> Iterator[tuple[str, str]]:
     yield "graph_rows_cypher.add_source", graph_rows_cypher.add_source(memory_lives=False)
     yield "graph_rows_cypher.move_sources", graph_rows_cypher.move_sources(subject_lives=False)
     yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
+    yield "overview_cypher.page", overview_cypher.page(overview_cypher.passing(ListFilters(), None, None)[0])
     yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])
 
 

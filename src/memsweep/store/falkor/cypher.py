@@ -233,13 +233,27 @@ def condition(
     filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
 ) -> tuple[str, dict[str, Any]]:
     """What a hit must be, as a condition on `m` and `c` that leaves `c`, with its values."""
+    parts, values = asked_for(filters, path_keys, origin_keys)
+    if not filters.include_stale:
+        parts.append("NOT m.stale")
+    # A pattern in the condition itself would cost three times as much as one that may match nothing.
+    then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
+    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, newer WHERE newer IS NULL"
+    return f"{' AND '.join(parts) or 'true'} {current}", values
+
+
+def asked_for(
+    filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
+) -> tuple[list[str], dict[str, Any]]:
+    """What filters ask for by name, part by part, with the values."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     if filters.tags:
         parts.append("ALL(tag IN $tags WHERE tag IN m.tags)")
         values["tags"] = list(filters.tags)
     if filters.source is not None:
-        parts.append("m.source = $source")
+        # An index does not find what is empty.
+        parts.append("m.source = $source" if filters.source else "coalesce(m.source, '') = $source")
         values["source"] = filters.source
     bounds = (
         (filters.date_from, "date_from", ">="),
@@ -262,12 +276,7 @@ def condition(
             values[name] = wanted
     if filters.kind is not None:
         parts.append(_OF_KIND[filters.kind])
-    if not filters.include_stale:
-        parts.append("NOT m.stale")
-    # A pattern in the condition itself would cost three times as much as one that may match nothing.
-    then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
-    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, newer WHERE newer IS NULL"
-    return f"{' AND '.join(parts) or 'true'} {current}", values
+    return parts, values
 
 
 def match_words(where: str) -> str:

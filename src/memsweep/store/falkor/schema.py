@@ -54,5 +54,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX FOR (n:Segment) ON (n.file_path)",),
     ("CREATE INDEX FOR (n:Origin) ON (n.ref)",),
     ("CREATE INDEX FOR (n:Contribution) ON (n.ref, n.fact)",),
+    ("CREATE INDEX FOR (n:Memory) ON (n.key)",),
 )
 SCHEMA = len(MIGRATIONS)

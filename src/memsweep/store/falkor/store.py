@@ -38,6 +38,7 @@ from memsweep.store.falkor import (
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
+from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -63,6 +64,7 @@ class FalkorStore:
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
         self.whole_graph = FalkorWholeGraph(graph)
+        self.overview = FalkorOverview(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:

@@ -334,6 +334,12 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """
     alter table memory add column released_at integer;
     """,
+    # Memories in the order of listings, with all that a filter asks for, so that no text is read but those shown.
+    """
+    create index memory_by_number on memory (
+        id, source, created_at, stale, pinned, expires_at, origin, released_at
+    ) where trash is null;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

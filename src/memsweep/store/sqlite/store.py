@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
+    from memsweep.store.sqlite.overview import SqliteOverview
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
@@ -92,6 +93,12 @@ class SqliteStore:
         from memsweep.store.sqlite.graph import SqliteGraph
 
         return SqliteGraph(self._pool)
+
+    @cached_property
+    def overview(self) -> SqliteOverview:
+        from memsweep.store.sqlite.overview import SqliteOverview
+
+        return SqliteOverview(self._pool)
 
     @cached_property
     def whole_graph(self) -> SqliteWholeGraph:
