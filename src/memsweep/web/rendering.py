@@ -16,6 +16,7 @@ from memsweep.report.commands import in_commands
 from memsweep.report.reasons import why
 from memsweep.web import words
 from memsweep.web.icons import LOGO, icon
+from memsweep.web.plan_sections import names_of
 from memsweep.web.strategies import strategy_name
 from memsweep.web.visible import as_it_is, marked, plain, shown
 
@@ -40,14 +41,16 @@ def environment() -> Environment:
         "percent": words.percent,
         "size": words.size,
         "clock_time": words.clock_time,
+        "dated": words.dated,
         "shown": shown,
         "as_it_is": as_it_is,
+        "day_month": words.day_month,
         "ago": _ago,
         "day": _day,
         "strategy": strategy_name,
         "in_commands": in_commands,
     }
-    made.globals |= {"marked": marked, "why": why, "version": _version(), "icon": icon, "logo": LOGO}
+    made.globals |= {"marked": marked, "names_of": names_of, "why": why, "version": _version(), "icon": icon, "logo": LOGO}
     return made
 
 

@@ -57,8 +57,7 @@ class Call:
     @cached_property
     def revision(self) -> str:
         """Another one whenever the workspace has changed."""
-        event = self.memory.sweep.audit(limit=1)
-        return event[0].at.isoformat() if event else ""
+        return self.memory.revision()
 
     def part(self, name: str) -> str:
         """A part of the path, such as an id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 
 from markupsafe import Markup
@@ -9,6 +10,7 @@ from markupsafe import Markup
 _THIN = "\u202f"
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _STEPS = ((_HOUR, _MINUTE, "min"), (_DAY, _HOUR, "h"), (60 * _DAY, _DAY, "d"), (730 * _DAY, 30 * _DAY, "mo"))
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z")
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 
 
@@ -59,8 +61,23 @@ def when(moment: datetime, now: datetime) -> Markup:
     return Markup('<time datetime="{}" title="{}">{}</time>').format(moment.isoformat(), exact, ago(moment, now))
 
 
+def dated(sentence: str) -> str:
+    """A sentence whose moments are written for people."""
+    return _MOMENT.sub(lambda found: _date(datetime.fromisoformat(found.group())), sentence)
+
+
+def _date(moment: datetime) -> str:
+    local = moment.astimezone()
+    return f"{local.day} {local:%b %Y, %H:%M}"
+
+
 def clock_time(moment: datetime) -> str:
     return moment.astimezone().strftime("%H:%M")
+
+
+def day_month(moment: datetime) -> str:
+    local = moment.astimezone()
+    return f"{local.day} {local:%B}"
 
 
 def day(moment: datetime, now: datetime) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from memsweep.web.screen import Screen
-from memsweep.web.screens import collect, history, overview, plan, pulse, receipt, trash
+from memsweep.web.screens import collect, history, memories, overview, plan, pulse, receipt, trash
 
 SCREENS: tuple[Screen, ...] = (
     overview.SCREEN,
+    memories.SCREEN,
     collect.SCREEN,
     trash.SCREEN,
     history.SCREEN,

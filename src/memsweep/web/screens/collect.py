@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from memsweep.errors import BadInput
-from memsweep.model.plan import Totals
+from memsweep.model.groups import Preview
 from memsweep.model.strategies import SECRETS
 from memsweep.web.screen import Call, Screen
 from memsweep.web.strategies import BY_NAME, OFFERED, Offered
@@ -18,16 +18,16 @@ class Find:
     """A strategy, and what it would take; None where nobody has looked yet."""
 
     offered: Offered
-    totals: Totals | None
+    preview: Preview | None
 
     @property
     def count(self) -> int:
-        found = self.totals
-        return 0 if found is None else found.memories or found.entities + found.relations + found.chunks
+        """In things that a person would count: memories, or else what is no memory."""
+        return 0 if self.preview is None else self.preview.totals.memories or self.preview.item_count
 
     @property
     def is_clean(self) -> bool:
-        return self.totals is not None and not self.count
+        return self.preview is not None and not self.count and not self.preview.problem
 
 
 def collect(call: Call) -> Response:
@@ -36,18 +36,39 @@ def collect(call: Call) -> Response:
 
 def found(call: Call) -> Response:
     """What would go, strategy by strategy; a part of a page, which comes after the rest of it."""
-    stats = call.memory.stats()
-    looked = call.asked("look")
-    finds = [_find(call, each, looked) for each in OFFERED] if stats.total_memories or stats.total_entities else []
-    return call.show("found.html", finds=finds, stats=stats)
+    found = finds(call)
+    return call.show("found.html", finds=found, stats=call.memory.stats(), sums=_sums(found))
 
 
-def _find(call: Call, offered: Offered, looked: str) -> Find:
+def finds(call: Call) -> list[Find]:
+    quick = [each.name for each in OFFERED if not each.on_request]
+    known = call.page.kept(call, "preview", lambda: call.memory.sweep.preview(*quick, limit=0))
+    previews = {each.strategy: each for each in known}
+    return [Find(each, previews.get(each.name) or _asked_for(call, each)) for each in OFFERED]
+
+
+def _asked_for(call: Call, offered: Offered) -> Preview | None:
+    """What takes its time is looked for when somebody asks, and known until something changes."""
     name = f"preview {offered.name}"
-    if offered.name == SECRETS or (offered.on_request and looked != offered.name and not call.page.is_kept(call, name)):
-        return Find(offered, None)
-    preview = call.memory.sweep.preview
-    return Find(offered, call.page.kept(call, name, lambda: preview(offered.name)))
+    if offered.name == SECRETS or (call.asked("look") != offered.name and not call.page.is_kept(call, name)):
+        return None
+    made: list[Preview] = call.page.kept(call, name, lambda: call.memory.sweep.preview(offered.name, limit=0))
+    return made[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Of all strategies together, and the first one that finds anything."""
+
+    memories: int
+    names: int
+    first: str
+
+
+def _sums(found: list[Find]) -> Sums:
+    totals = [each.preview.totals for each in found if each.preview]
+    first = next((each.offered.name for each in found if each.count), "")
+    return Sums(sum(each.memories for each in totals), sum(each.entities for each in totals), first)
 
 
 def make_plan(call: Call) -> Response:

@@ -82,7 +82,7 @@ document.addEventListener("click", (event) => {
 const grouped = (number) => number.toLocaleString("en").replaceAll(",", "\u202f");
 function count(form) {
   const all = [...form.querySelectorAll("input[data-one]")], on = all.filter((tick) => tick.checked);
-  const more = Number(form.dataset.more || 0), total = all.length + more, taken = on.length + more;
+  const taken = on.length + Number(form.dataset.more || 0), total = Number(form.dataset.total || all.length);
   const said = form.querySelector("[data-count]"), spared = form.querySelector("[data-spared]");
   if (said) said.textContent = grouped(taken);
   if (spared) spared.textContent = taken < total ? `${grouped(total - taken)} spared` : "";
