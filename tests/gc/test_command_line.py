@@ -291,4 +291,4 @@ def test_plans_are_shown_by_cause_and_compared(run: Run, store: Path) -> None:
     preview = run("plan", "preview", "stale_code", "expired")
     assert preview.out.splitlines()[0] == "stale_code: 1 memory and 1 entity"
     assert preview.out.splitlines()[-1] == "expired: nothing"
-    assert len(run("plan", "preview", "--json").json["strategies"]) == 8
+    assert len(run("plan", "preview", "--json").json["strategies"]) == 7

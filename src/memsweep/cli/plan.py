@@ -43,7 +43,7 @@ def show_plan(plan_id: PlanId, limit: Limit = 20, workspace: InWorkspace = "", a
 @cli.command()
 def preview(
     strategies: Annotated[
-        list[str] | None, Argument(metavar="[STRATEGY]...", help="By default every quick one.")
+        list[str] | None, Argument(metavar="[STRATEGY]...", help="By default all quick ones.")
     ] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many groups of each to show.")] = 5,
     workspace: InWorkspace = "",
