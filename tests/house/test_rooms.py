@@ -26,7 +26,7 @@ IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pa
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "print", "input"}
 
 # Only doors may catch everything, each once.
-DOORS = {"hooks/door.py"}
+DOORS = {"hooks/answering.py", "hooks/door.py"}
 
 
 def offences(rule, paths=None):

@@ -32,6 +32,7 @@ from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import (
     code,
     reembedding,
+    registry_sql,
     revision_sql,
     search_sql,
     searching,
@@ -198,7 +199,7 @@ class SqliteStore:
 
     def revision(self, *, now: bool) -> str:
         with self._pool.reading() as db:
-            return f"{self.path.name}.{one(db, search_sql.REVISION)}"
+            return f"{self.path.name}.{one(db, registry_sql.REVISION)}"
 
     def smaller_kind(self) -> Kind | None:
         with self._pool.reading() as db:
