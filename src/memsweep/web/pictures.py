@@ -53,5 +53,5 @@ def _round_top(most: int) -> float:
     """The next number up whose quarters are easy to read; small ones have whole quarters."""
     if most <= _STEPS:
         return _STEPS
-    power = 10 ** math.floor(math.log10(most))
+    power = 10.0 ** math.floor(math.log10(most))
     return next(step * power for step in _ROUND if step * power >= most)

@@ -50,7 +50,14 @@ def environment() -> Environment:
         "strategy": strategy_name,
         "in_commands": in_commands,
     }
-    made.globals |= {"marked": marked, "names_of": names_of, "why": why, "version": _version(), "icon": icon, "logo": LOGO}
+    made.globals |= {
+        "marked": marked,
+        "names_of": names_of,
+        "why": why,
+        "version": _version(),
+        "icon": icon,
+        "logo": LOGO,
+    }
     return made
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from memsweep.web.screen import Screen
-from memsweep.web.screens import collect, history, memories, overview, plan, pulse, receipt, trash
+from memsweep.web.screens import collect, forget, history, memories, memory, overview, plan, pulse, receipt, trash
 
 SCREENS: tuple[Screen, ...] = (
     overview.SCREEN,
     memories.SCREEN,
     collect.SCREEN,
+    forget.SCREEN,
     trash.SCREEN,
     history.SCREEN,
+    memory.SCREEN,
     plan.SCREEN,
     receipt.SCREEN,
     pulse.SCREEN,

@@ -23,7 +23,7 @@ def review(call: Call) -> Response:
     chosen = sorted(call.all_given("take"))
     if not chosen:
         raise BadInput("nothing is ticked.", hint="Tick what is to be forgotten, then review.")
-    plan = call.memory.sweep.plan_of(chosen)
+    plan = call.memory.sweep.plan_chosen(chosen)
     return call.go(f"/plans/{plan.id}")
 
 

@@ -61,7 +61,12 @@ def memories(call: Call) -> Response:
 
 def _listed(call: Call, asked: dict[str, str]) -> dict[str, Any]:
     state, cursor = asked["state"] or None, call.asked("after") or None
-    page = call.memory.memories(filters=_filters({**asked, "kind": asked["kind"].replace("fact", "")}), state=state, limit=PER_PAGE, cursor=cursor)
+    page = call.memory.memories(
+        filters=_filters(asked),
+        state=state,
+        limit=PER_PAGE,
+        cursor=cursor,
+    )
     after = call.url("/memories", **{**asked, "after": page.next_cursor}) if page.next_cursor else ""
     return {
         "rows": [_row(each) for each in page.memories],
@@ -99,6 +104,8 @@ def _filters(asked: dict[str, str]) -> dict[str, Any]:
         if asked[name]:
             parse_time(asked[name], name)
             given[field] = asked[name]
+    if not asked["q"] and given.get("kind") == "fact":  # facts are searched, not listed
+        del given["kind"]
     return given
 
 
