@@ -28,6 +28,7 @@ COMMANDS = {
     "plan": "plan",
     "undo": "prune",
     "recover": "prune",
+    "receipts": "receipts",
     "delete": "prune",
     "trash": "prune",
     "purge": "prune",

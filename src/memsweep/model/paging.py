@@ -30,16 +30,32 @@ def offset_of(cursor: str | None, listing: str) -> int:
     """Where a page begins; a cursor of another listing is refused."""
     if not cursor:
         return 0
+    return int.from_bytes(_opened(cursor, listing, 4), "big")
+
+
+def cursor_after(key: int, listing: str) -> str:
+    """The cursor of a page that begins behind a row: it stays right when rows are added before it."""
+    return base64.urlsafe_b64encode(_ticket(listing) + key.to_bytes(8, "big")).decode().rstrip("=")
+
+
+def key_of(cursor: str | None, listing: str) -> int | None:
+    """Behind which row a page begins; None for the first page. A cursor of another listing is refused."""
+    if not cursor:
+        return None
+    return int.from_bytes(_opened(cursor, listing, 8), "big")
+
+
+def _opened(cursor: str, listing: str, size: int) -> bytes:
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (ValueError, binascii.Error, TypeError):
         raw = b""
-    if len(raw) != _TICKET_BYTES + 4 or raw[:_TICKET_BYTES] != _ticket(listing):
+    if len(raw) != _TICKET_BYTES + size or raw[:_TICKET_BYTES] != _ticket(listing):
         raise BadInput(
             f"cursor {cursor!r:.40} does not belong to this listing.",
             hint="Repeat the call that gave it with the same arguments, or leave it out.",
         )
-    return int.from_bytes(raw[_TICKET_BYTES:], "big")
+    return raw[_TICKET_BYTES:]
 
 
 def _ticket(listing: str) -> bytes:
