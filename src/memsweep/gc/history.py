@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.audit import AuditPage, AuditQuery
 from memsweep.model.ids import is_own_id
-from memsweep.model.paging import cursor_after, key_of
+from memsweep.model.paging import Mark, cursor_after, mark_of
 from memsweep.model.plan import Kind, Verdict
 from memsweep.model.times import iso
 
@@ -41,9 +41,11 @@ def _about(store: Collector, item_id: str) -> list[AuditEvent]:
 def audit_page(store: Collector, asked: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
     """The newest events first; the next page follows the last one of this, whatever is written meanwhile."""
     listing = f"audit {replace(asked, before=None)}"
-    found = store.audit(limit + 1, replace(asked, before=key_of(cursor, listing)))
+    mark = mark_of(cursor, listing)
+    found = store.audit(limit + 1, replace(asked, before=mark and mark.key))
     page = found[:limit]
-    return AuditPage(tuple(event for _, event in page), cursor_after(page[-1][0], listing) if found[limit:] else None)
+    more = cursor_after(Mark(page[-1][0], 0, 0), listing) if found[limit:] else None
+    return AuditPage(tuple(event for _, event in page), more)
 
 
 def verdict_on_lost(item_id: str, history: Sequence[AuditEvent], never_again: Collection[str]) -> Verdict | None:

@@ -18,6 +18,7 @@ OPERATIONS = (
     Operation("briefing", "briefing", "memory.briefing"),
     Operation("search_memory", "search", "memory.search"),
     Operation("get_memory", "get", "memory.get"),
+    Operation("list_memories", "list", "memory.memories"),
     Operation("update_memory", "update", "memory.update"),
     Operation("get_stats", "stats", "memory.stats"),
     Operation("index_codebase", "index", "memory.code.index"),
