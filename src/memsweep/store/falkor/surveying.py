@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -62,6 +63,42 @@ def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_fil
         if "supersessions" in needs
         else (),
     )
+
+
+def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entities: Collection[int]) -> Survey:
+    """The part of it that is about these alone."""
+    of_memories, of_entities = {"keys": sorted(memories)}, {"keys": sorted(entities)}
+    rows, scopes, chunks, links, things, mentions, edges = asked.ask_all(
+        (gc_cypher.MEMORIES_OF, of_memories),
+        (gc_cypher.SCOPES, {}),
+        (gc_cypher.CHUNK_COUNTS_OF, of_memories),
+        (superseding_cypher.LINKS_OF, of_memories),
+        (gc_cypher.THESE_ENTITIES, of_entities),
+        (gc_cypher.MENTIONS_OF, of_entities),
+        (gc_cypher.EDGES_AT, of_entities),
+    )
+    verified: dict[int | None, int] = dict(map(tuple, scopes))
+    return Survey(
+        memories=[_memory(row, verified) for row in rows],
+        chunk_counts=dict(map(tuple, chunks)),
+        supersessions=sorted((old, new, at) for old, new, at in links),
+        entities=[EntityRow(*row) for row in things],
+        mentions=[(memory, entity) for memory, entity in mentions],
+        stated=_stated_of(asked, edges),
+    )
+
+
+def _stated_of(asked: GraphHandle | Transaction, edges: Sequence[Row]) -> list[tuple[int, int, int]]:
+    if not edges:
+        return []
+    statements = asked.ask(gc_cypher.STATEMENTS_OF, relations=[row[2] for row in edges])
+    notes = Counter(relation for _, relation, is_note in statements if is_note)
+    ends = {
+        key: (subject, target)
+        for subject, target, key, given, evidence in edges
+        if not stands_alone(given, evidence, notes[key])
+    }
+    return [(memory, *ends[relation]) for memory, relation, _ in statements if relation in ends]
 
 
 def _graph(
