@@ -22,22 +22,16 @@ if TYPE_CHECKING:
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
 _MOST_ALIKE = 200
 _MOST_WITNESSES = 20
+_MOST_CONNECTED = 200
 
 
 def around_memory(rows: ItemReads, key: int) -> Survey | None:
     """A survey in which every rule says of a memory what it says of it among all; None where only all will do."""
-    own = rows.survey_of([key])
-    superseded = any(old == key for old, _, _ in own.supersessions)
-    if own.memories[0].is_code or superseded:
-        return replace(own, missing_files=frozenset(_missing(rows, key)))
-    texts = _alike(rows, key)
-    if texts is None:
-        return None
-    return replace(rows.survey_of(texts), texts=texts)
+    return _around(rows, [key], [])
 
 
-def around_entity(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
-    """What keeps an entity, if it is a memory that no rule takes; None where only a look at everything can tell."""
+def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
+    """What is told of an entity, if a memory mentions it that no rule takes; else None."""
     own = rows.survey_of([], [key])
     for memory in _newest(own.mentions, key):
         survey = around_memory(rows, memory)
@@ -46,13 +40,51 @@ def around_entity(rows: ItemReads, key: int, options: Options, workspace_id: str
     return None
 
 
+def around_entity(rows: ItemReads, key: int) -> Survey | None:
+    """All that is connected to an entity, with the memories that speak of it; None where that is much."""
+    connected = _connected(rows, key)
+    if connected is None:
+        return None
+    seen = rows.survey_of([], connected)
+    memories = {memory for memory, *_ in (*seen.mentions, *seen.stated)}
+    return _around(rows, memories, connected) if len(memories) <= _MOST_WITNESSES else None
+
+
+def _around(rows: ItemReads, memories: Collection[int], entities: Collection[int]) -> Survey | None:
+    """These, and the memories without which no rule could tell whether it takes one of them."""
+    own = rows.survey_of(memories)
+    superseded = {old for old, _, _ in own.supersessions}
+    texts: dict[int, str] = {}
+    for row in own.memories:
+        if not row.is_code and row.key not in superseded and row.key not in texts:
+            alike = _alike(rows, row.key)
+            if alike is None:
+                return None
+            texts |= alike
+    files = [row.key for row in own.memories if row.is_code]
+    seen = rows.survey_of({*memories, *texts}, entities)
+    return replace(seen, texts=texts, missing_files=frozenset(_missing(rows, files)))
+
+
+def _connected(rows: ItemReads, key: int) -> set[int] | None:
+    found = border = {key}
+    while border:
+        reached = {end for _, *ends in rows.around(border).relations for end in ends}
+        border = reached - found
+        found = found | border
+        if len(found) > _MOST_CONNECTED:
+            return None
+    return found
+
+
 def _newest(mentions: Sequence[tuple[int, int]], entity: int) -> list[int]:
     return sorted({memory for memory, mentioned in mentions if mentioned == entity}, reverse=True)[:_MOST_WITNESSES]
 
 
-def _missing(rows: ItemReads, key: int) -> set[int]:
-    found = rows.describe({"memory": [key]})["memory", key]
-    return set() if found.root is None or found.path is None else missing_files([(key, found.root, found.path)])
+def _missing(rows: ItemReads, files: Collection[int]) -> set[int]:
+    found = rows.describe({"memory": files}) if files else {}
+    places = [(key, each.root, each.path) for (_, key), each in found.items()]
+    return missing_files((key, root, path) for key, root, path in places if root is not None and path is not None)
 
 
 def _alike(rows: ItemReads, start: int) -> dict[int, str] | None:

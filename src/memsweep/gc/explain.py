@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memsweep.errors import NotFound
-from memsweep.gc.closeup import around_entity, around_memory
+from memsweep.gc.closeup import around_entity, around_memory, is_kept
 from memsweep.gc.collect import CollectorDependencies, look_over
 from memsweep.gc.history import history_of, verdict_on_lost
 from memsweep.gc.strategies import STRATEGIES
@@ -35,11 +35,10 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
         return Verdict(item_id, kind, False, (said,)), [], history
     options = tools.options()
     with tools.store.reading() as rows:
-        if kind == "memory":
-            seen = around_memory(rows.items, key)
-        elif (seen := around_entity(rows.items, key, options, tools.workspace_id)) is not None:
-            verdict = mentioned(seen, key, item_id, options, _id_of(rows.items))
+        if kind == "entity" and (own := is_kept(rows.items, key, options, tools.workspace_id)) is not None:
+            verdict = mentioned(own, key, item_id, options, _id_of(rows.items))
             return verdict, plans.views(rows.items, [PlanItem("entity", key, 0, "")]), history
+        seen = around_memory(rows.items, key) if kind == "memory" else around_entity(rows.items, key)
     survey = seen or look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, options, tools.workspace_id, _id_of(rows.items))

@@ -17,7 +17,8 @@ MENTIONS_OF = """
     RETURN DISTINCT m.key, e.key"""
 EDGES_AT = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WITH DISTINCT r
-    RETURN startNode(r).key, endNode(r).key, r.key, r.handed_in, r.evidence ORDER BY r.key"""
+    RETURN startNode(r).key, endNode(r).key, r.key, r.handed_in, r.evidence, r.version, r.weight, r.last_seen,
+           r.invalid_at ORDER BY r.key"""
 STATEMENTS_OF = """
     UNWIND $relations AS relation MATCH (m:Memory)-[s:STATES {relation: relation}]->()
     RETURN m.key, s.relation, m.source <> 'code_indexer'"""

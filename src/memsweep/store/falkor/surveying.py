@@ -77,28 +77,25 @@ def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entit
         (gc_cypher.MENTIONS_OF, of_entities),
         (gc_cypher.EDGES_AT, of_entities),
     )
+    statements = asked.ask(gc_cypher.STATEMENTS_OF, relations=[row[2] for row in edges]) if edges else []
     verified: dict[int | None, int] = dict(map(tuple, scopes))
+    notes = Counter(relation for _, relation, is_note in statements if is_note)
+    alone = {key for _, _, key, given, evidence, *_ in edges if stands_alone(given, evidence, notes[key])}
+    ends = {row[2]: (row[0], row[1]) for row in edges}
+    held = {relation for _, relation, _ in statements}
     return Survey(
         memories=[_memory(row, verified) for row in rows],
         chunk_counts=dict(map(tuple, chunks)),
         supersessions=sorted((old, new, at) for old, new, at in links),
         entities=[EntityRow(*row) for row in things],
         mentions=[(memory, entity) for memory, entity in mentions],
-        stated=_stated_of(asked, edges),
+        edges=[pair for key, pair in ends.items() if key in alone or key not in held],
+        stated=[(memory, *ends[relation]) for memory, relation, _ in statements if relation not in alone],
+        relations=[
+            RelationRow(key, version, subject, target, weight, seen, ended, key in held)
+            for subject, target, key, _, _, version, weight, seen, ended in edges
+        ],
     )
-
-
-def _stated_of(asked: GraphHandle | Transaction, edges: Sequence[Row]) -> list[tuple[int, int, int]]:
-    if not edges:
-        return []
-    statements = asked.ask(gc_cypher.STATEMENTS_OF, relations=[row[2] for row in edges])
-    notes = Counter(relation for _, relation, is_note in statements if is_note)
-    ends = {
-        key: (subject, target)
-        for subject, target, key, given, evidence in edges
-        if not stands_alone(given, evidence, notes[key])
-    }
-    return [(memory, *ends[relation]) for memory, relation, _ in statements if relation in ends]
 
 
 def _graph(

@@ -58,7 +58,7 @@ class ItemReads(Protocol):
 
     def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
         """Of a survey what is about these alone: the rows, the chunks of the memories and what superseded them or was
-        superseded by them; which memories mention the entities or state something of them."""
+        superseded by them; the relations at the entities, and which memories mention them or state these."""
 
     def same_text(self, memories: Collection[int]) -> set[int]:
         """Live memories with the text of one of these."""

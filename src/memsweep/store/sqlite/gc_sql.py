@@ -52,9 +52,10 @@ STATED_EDGES = f"""
     select memory.id, relation.subject, relation.object from relation_source
     join relation on relation.id = relation_source.relation and relation.trash is null and not {BY_ITSELF}
     join memory on memory.id = relation_source.memory and memory.trash is null"""
-STATED_AT = f"""{STATED_EDGES}
-    where relation.id in (select id from relation where subject in {_KEYS}
-                          union select id from relation where object in {_KEYS})"""
+_TOUCHING = f"(select id from relation where subject in {_KEYS} union select id from relation where object in {_KEYS})"
+STATED_AT = f"{STATED_EDGES} where relation.id in {_TOUCHING}"
+STANDING_AT = f"{STANDING_EDGES} and id in {_TOUCHING}"
+RELATIONS_AT = RELATIONS.replace("order by", f"where id in {_TOUCHING} order by")
 WITH_ANY_WORD = """
     select distinct memory.id from chunk_fts join chunk on chunk.id = chunk_fts.rowid
     join memory on memory.id = chunk.memory and memory.trash is null

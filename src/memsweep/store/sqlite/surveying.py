@@ -49,6 +49,8 @@ def survey_of(db: apsw.Connection, memories: Collection[int], entities: Collecti
         entities=list(map(_entity_row, db.execute(gc_sql.THESE_ENTITIES, (of_entities["keys"],)))),
         mentions=list(db.execute(gc_sql.MENTIONS_OF, of_entities)),
         stated=list(db.execute(gc_sql.STATED_AT, of_entities)),
+        edges=list(db.execute(gc_sql.STANDING_AT, of_entities)),
+        relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS_AT, of_entities))),
     )
 
 
