@@ -22,7 +22,7 @@ from memsweep.context.saved import load_plan, save_analysis
 from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
 from memsweep.context.strip import stash_page, strip_window
-from memsweep.context.transcripts import Transcript, read_session
+from memsweep.context.transcripts import Transcript, read_session, tier_of
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
@@ -74,7 +74,8 @@ class ContextWindow(Generic[Mode]):
         tier: str = "",
     ) -> Added:
         acting, origin = self._acting(), self._tools.origin().lowered(tier)
-        if source == "transcript" and origin.door != "hook":  # a hook reads what its client writes
+        by_role = read is not None and origin.door == "hook"  # which reads what its client writes
+        if read is not None and not by_role:
             origin = origin.through("import")
         counter = self._tools.counter()
         gate = SegmentGate(self._tools.secrets(source), counter.count)
@@ -88,7 +89,7 @@ class ContextWindow(Generic[Mode]):
             taken = known(window, drafts, skip_known, read.message_of)
             fresh = [draft for draft in drafts if draft.segment_id not in taken]
             state.counted_by = counter.name
-            window.add(fresh)
+            window.add(fresh, (lambda segment: origin.at_most(tier_of(segment))) if by_role else None)
             compacted = take_out_compacted(window, acting, read.compactions, taken)
             policy = self._policy(state)
             full = due(policy.limits, state.tokens, state.changes, len(fresh), state.full_from) == "full"

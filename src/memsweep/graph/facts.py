@@ -12,13 +12,14 @@ from memsweep.graph import merge as merging
 from memsweep.graph import split as splitting
 from memsweep.graph.batch import label, share
 from memsweep.graph.names import contradictions_at
-from memsweep.graph.walk import Walk, holding_at, walk
+from memsweep.graph.walk import Walk, walk
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.validity import holding_at
 from memsweep.model.whole_graph import Doubt
 from memsweep.store.ports.graph_store import Graph
 

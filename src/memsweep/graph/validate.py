@@ -12,9 +12,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import combinations, pairwise
 
-from memsweep.graph.walk import holds
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.text import name_key
+from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Doubt, DoubtKind, GraphSurvey
 
 GENERIC = frozenset(

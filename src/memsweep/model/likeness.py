@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -265,6 +266,7 @@ def _is_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
+@lru_cache(maxsize=4096)  # texts that are compared have most of their words in common
 def _word(raw: str, begins_sentence: bool) -> Token:
     key = _key(raw)
     return Token(key, raw, _is_fact(raw, key, begins_sentence))

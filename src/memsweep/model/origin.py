@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from memsweep.errors import BadInput
 
 Tier = Literal["person", "agent", "tool", "import", "unknown"]
-Door = Literal["mcp", "http", "cli", "library", "hook", "import", "index"]
+Door = Literal["mcp", "http", "cli", "page", "library", "hook", "import", "index"]
 
 TIERS: tuple[str, ...] = ("person", "agent", "tool", "import")
 """Said by a person, concluded by an agent, printed by a tool, brought by an import or the web: most trusted first."""
 TIER_OF_DOOR = {
     "cli": "person",
+    "page": "person",
     "mcp": "agent",
     "http": "agent",
     "library": "agent",
@@ -55,10 +57,13 @@ class Origin:
             )
         return replace(self, tier=tier)
 
+    def at_most(self, tier: str) -> Origin:
+        """The same, trusted no more than this tier."""
+        return replace(self, tier=tier) if rank(tier) < rank(self.tier) else self
+
     def through(self, door: Door) -> Origin:
         """The same, but brought by something less direct, such as an index run or an import."""
-        tier = TIER_OF_DOOR[door]
-        return replace(self, door=door, tier=tier if rank(tier) < rank(self.tier) else self.tier)
+        return replace(self, door=door).at_most(TIER_OF_DOOR[door])
 
     @property
     def actor(self) -> str:
@@ -71,6 +76,7 @@ class Origin:
         return ", ".join(filter(None, (self.tier, self.client or self.door)))
 
 
+@lru_cache(maxsize=512)
 def stored_origin(door: str | None, *rest: str | None) -> Origin:
     """From what an engine keeps, in the order of the fields; nothing at all is from before origins were kept."""
     return UNKNOWN if door is None else Origin(door, *(part or "" for part in rest))

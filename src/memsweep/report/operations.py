@@ -76,6 +76,7 @@ OPTIONS = {
     "date_to": "--until",
     "deleted_workspaces": "--deleted-workspaces",
     "edge_threshold": "--edge-threshold",
+    "exclude": "--except",
     "expires_at": "--expires",
     "forever": "--forever",
     "from_entity": "FROM",

@@ -41,27 +41,35 @@ EDGES_AT = """
     RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
            collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
 
-ENTITIES_NAMED_LIKE = """
-    MATCH (e:Entity) WHERE e.name_key IN $names RETURN e.key AS key
-    UNION
-    UNWIND $starts AS start MATCH (e:Entity) WHERE e.name_key STARTS WITH start RETURN e.key AS key
-    UNION
-    MATCH (a:Alias) WHERE a.name_key IN $names RETURN a.entity AS key"""
 # What only files of code say is found as code.
-STATEMENTS_AT = (
+STATEMENTS_ABOUT = (
     """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WHERE r.invalid_at IS NULL
-    WITH DISTINCT r, r.key AS fact
-    OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, startNode(t) AS m
-    WITH r, sum(CASE WHEN m.trash IS NULL AND m.source <> 'code_indexer' THEN 1 ELSE 0 END) AS notes
+    CALL {
+        MATCH (e:Entity) WHERE e.name_key IN $named MATCH (e)-[r:RELATED_TO]-(:Entity)
+        RETURN r.key AS fact, e.key AS via
+        UNION
+        UNWIND $ranges AS range MATCH (e:Entity) WHERE e.name_key >= range[0] AND e.name_key < range[1]
+        WITH e WHERE e.handed_in MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via
+        UNION
+        MATCH (a:Alias) WHERE a.name_key IN $named WITH a.entity AS own
+        MATCH (e:Entity {ref: toString(own)}) MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via
+        UNION
+        UNWIND $kind_ranges AS range
+        MATCH ()-[r:RELATED_TO]->() WHERE r.relation >= range[0] AND r.relation < range[1]
+        WITH r WHERE NOT r.relation_key IN $code_kinds RETURN r.key AS fact, 0 AS via
+    }
+    WITH fact, count(via) AS parts
+    MATCH ()-[r:RELATED_TO {ref: toString(fact)}]->() WHERE $ended OR r.invalid_at IS NULL
+    OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, parts, startNode(t) AS m
+    WITH r, parts, sum(CASE WHEN m.trash IS NULL AND m.source <> 'code_indexer' THEN 1 ELSE 0 END) AS notes
     WHERE r.handed_in OR notes > 0
-    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object,
-         r.created_at AS at, r.origin AS origin
-    ORDER BY at DESC, subject, relation, object LIMIT $limit
+    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object, parts,
+         r.created_at AS at, r.last_seen AS seen, r.valid_at AS valid, r.invalid_at AS invalid, r.origin AS origin
+    ORDER BY parts DESC, at DESC, subject, relation, object LIMIT $limit
     OPTIONAL MATCH (o:Origin {ref: toString(origin)})
-    RETURN id, subject, relation, object, at, """
+    RETURN id, subject, relation, object, at, seen, valid, invalid, """
     + _ORIGIN
-    + " ORDER BY at DESC, subject, relation, object"
+    + " ORDER BY parts DESC, at DESC, subject, relation, object"
 )
 
 # steps

@@ -69,6 +69,9 @@ class ItemReads(Protocol):
     def with_any_word(self, words: Collection[str]) -> set[int]:
         """Live memories, no files of code, of which a chunk has one of these words."""
 
+    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
+        """These relations, each with every live memory that states it."""
+
 
 class ItemRows(ItemReads, Protocol):
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
@@ -90,9 +93,6 @@ class ItemRows(ItemReads, Protocol):
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
         """Live relations that these memories state, and whether they stand by themselves, too."""
-
-    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
-        """These relations, each with every live memory that states it."""
 
     def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
         """The ids and the hashes of the contents."""

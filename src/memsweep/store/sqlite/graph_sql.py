@@ -99,25 +99,35 @@ EDGES_AT = f"""
     where object in (select value from json_each(:keys))
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
 
+_NOT_OF_CODE = "relation.relation_key not in ('calls', 'defines', 'imports', 'inherits')"  # as the index has it
+ANY_TOLD = f"""
+    select exists (select 1 from entity where handed_in = 1 and trash is null)
+        or exists (select 1 from relation where trash is null and {_NOT_OF_CODE})"""
+_BEGINS = "{0} >= wanted.value and {0} < wanted.value || char(1114111)"
 # What only files of code say is found as code.
 STATEMENTS_ABOUT = f"""
     with named (entity) as (
         select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
         union
-        select live_entity.id from json_each(:words) as wanted join live_entity
-            on live_entity.name_key > wanted.value || ' ' and live_entity.name_key < wanted.value || '!'
+        select entity.id from json_each(:names_begin) as wanted join entity on {_BEGINS.format("entity.name_key")}
+        where entity.handed_in = 1 and entity.trash is null
         union
         select alias.entity from json_each(:names) as wanted join alias on alias.name_key = wanted.value),
-    touching (id) as (
-        select live_relation.id from named join live_relation on live_relation.subject = named.entity
+    touching (id, via) as (
+        select live_relation.id, named.entity from named join live_relation on live_relation.subject = named.entity
         union
-        select live_relation.id from named join live_relation on live_relation.object = named.entity)
-    select relation.uid, subject.name, relation.relation, object.name, relation.created_at, {FIELDS}
-    from touching join relation on relation.id = touching.id
+        select live_relation.id, named.entity from named join live_relation on live_relation.object = named.entity
+        union
+        select relation.id, 0 from json_each(:relations_begin) as wanted
+        join relation on {_BEGINS.format("relation.relation")}
+        where relation.trash is null and {_NOT_OF_CODE})
+    select relation.uid, subject.name, relation.relation, object.name, relation.created_at, relation.last_seen,
+           relation.valid_at, relation.invalid_at, {FIELDS}
+    from (select id, count(*) as parts from touching group by id) as found join relation on relation.id = found.id
     join live_entity as subject on subject.id = relation.subject
     join live_entity as object on object.id = relation.object
     left join origin on origin.id = relation.origin
-    where relation.invalid_at is null and (relation.handed_in or exists (
+    where (:ended or relation.invalid_at is null) and (relation.handed_in or exists (
         select 1 from relation_source join memory on memory.id = relation_source.memory
         where relation_source.relation = relation.id and memory.trash is null and memory.source <> 'code_indexer'))
-    order by relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""
+    order by found.parts desc, relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""
