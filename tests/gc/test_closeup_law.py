@@ -29,7 +29,7 @@ def plots(draw: st.DrawFn) -> Plot:
     """Random stores, with notes that say nearly the same among them."""
     plot = draw(random_stores(closed=True))
     said = [text for text in draw(texts) if text.strip()]
-    more = [Note(text, age_days=float(age), chunks=draw(st.integers(1, 3))) for age, text in enumerate(said)]
+    more = [Note(text, age_days=float(age)) for age, text in enumerate(said)]  # in one piece: a plot cuts words apart
     return replace(plot, notes=(*plot.notes, *more))
 
 
