@@ -29,6 +29,19 @@ ENTITIES_NAMED_LIKE = """
     UNION
     MATCH (a:Alias) WHERE a.name_key IN $names RETURN a.entity AS key"""
 # What only files of code say is found as code.
+TOLD_FACTS = """
+    UNWIND $ids AS id MATCH ()-[r:RELATED_TO {id: id}]->() WITH DISTINCT r
+    OPTIONAL MATCH (c:Contribution {fact: r.ref})
+    WHERE c.trash IS NULL AND c.act IN ['state', 'mention', 'confirm', 'see']
+    WITH r, collect(DISTINCT CASE WHEN c IS NULL THEN NULL ELSE coalesce(c.origin, 0) END) AS by
+    RETURN r.id, r.origin, r.created_at, r.released_at, by"""
+TOLD_ENTITIES = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) WHERE e.origin > 0
+    OPTIONAL MATCH (e)-[r:RELATED_TO]-() WITH e, collect(DISTINCT r.id) AS facts
+    RETURN e.key, e.origin, e.created_at, facts"""
+TOLD_MENTIONS = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    RETURN DISTINCT e.key, m.origin, m.created_at, m.released_at, n.origin"""
 STATEMENTS_AT = (
     """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WHERE r.invalid_at IS NULL
