@@ -6,7 +6,7 @@ check finds, both are made from the same condition.
 
 from __future__ import annotations
 
-from memsweep.store.file.dangling import DANGLING
+from memsweep.store.file.dangling import DANGLING, MISSING_ORIGINS
 from memsweep.store.file.dangling import without as _no
 
 _DIMENSION = "(select value ->> 'dimension' from meta where key = 'model')"
@@ -86,6 +86,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
         select coalesce(memory.uid, format('memory %d', gap.memory)) from ({_GAPS}) as gap
         left join memory on memory.id = gap.memory""",
     "place_twice": f"select format('stream %d', stream) from ({_CROWDED_STREAMS})",
+    "origin_missing": f"select format('origin %d', number) from ({MISSING_ORIGINS})",
     "thread_missing": f"select uid from memory where thread is not null and {_no('thread', 'memory.thread')}",
     "tags_differ": f"""
         select uid from memory where id in (select memory from ({_TAGS_MISSING}))
@@ -233,6 +234,9 @@ CURES: dict[str, tuple[str, ...]] = {
             where counted.id = chunk.id""",
     ),
     "lost": (
+        # As little trusted as can be, and still one that can be taken back.
+        f"""insert into origin (id, door, client, client_version, session, tool, tier)
+            select number, '', '', '', format('lost %d', number), '', 'import' from ({MISSING_ORIGINS})""",
         f"""insert into thread (id, uid) select distinct thread, format('lost thread %d', thread) from memory
             where thread is not null and {_no("thread", "memory.thread")}""",
         f"""update memory set stale = 1, version = version + 1 where trash is null and stale = 0 and id in

@@ -58,6 +58,10 @@ DANGLING = {
     "revision_without_receipt": Dangling(
         "revision", "format('%s %d', kind, item)", without("receipt", "revision.receipt")
     ),
+    "contribution_without_relation": Dangling(
+        "contribution", "format('relation %d', relation)", without("relation", "contribution.relation")
+    ),
+    "act_without_memory": Dangling("memory_act", "format('memory %d', memory)", without("memory", "memory_act.memory")),
     "tag_without_memory": Dangling("memory_tag", "tag", without("memory", "memory_tag.memory")),
     "file_without_memory": Dangling("code_file", "path", without("memory", "code_file.memory")),
     "skip_without_root": Dangling("code_skip", "path", without("code_root", "code_skip.root")),
@@ -68,3 +72,11 @@ DANGLING = {
     "link_without_segment": Dangling("segment_link", "target", without("segment", "segment_link.source")),
     "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)", without("chunk", "vector.chunk")),
 }
+
+# Everything that says where it came from; 0 is an entity that several have handed in.
+_WITH_ORIGIN = ("memory", "entity", "relation", "mention", "segment", "contribution", "memory_act")
+_NUMBERS = " union ".join(
+    [f"select origin as number from {table}" for table in _WITH_ORIGIN]
+    + ["select said.value from supersession, json_each(origins) as basis, json_each(basis.value) as said"]
+)
+MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {without('origin', 'number')}"
