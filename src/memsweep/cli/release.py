@@ -10,7 +10,7 @@ from memsweep.cli.door import InWorkspace, Json, say, show, with_app
 from memsweep.report import releases as report
 
 if TYPE_CHECKING:
-    from memsweep.app import Memory
+    from memsweep.services.memory import Memory
 
 
 def release(
