@@ -72,11 +72,3 @@ DANGLING = {
     "link_without_segment": Dangling("segment_link", "target", without("segment", "segment_link.source")),
     "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)", without("chunk", "vector.chunk")),
 }
-
-# Everything that says where it came from; 0 is an entity that several have handed in.
-_WITH_ORIGIN = ("memory", "entity", "relation", "mention", "segment", "contribution", "memory_act")
-_NUMBERS = " union ".join(
-    [f"select origin as number from {table}" for table in _WITH_ORIGIN]
-    + ["select said.value from supersession, json_each(origins) as basis, json_each(basis.value) as said"]
-)
-MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {without('origin', 'number')}"
