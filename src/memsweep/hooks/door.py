@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from memsweep.hooks.handle import Answer
 
 SECONDS = {
-    "SessionStart": 4.0,
+    "SessionStart": 8.0,
     "UserPromptSubmit": 2.0,
     "PostToolUse": 1.0,
-    "PreCompact": 5.0,
+    "PreCompact": 1.0,
     "Stop": 1.0,
     "SessionEnd": 1.0,
     DRAIN: 60.0,

@@ -63,7 +63,7 @@ def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, 
 
 
 def _session_start(session: Session) -> tuple[Answer, str]:
-    background.catch_up(session.app.settings, session.files, session.open_app)
+    background.catch_up(session.app.settings, session.files, session.event, session.open_app)
     if session.event.source == "compact":
         return _context(starting.after_compaction(session))
     return _context(starting.briefing(session))
