@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.gc import collect, run
+from memsweep.gc import collect, look, run
 from memsweep.gc import purge as purging
 from memsweep.gc.narrow import narrow
 from memsweep.gc.strategies.rule import Fading
@@ -61,6 +61,8 @@ class Acting:
         self.plans.append(plan.id)
         self.both_engines.both(lambda side: collect.load_plan(self._tools(side), plan.id))
         self.both_engines.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
+        self.both_engines.both(lambda side: look.groups(self._tools(side), plan.id, 0, 100, 100))
+        self.both_engines.both(lambda side: look.compare(self._tools(side), self.plans[0], plan.id, 100))
 
     def apply(self, number: int, strategy: str) -> None:
         if self.plans:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
     from memsweep.model.briefing import WorkspaceBriefing
+    from memsweep.model.counts import Counts
     from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Stats
@@ -160,8 +161,9 @@ class BaseMemory(Generic[Mode]):
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
-            page = recall(store, app.embedder, query, filters=checked, **options)
-            app.sightings.note(store, page.hits, self._access.clock())
+            now = self._access.clock()
+            page = recall(store, app.embedder, query, now=now, filters=checked, **options)
+            app.sightings.note(store, page.hits, now)
             return page
 
         return search_along(self._access, ask, limit, cursor)
@@ -232,7 +234,7 @@ class BaseMemory(Generic[Mode]):
         gate = self._access.gate(known.source)
         handed = checked(text, tags, metadata, gate)
         tools, prepare = collector(self._access), partial(self._new_text, known.entities)
-        result = update.update(tools, known.id, update.Change(*handed), prepare)
+        result = update.update(tools, known.id, update.Change(*handed), prepare, self._access.origin())
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
     @operation
@@ -285,6 +287,21 @@ class BaseMemory(Generic[Mode]):
     def stats(self) -> Stats:
         """How much is in the workspace."""
         return _stats(self._access)
+
+    @operation
+    def counts(self, *, days: int = 90) -> Counts:
+        """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
+        door, language and state."""
+        from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+        from memsweep.model.paging import within
+
+        within("days", days, MOST_DAYS)
+        store, now = self._access.found(), self._access.clock()
+        if store is None:
+            return Counts()
+        back = self._access.quarantine.held_back(now)
+        quarantined = 0 if back is None else store.count_held_back(back)
+        return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.errors import NotFound, UnknownWorkspace
 from memsweep.model.paging import page_size
+from memsweep.model.strategies import QUICK
 from memsweep.operation import Mode, operation
 from memsweep.services.collector import collector
 
 if TYPE_CHECKING:
     from memsweep.gc.collect import Safety
     from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-    from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
+    from memsweep.model.groups import PlanDifference, PlanGroups, Preview
+    from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
     from memsweep.services.access import Access
 
 
@@ -38,11 +40,18 @@ class SweepService(Generic[Mode]):
         return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
 
     @operation
-    def preview(self, strategy: str = "stale_code") -> Totals:
-        """How much a collection would take now; unlike a plan, this saves nothing."""
-        from memsweep.gc.preview import preview
+    def plan_chosen(self, memory_ids: Iterable[str]) -> Plan:
+        """Save a plan of these memories and what only they keep alive; nothing is removed."""
+        from memsweep.gc.chosen import plan_chosen
 
-        return preview(collector(self._access), strategy)
+        return plan_chosen(collector(self._access), list(memory_ids))
+
+    @operation
+    def preview(self, *strategies: str, limit: int = 5) -> list[Preview]:
+        """What collections would take now (by default by every quick strategy), from one look; this saves nothing."""
+        from memsweep.gc.look import previews
+
+        return previews(collector(self._access), strategies or QUICK, limit and page_size(limit))
 
     @operation
     def get_plan(self, plan_id: str) -> Plan:
@@ -57,6 +66,20 @@ class SweepService(Generic[Mode]):
         from memsweep.gc import collect
 
         return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))
+
+    @operation
+    def groups(self, plan_id: str, *, offset: int = 0, limit: int = 20, names: int = 8) -> PlanGroups:
+        """A saved plan by cause: each item with what goes only because of it, files by folder."""
+        from memsweep.gc.look import groups
+
+        return groups(collector(self._access), plan_id, offset, page_size(limit), names)
+
+    @operation
+    def compare(self, earlier: str, later: str, *, limit: int = 100) -> PlanDifference:
+        """What one saved plan names that another one does not."""
+        from memsweep.gc.look import compare
+
+        return compare(collector(self._access), earlier, later, page_size(limit))
 
     @operation
     def narrow(self, plan_id: str, exclude: Collection[str]) -> Plan:
