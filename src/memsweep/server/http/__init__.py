@@ -1,0 +1,1 @@
+"""Agents over HTTP: the same tools as over standard input and output, behind tokens."""
