@@ -64,7 +64,16 @@ class App:
         self.clock = clock
         self._actor, self._project = actor, project
         self._opened_by = opened_by
+        self._is_guest = False
         self.resolver = Resolver(settings, lambda: self._engine, project)
+
+    def beside(self, settings: Settings, opened_by: Origin, project: str) -> App:
+        """Another app in this process, for another project or door. It shares the store and the model, which stay
+        open when it is closed, so `settings` must name the same."""
+        other = App(settings, opened_by.actor, clock=self.clock, opened_by=opened_by, project=project)
+        other.__dict__.update(_engine=self._engine, local_model=self.local_model, embedder=self.embedder)
+        other._is_guest = True
+        return other
 
     @property
     def actor(self) -> str:
@@ -360,7 +369,8 @@ class App:
             self.sandbox.close()
         if "_engine" in self.__dict__:
             self._note_sightings()
-            self._engine.close()
+            if not self._is_guest:
+                self._engine.close()
 
     def _note_sightings(self) -> None:
         for workspace_id in self.sightings.waiting() if "sightings" in self.__dict__ else ():

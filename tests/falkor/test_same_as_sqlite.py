@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.gc import collect, run
+from memsweep.gc import collect, look, run
 from memsweep.gc import purge as purging
+from memsweep.gc.narrow import narrow
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
@@ -60,6 +61,8 @@ class Acting:
         self.plans.append(plan.id)
         self.both_engines.both(lambda side: collect.load_plan(self._tools(side), plan.id))
         self.both_engines.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
+        self.both_engines.both(lambda side: look.groups(self._tools(side), plan.id, 0, 100, 100))
+        self.both_engines.both(lambda side: look.compare(self._tools(side), self.plans[0], plan.id, 100))
 
     def apply(self, number: int, strategy: str) -> None:
         if self.plans:
@@ -69,6 +72,15 @@ class Acting:
                 lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=large)
             )
             self._note(told)
+
+    def narrow(self, number: int, strategy: str) -> None:
+        if self.plans:
+            plan = self.plans[number % len(self.plans)]
+            items = collect.plan_items(self._tools(self.both_engines.sqlite), plan, 0, 100)
+            spared = [item.id for n, item in enumerate(items) if (n + number) % 3 == 0]
+            part = self.both_engines.both(lambda side: narrow(self._tools(side), plan, spared))
+            if hasattr(part, "digest"):
+                self.plans.append(part.id)
 
     def prune(self, number: int, strategy: str) -> None:
         self._note(
@@ -227,7 +239,7 @@ def _without_restore(told: Any) -> Any:
 
 
 ACTS = (
-    "plan", "plan", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
+    "plan", "plan", "narrow", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
     "delete forever", "remove tombstone", "pin", "purge", "look", "explain", "check deletion", "files",
 )  # fmt: skip
 UPKEEP = (

@@ -41,6 +41,9 @@ ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the pru
 def prune(
     strategy: Annotated[str, Option("--strategy", "-s", help=", ".join(NAMES))] = "stale_code",
     plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
+    spare: Annotated[
+        list[str] | None, Option("--except", metavar="ID", help="Spare this item and what it keeps alive; repeat it.")
+    ] = None,
     yes: Yes = False,
     ttl_days: Annotated[float | None, Option(help="With `expired`: also memories not seen for this many days.")] = None,
     session: Annotated[str, Option(help="With `origin`: what this session brought.")] = "",
@@ -63,10 +66,9 @@ def prune(
     origin = {name: value for name, value in asked.items() if value}
 
     def make(memory: Memory) -> Plan:
-        if plan:
-            return memory.sweep.get_plan(plan)
         whose = origin if origin or strategy == "origin" else None
-        return memory.sweep.plan(strategy, ttl_days=ttl_days, origin=whose)
+        made = memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days, origin=whose)
+        return memory.sweep.narrow(made.id, spare) if spare else made
 
     look_and_apply(
         make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json

@@ -16,10 +16,11 @@ from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
-from memsweep.gc.history import history_of, verdict_on_lost
+from memsweep.gc.earlier_texts import Embed, no_model
+from memsweep.gc.history import earlier_backups, history_of, verdict_on_lost
 from memsweep.gc.missing import no_memory
+from memsweep.gc.narrow import narrow, open_plan, spared_relations
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.revert import Embed, no_model
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
@@ -57,8 +58,6 @@ CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
 _PREVIEW = "Run with dry_run=true first to preview."
 _LONGEST_DAYS = 365_000
-_LOOKED_THROUGH = 10_000
-_SHOWN_BACKUPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,7 @@ def plan(
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
         draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
-    draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
+    draft = replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy)))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         ids = ids_in(tx.items, draft.items)
@@ -140,25 +139,31 @@ def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: i
         return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
 
 
-def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
-    """Remove what a saved plan names, and nothing else."""
+def apply(
+    tools: CollectorDependencies,
+    plan_id: str,
+    *,
+    confirm: bool,
+    allow_large: bool = False,
+    exclude: Collection[str] = (),
+) -> Receipt:
+    """Remove what a saved plan names, but for the ids in `exclude` and what they keep alive, and nothing else."""
     _require(confirm, _PREVIEW)
+    if exclude:
+        plan_id = narrow(tools, plan_id, exclude).id
     strategy = load_plan(tools, plan_id).strategy
     if strategy == SECRETS:
         return redact.apply(tools, plan_id)
     seen = _first_look(tools, needs_of_plan(strategy))
     removal = _removal(tools, "prune", strategy, plan_id)
     with tools.store.changing(tools.apply_seconds) as tx:
-        saved, plan = plans.load(tx, plan_id)
-        if plan.strategy == plans.MERGE:
-            raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
-        plans.refuse_unusable(plan, saved.receipt_id, removal.by.now)
-        items = tx.plans.items(saved.key)
-        plans.refuse_altered(plan, items)
-        selected = select(tx.items, items, seen.kept(items))
+        saved, plan, items = open_plan(tx, plan_id, removal.by.now)
+        selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        return move(tx, selected, saved.key, removal, Beside(tx, selected)).receipt
+        moved = move(tx, selected, saved.key, removal, Beside(tx, selected, removal))
+        plans.use_whole(tx, plan, moved.key)
+        return moved.receipt
 
 
 def plan_and_apply(
@@ -170,14 +175,16 @@ def plan_and_apply(
     ttl_days: float | None = None,
     fading: Fading | None = None,
     origin: object = None,
+    exclude: Collection[str] = (),
 ) -> Receipt:
-    """Plan and apply in one transaction; secrets are looked for before the one that redacts them."""
+    """Plan and apply in one transaction; secrets are looked for, and what to exclude, before it."""
     if strategy != SECRETS:
         resolve(strategy)
     wanted = wanted_by(strategy, origin)
     _require(confirm, _PREVIEW)
-    if strategy == SECRETS:
-        return redact.apply(tools, redact.plan(tools).id)
+    if strategy == SECRETS or exclude:
+        made = plan(tools, strategy, ttl_days, fading, origin)
+        return apply(tools, made.id, confirm=confirm, allow_large=allow_large, exclude=exclude)
     check = None if allow_large else partial(check_caps, strategy)
     return _prune(tools, strategy, tools.options(ttl_days, fading, wanted), check)
 
@@ -194,7 +201,7 @@ def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forev
     key = _key(tools, memory_id)
     _require(confirm)
     removal = _removal(tools, "delete", "delete")
-    backups = _earlier_backups(tools) if forever else []
+    backups = earlier_backups(tools.store) if forever else []
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
             survey, found = tx.items.survey(CASCADE), [Found("memory", key, "deleted")]
@@ -233,7 +240,7 @@ def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
     doing = tools.operation()
-    backups = _earlier_backups(tools)
+    backups = earlier_backups(tools.store)
     freed = purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
     return replace(freed, notes=(*freed.notes, *backups)) if freed.receipts else freed
 
@@ -330,7 +337,7 @@ def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection
     return missing_files(tools.store.code_paths()) if "files" in needs else ()
 
 
-def _left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
+def left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
     """Folders about whose files nothing can be said now."""
     roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
     return tuple(
@@ -345,7 +352,7 @@ def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLo
 
 def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: str | None = None) -> Removal:
     plan_id = plan_id or tools.new_id("plan")
-    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation())
+    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
 
 
 def _prune(
@@ -374,16 +381,6 @@ def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
     keys = [between[frozenset(step)] for step in steps if frozenset(step) in between]
     names = [repr(view.name) for view in plans.views(rows, [PlanItem("relation", key, 0, "") for key in keys])]
     return [f"The way there: {', '.join(names)}."] if names else []
-
-
-def _earlier_backups(tools: CollectorDependencies) -> list[str]:
-    """Copies that were made before, which nothing here changes; the newest first."""
-    events = tools.store.audit(_LOOKED_THROUGH, action="backup")
-    files = list(dict.fromkeys(event.subject for event in events))
-    if not files:
-        return []
-    more = f" and {len(files) - _SHOWN_BACKUPS:,} more" if len(files) > _SHOWN_BACKUPS else ""
-    return [f"Backups made earlier may still have it: {', '.join(files[:_SHOWN_BACKUPS])}{more}."]
 
 
 def _fields(receipt: Receipt) -> dict[str, Any]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _MOST = 1000
 """Events of one item; of more, the newest."""
+_LOOKED_THROUGH = 10_000
+_SHOWN_BACKUPS = 5
 _OWN: dict[str, Kind] = {"mem": "memory", "ent": "entity"}
 
 
@@ -41,3 +43,13 @@ def verdict_on_lost(item_id: str, history: Sequence[AuditEvent], never_again: Co
     if item_id in never_again:
         because.append("A tombstone keeps the same text from being added again.")
     return Verdict(item_id, own or "entity", False, tuple(because))
+
+
+def earlier_backups(store: Collector) -> list[str]:
+    """Copies that were made before, which nothing here changes; the newest first."""
+    events = store.audit(_LOOKED_THROUGH, action="backup")
+    files = list(dict.fromkeys(event.subject for event in events))
+    if not files:
+        return []
+    more = f" and {len(files) - _SHOWN_BACKUPS:,} more" if len(files) > _SHOWN_BACKUPS else ""
+    return [f"Backups made earlier may still have it: {', '.join(files[:_SHOWN_BACKUPS])}{more}."]

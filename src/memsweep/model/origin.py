@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from memsweep.errors import BadInput
@@ -55,10 +56,13 @@ class Origin:
             )
         return replace(self, tier=tier)
 
+    def at_most(self, tier: str) -> Origin:
+        """The same, trusted no more than this tier."""
+        return replace(self, tier=tier) if rank(tier) < rank(self.tier) else self
+
     def through(self, door: Door) -> Origin:
         """The same, but brought by something less direct, such as an index run or an import."""
-        tier = TIER_OF_DOOR[door]
-        return replace(self, door=door, tier=tier if rank(tier) < rank(self.tier) else self.tier)
+        return replace(self, door=door).at_most(TIER_OF_DOOR[door])
 
     @property
     def actor(self) -> str:
@@ -71,6 +75,7 @@ class Origin:
         return ", ".join(filter(None, (self.tier, self.client or self.door)))
 
 
+@lru_cache(maxsize=512)
 def stored_origin(door: str | None, *rest: str | None) -> Origin:
     """From what an engine keeps, in the order of the fields; nothing at all is from before origins were kept."""
     return UNKNOWN if door is None else Origin(door, *(part or "" for part in rest))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 
+from memsweep.model.listing import ListedMemory
 from memsweep.model.memory import Memory
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import days_ago, to_micros
@@ -23,7 +24,7 @@ class Quarantine:
             return None
         return HeldBack(tuple(self.tiers), to_micros(days_ago(now, self.days)) if self.days else None)
 
-    def until(self, memory: Memory, now: datetime) -> str:
+    def until(self, memory: Memory | ListedMemory, now: datetime) -> str:
         """How long a memory stays in quarantine, in words; empty if it is in none."""
         if memory.origin.tier not in self.tiers or memory.released_at is not None:
             return ""

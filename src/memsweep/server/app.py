@@ -16,6 +16,7 @@ from mcp_types import ToolAnnotations
 from memsweep import __version__
 from memsweep.app import App
 from memsweep.clock import new_id
+from memsweep.hooks.answering import HookListener
 from memsweep.schedule.background import Background
 from memsweep.server.consent import gated
 from memsweep.server.front import Front
@@ -94,9 +95,12 @@ def serve(app: App, profile: Profile, front: Front) -> None:
     server = make_server(app, profile, front)
     background = Background(app)
     background.start()
+    listener = HookListener(app)
+    listener.start()
     try:
         server.run("stdio")
     finally:
+        listener.stop()
         background.stop()
         app.close()
 

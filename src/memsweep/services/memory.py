@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
 from memsweep.model.ids import DEFAULT_PROJECT
+from memsweep.model.listing import DEFAULT_LISTED
 from memsweep.operation import Async, Mode, Sync, operation
 from memsweep.services.access import Access, async_access, sync_access
 from memsweep.services.collector import collector
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
     from memsweep.model.briefing import WorkspaceBriefing
+    from memsweep.model.counts import Counts
+    from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
@@ -158,11 +161,36 @@ class BaseMemory(Generic[Mode]):
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
-            page = recall(store, app.embedder, query, filters=checked, **options)
-            app.sightings.note(store, page.hits, self._access.clock())
+            now = self._access.clock()
+            page = recall(store, app.embedder, query, now=now, filters=checked, **options)
+            app.sightings.note(store, page.hits, now)
             return page
 
         return search_along(self._access, ask, limit, cursor)
+
+    @operation
+    def memories(
+        self,
+        *,
+        filters: Filters | Mapping[str, Any] | None = None,
+        state: str | None = None,
+        door: str | None = None,
+        limit: int = DEFAULT_LISTED,
+        cursor: str | None = None,
+    ) -> MemoryPage:
+        """List memories, the newest first, each by the beginning of its text, page by page.
+
+        `filters` are those of a search that are about whole memories; `state`: current (what search can find), stale,
+        pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
+        memory once, whatever is added meanwhile.
+        """
+        from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+
+        asked, store, access = make_list_filters(filters, door, state), self._access.found(), self._access
+        if store is None:
+            return NO_MEMORIES
+        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
+        return list_memories(store.overview, asked, now=access.clock(), **options)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
@@ -206,7 +234,7 @@ class BaseMemory(Generic[Mode]):
         gate = self._access.gate(known.source)
         handed = checked(text, tags, metadata, gate)
         tools, prepare = collector(self._access), partial(self._new_text, known.entities)
-        result = update.update(tools, known.id, update.Change(*handed), prepare)
+        result = update.update(tools, known.id, update.Change(*handed), prepare, self._access.origin())
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
     @operation
@@ -250,9 +278,30 @@ class BaseMemory(Generic[Mode]):
         return collect.pin(collector(self._access), item_id, pinned)
 
     @operation
+    def revision(self) -> str:
+        """A text that is another one after every change of the workspace, by whomever: cheap enough to poll."""
+        found = self._access.found()
+        return "" if found is None else found.change_number()
+
+    @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
         return _stats(self._access)
+
+    @operation
+    def counts(self, *, days: int = 90) -> Counts:
+        """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
+        door, language and state."""
+        from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+        from memsweep.model.paging import within
+
+        within("days", days, MOST_DAYS)
+        store, now = self._access.found(), self._access.clock()
+        if store is None:
+            return Counts()
+        back = self._access.quarantine.held_back(now)
+        quarantined = 0 if back is None else store.count_held_back(back)
+        return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""

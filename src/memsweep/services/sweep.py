@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.errors import NotFound, UnknownWorkspace
 from memsweep.model.paging import page_size
+from memsweep.model.strategies import QUICK
 from memsweep.operation import Mode, operation
 from memsweep.services.collector import collector
 
 if TYPE_CHECKING:
     from memsweep.gc.collect import Safety
     from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
-    from memsweep.model.plan import Plan, PlanView, Receipt, Totals, Undone, Verdict
+    from memsweep.model.groups import PlanDifference, PlanGroups, Preview
+    from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
     from memsweep.services.access import Access
 
 
@@ -38,11 +40,11 @@ class SweepService(Generic[Mode]):
         return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
 
     @operation
-    def preview(self, strategy: str = "stale_code") -> Totals:
-        """How much a collection would take now; unlike a plan, this saves nothing."""
-        from memsweep.gc.preview import preview
+    def preview(self, *strategies: str, limit: int = 5) -> list[Preview]:
+        """What collections would take now (by default by every quick strategy), from one look; this saves nothing."""
+        from memsweep.gc.look import previews
 
-        return preview(collector(self._access), strategy)
+        return previews(collector(self._access), strategies or QUICK, limit and page_size(limit))
 
     @operation
     def get_plan(self, plan_id: str) -> Plan:
@@ -59,11 +61,35 @@ class SweepService(Generic[Mode]):
         return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))
 
     @operation
-    def apply(self, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Receipt:
-        """Move what a saved plan names to the trash, and nothing else."""
+    def groups(self, plan_id: str, *, offset: int = 0, limit: int = 20, names: int = 8) -> PlanGroups:
+        """A saved plan by cause: each item with what goes only because of it, files by folder."""
+        from memsweep.gc.look import groups
+
+        return groups(collector(self._access), plan_id, offset, page_size(limit), names)
+
+    @operation
+    def compare(self, earlier: str, later: str, *, limit: int = 100) -> PlanDifference:
+        """What one saved plan names that another one does not."""
+        from memsweep.gc.look import compare
+
+        return compare(collector(self._access), earlier, later, page_size(limit))
+
+    @operation
+    def narrow(self, plan_id: str, exclude: Collection[str]) -> Plan:
+        """Save a plan of what is left of a saved one without these ids and what they keep alive; one is applied."""
+        from memsweep.gc.narrow import narrow
+
+        return narrow(collector(self._access), plan_id, exclude)
+
+    @operation
+    def apply(
+        self, plan_id: str, *, confirm: bool = False, allow_large: bool = False, exclude: Collection[str] = ()
+    ) -> Receipt:
+        """Move what a saved plan names to the trash, but for `exclude` and what that keeps alive, and nothing else."""
         from memsweep.gc import collect
 
-        return collect.apply(collector(self._access), plan_id, confirm=confirm, allow_large=allow_large)
+        tools = collector(self._access)
+        return collect.apply(tools, plan_id, confirm=confirm, allow_large=allow_large, exclude=exclude)
 
     @operation
     def prune(
@@ -74,8 +100,9 @@ class SweepService(Generic[Mode]):
         allow_large: bool = False,
         ttl_days: float | None = None,
         origin: Mapping[str, Any] | None = None,
+        exclude: Collection[str] = (),
     ) -> Receipt:
-        """Plan and apply in one transaction."""
+        """Plan and apply, in one transaction unless something is excluded."""
         from memsweep.gc import collect
 
         return collect.plan_and_apply(
@@ -85,6 +112,7 @@ class SweepService(Generic[Mode]):
             allow_large=allow_large,
             ttl_days=ttl_days,
             origin=origin,
+            exclude=exclude,
         )
 
     @operation

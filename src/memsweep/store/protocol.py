@@ -11,6 +11,7 @@ from memsweep.store.ports.code import CodeFiles
 from memsweep.store.ports.collector import Collector
 from memsweep.store.ports.graph_store import Graph, WholeGraph
 from memsweep.store.ports.memories import Memories, Vectors
+from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
 from memsweep.store.ports.tokens import Tokens
 from memsweep.store.ports.windows import Segments
@@ -21,6 +22,9 @@ class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
 
     @property
     def workspace_id(self) -> str: ...
+
+    def change_number(self) -> str:
+        """Another text after every transaction that changes something, whoever made it; one cheap read."""
 
     @property
     def collector(self) -> Collector: ...
@@ -33,6 +37,9 @@ class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
 
     @property
     def whole_graph(self) -> WholeGraph: ...
+
+    @property
+    def overview(self) -> Overview: ...
 
     @property
     def keeper(self) -> Keeper: ...

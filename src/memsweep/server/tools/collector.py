@@ -23,6 +23,7 @@ Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
 Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
+Exclude = Annotated[list[str] | None, Field(description="ids to spare, with what they keep alive")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
@@ -35,10 +36,12 @@ def collector_tools(app: App) -> list[ToolRow]:
         plan_id: str | None,
         ttl_days: float | None,
         origin: dict[str, Any] | None,
+        exclude: list[str] | None,
     ) -> Removal | None:
         memory = app.memory(workspace_id)
         make = partial(memory.sweep.plan, strategy, ttl_days=ttl_days, origin=origin)
-        return None if dry_run or not confirm else Removal(partial(plan_question, memory, plan_id, make))
+        asked = partial(plan_question, memory, plan_id, make, exclude or ())
+        return None if dry_run or not confirm else Removal(asked)
 
     def prune_memory(
         workspace_id: str = "",
@@ -51,15 +54,22 @@ def collector_tools(app: App) -> list[ToolRow]:
         allow_large: AllowLarge = False,
         ttl_days: float | None = None,
         origin: Whose = None,
+        exclude: Exclude = None,
     ) -> report.PruneAnswer:
         """Find garbage: answers a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
         if not dry_run:
             if plan_id is not None:
-                return report.pruned(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
+                receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large, exclude=exclude or ())
+                return report.pruned(receipt)
             receipt = memory.sweep.prune(
-                strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days, origin=origin
+                strategy,
+                confirm=confirm,
+                allow_large=allow_large,
+                ttl_days=ttl_days,
+                origin=origin,
+                exclude=exclude or (),
             )
             return report.pruned(receipt)
         page_size(limit)
@@ -68,6 +78,8 @@ def collector_tools(app: App) -> list[ToolRow]:
             plan = memory.sweep.plan(strategy, ttl_days=ttl_days, origin=origin)
         else:
             plan = memory.sweep.get_plan(plan_id)
+        if exclude:
+            plan = memory.sweep.narrow(plan.id, exclude)
         items = memory.sweep.items(plan.id, offset=offset, limit=limit)
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 

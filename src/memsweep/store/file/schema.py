@@ -334,6 +334,43 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """
     alter table memory add column released_at integer;
     """,
+    # Memories in the order of listings, with all that a filter asks for, so that no text is read but those shown.
+    """
+    create index memory_by_number on memory (
+        id, source, created_at, stale, pinned, expires_at, origin, released_at
+    ) where trash is null;
+    """,
+    # Facts are found by how a name or a relation begins; what the code index says is not one of them.
+    """
+    create index entity_told on entity (name_key) where handed_in = 1 and trash is null;
+    create index relation_told on relation (relation)
+        where trash is null and relation_key not in ('calls', 'defines', 'imports', 'inherits');
+    """,
+    # Who said a memory again or updated it, act by act; see `memsweep.model.memory_act`.
+    """
+    create table memory_act (
+        id integer primary key autoincrement,
+        memory integer not null,
+        act text not null,
+        at integer not null,
+        origin integer,
+        said text not null,
+        receipt integer,
+        trash integer
+    );
+    create index memory_act_by_memory on memory_act (memory);
+    create index memory_act_by_origin on memory_act (origin);
+    create index memory_act_by_receipt on memory_act (receipt) where receipt is not null;
+    create index memory_act_by_trash on memory_act (trash) where trash is not null;
+    """,
+    # Who said that one memory supersedes another; see `memsweep.model.superseding`.
+    """
+    alter table supersession add column origins text not null default '[]';
+    """,
+    # When somebody let a fact out of quarantine.
+    """
+    alter table relation add column released_at integer;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (

@@ -56,6 +56,9 @@ class ItemReads(Protocol):
 
     def around(self, entities: Collection[int]) -> Around: ...
 
+    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
+        """These relations, each with every live memory that states it."""
+
 
 class ItemRows(ItemReads, Protocol):
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
@@ -77,9 +80,6 @@ class ItemRows(ItemReads, Protocol):
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
         """Live relations that these memories state, and whether they stand by themselves, too."""
-
-    def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
-        """These relations, each with every live memory that states it."""
 
     def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
         """The ids and the hashes of the contents."""
