@@ -14,6 +14,7 @@ from memsweep import __version__
 COMMANDS = {
     "serve": "serve",
     "token": "token",
+    "ui": "ui",
     "init": "init",
     "remember": "remember",
     "briefing": "recall",

@@ -114,10 +114,13 @@ def plan(
     if strategy == SECRETS:
         return redact.plan(tools)
     options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
-    planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
         draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
-    draft = replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy)))
+    return save_draft(tools, replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy))), strategy)
+
+
+def save_draft(tools: CollectorDependencies, draft: PlanDraft, strategy: str) -> Plan:
+    planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         ids = ids_in(tx.items, draft.items)

@@ -9,12 +9,13 @@ from typing import Literal
 from memsweep.errors import BadInput
 
 Tier = Literal["person", "agent", "tool", "import", "unknown"]
-Door = Literal["mcp", "http", "cli", "library", "hook", "import", "index"]
+Door = Literal["mcp", "http", "cli", "page", "library", "hook", "import", "index"]
 
 TIERS: tuple[str, ...] = ("person", "agent", "tool", "import")
 """Said by a person, concluded by an agent, printed by a tool, brought by an import or the web: most trusted first."""
 TIER_OF_DOOR = {
     "cli": "person",
+    "page": "person",
     "mcp": "agent",
     "http": "agent",
     "library": "agent",

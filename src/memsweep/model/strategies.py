@@ -22,6 +22,8 @@ WITHOUT_QUESTION = (*RULES, *ALIASES, "all")
 """Those that need nobody to say whose things they are about."""
 COLLECTED = (*RULES, "origin", *ALIASES, "all")
 """Those that name garbage."""
+CHOSEN = "chosen"
+"""Of a plan of what somebody named one by one; no strategy finds it."""
 SECRETS = "secrets"
 """The one that redacts in place."""
 NAMES = (*COLLECTED, SECRETS)

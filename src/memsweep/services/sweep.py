@@ -40,6 +40,13 @@ class SweepService(Generic[Mode]):
         return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
 
     @operation
+    def plan_chosen(self, memory_ids: Iterable[str]) -> Plan:
+        """Save a plan of these memories and what only they keep alive; nothing is removed."""
+        from memsweep.gc.chosen import plan_chosen
+
+        return plan_chosen(collector(self._access), list(memory_ids))
+
+    @operation
     def preview(self, *strategies: str, limit: int = 5) -> list[Preview]:
         """What collections would take now (by default by every quick strategy), from one look; this saves nothing."""
         from memsweep.gc.look import previews
