@@ -20,7 +20,7 @@ from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.origin import Origin
-from memsweep.model.text import check_text, without_password
+from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
 from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from memsweep.services.tokens import TokenService
     from memsweep.store.protocol import Engine
 
-MAX_DESCRIPTION = 1000
 BY_LIBRARY = Origin("library", tier="agent")
 
 
@@ -393,9 +392,3 @@ def make_app(
     settings: Settings | None = None, actor: str = "library", opened_by: Origin = BY_LIBRARY, *, project: str = ""
 ) -> App:
     return App(settings or load_settings(), actor, opened_by=opened_by, project=project)
-
-
-def check_description(text: str) -> str:
-    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
-        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
-    return check_text(text, "description") if text.strip() else ""

@@ -49,6 +49,7 @@ from memsweep.store.file.forms import (
     whole,
     word,
 )
+from memsweep.store.file.registry_columns import REGISTRY_COLUMNS
 
 _KEY = Column(whole(), drop)
 _LINK = Column(whole(0), drop)
@@ -320,31 +321,6 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "origin": _MAYBE_LINK,
     },
     "segment_link": {"project": _LINK, "target": Column(text, drop), "source": _LINK},
-}
-
-REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
-    "workspace": {
-        "id": _KEY,
-        "name": Column(word, lost("lost-{}")),
-        "file": _WORD,
-        "description": _TEXT,
-        "created_at": _NOW,
-        "deleted_at": _MAYBE_TIME,
-        "receipt": _MAYBE_TEXT,
-        "project": _TEXT,
-    },
-    "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
-    "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},
-    # Of a token nothing is guessed: what is damaged lets nobody in.
-    "token": {
-        "digest": _WORD,
-        "name": _WORD,
-        "workspaces": Column(listed(word), drop),
-        "read_only": Column(flag, drop),
-        "created_at": _NOW,
-        "expires_at": Column(or_null(time), drop),
-        "revoked_at": Column(or_null(time), drop),
-    },
 }
 
 META: dict[str, Column] = {

@@ -13,8 +13,9 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.store.file import care_sql, copy_sql, values_sql
-from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
+from memsweep.store.file.columns import COLUMNS, mended, misfits, shown
 from memsweep.store.file.forms import BadText, assembled, hash_text, piece_with
+from memsweep.store.file.registry_columns import REGISTRY_COLUMNS
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 
 SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
