@@ -58,12 +58,11 @@ def test_a_host_is_ours_with_its_port_and_an_origin_is_the_same(server: HttpServ
 
 
 @pytest.mark.parametrize("token", ["none", "unknown", "expired", "revoked"])
-@pytest.mark.parametrize("path", ["/mcp", "/metrics", "/", "/nothing", "/mcp/", "/healthz/", "//mcp"])
-def test_without_a_token_nothing_is_to_be_seen(
-    server: HttpServer, tokens: dict[str, str], path: str, token: str
-) -> None:
-    for method in ("GET", "POST", "DELETE", "OPTIONS", "HEAD"):
-        assert server.ask(method, path, **rpc_headers(tokens[token], LIST)).status == 401
+def test_without_a_token_nothing_is_to_be_seen(server: HttpServer, tokens: dict[str, str], token: str) -> None:
+    for path in ("/mcp", "/metrics", "/", "/nothing", "/mcp/", "/healthz/", "//mcp", "/login"):
+        for method in ("GET", "POST", "DELETE", "OPTIONS", "HEAD"):
+            answer = server.ask(method, path, **rpc_headers(tokens[token], LIST))
+            assert answer.status == 401, (method, path)
 
 
 def test_health_needs_no_token_and_tells_nothing(server: HttpServer) -> None:

@@ -52,6 +52,7 @@ def test_a_session_belongs_to_the_token_that_opened_it(server: HttpServer, token
     assert server.ask("POST", "/mcp", listing, **mine, **session).status == 404
 
 
+@pytest.mark.slow
 def test_many_requests_at_once_are_all_answered(server: HttpServer, tokens: dict[str, str], beside: App) -> None:
     def work(number: int) -> list[int]:
         connection = server.connect()
@@ -70,6 +71,7 @@ def test_many_requests_at_once_are_all_answered(server: HttpServer, tokens: dict
     assert beside.memory("mine").stats().total_memories == before + REQUESTS // 5 // 2
 
 
+@pytest.mark.slow
 def test_a_token_that_asks_too_often_has_to_wait_and_no_other(tmp_path: Path, log: Path) -> None:
     slow = {"MEMSWEEP_HTTP_REQUESTS_PER_SECOND": "0.01", "MEMSWEEP_HTTP_BURST": "3"}
     app = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "home")}))
@@ -83,6 +85,7 @@ def test_a_token_that_asks_too_often_has_to_wait_and_no_other(tmp_path: Path, lo
     app.close()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("falkor" not in ENGINES, reason="FalkorDB needs Python 3.12 here")
 def test_several_servers_of_one_team_know_each_others_tokens(tmp_path: Path) -> None:
     team = Home("falkor", tmp_path / "a")
@@ -104,6 +107,7 @@ def test_several_servers_of_one_team_know_each_others_tokens(tmp_path: Path) -> 
     team.close()
 
 
+@pytest.mark.slow
 def test_the_first_token_is_a_private_file_and_made_once(home: Path, log: Path) -> None:
     with serving(home, log) as server:
         secret = server.first_token
@@ -116,9 +120,33 @@ def test_the_first_token_is_a_private_file_and_made_once(home: Path, log: Path) 
         assert server.rpc(secret, "tools/list").status == 200
 
 
+@pytest.mark.slow
+def test_the_page_is_served_beside_and_a_token_logs_in(home: Path, log: Path) -> None:
+    app = make_app(load_settings({"MEMSWEEP_HOME": str(home)}))
+    app.memory("mine").remember("The harbour opens at dawn.")
+    app.memory("other").remember("The vault is below.")
+    _, secret = app.tokens.create("viewer", ["mine"], read_only=True)
+    with serving(home, log, "--ui") as server:
+        own = {"origin": f"http://127.0.0.1:{server.port}", "content-type": "application/x-www-form-urlencoded"}
+        assert server.ask("GET", "/login").status == 200
+        assert server.ask("GET", "/").headers["location"] == "/login"
+        assert server.ask("POST", "/login", b"token=msw_x", **own).status == 403
+        assert server.ask("POST", "/login", f"token={secret}".encode(), **{**own, "origin": "null"}).status == 403
+        entered = server.ask("POST", "/login", f"token={secret}".encode(), **own)
+        cookie = entered.headers["set-cookie"].split(";")[0]
+        assert server.ask("GET", "/w/mine/", cookie=cookie).status == 200
+        assert server.ask("GET", "/w/other/", cookie=cookie).status == 404
+        assert server.ask("GET", "/mcp", cookie=cookie).status == 401
+        assert server.rpc(secret, "tools/list").status == 200
+        app.tokens.revoke("viewer")
+        assert server.ask("GET", "/w/mine/", cookie=cookie).headers["location"] == "/login"
+    app.close()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--ui", "--allowed-host", "m.example"], "the page is for this machine alone"),
         (["--host", "0.0.0.0"], "can be reached from other machines, and no name is allowed"),
         (["--host", "::"], "can be reached from other machines, and no name is allowed"),
         (["--host", "0.0.0.0", "--allowed-host", "m.example"], "there is no token yet"),

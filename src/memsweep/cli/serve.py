@@ -25,13 +25,14 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="Another name that clients call --http by; may be given several times."),
     ] = None,
+    ui: Annotated[bool, typer.Option("--ui", help="With --http: the page of `memsweep ui` as well.")] = False,
 ) -> None:
     """Serve agents over MCP, on standard input and output or over HTTP."""
     if http:
         from memsweep.server.http.start import serve_http
 
-        serve_http(profile, project, host, port, allowed_host or ())
+        serve_http(profile, project, host, port, allowed_host or (), ui=ui)
         return
-    if (host, port, allowed_host) != (DEFAULT_HOST, DEFAULT_PORT, None):
-        raise BadInput("--host, --port and --allowed-host are for HTTP.", hint="Add --http.")
+    if ui or allowed_host or (host, port) != (DEFAULT_HOST, DEFAULT_PORT):
+        raise BadInput("--host, --port, --allowed-host and --ui are for HTTP.", hint="Add --http.")
     start(profile, project)

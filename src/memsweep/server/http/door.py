@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
 from memsweep.app import App
 from memsweep.model.token import Token
 from memsweep.server.caller import TOKEN
+from memsweep.server.http import PATH
 from memsweep.server.http.bearer import Bearer
 from memsweep.server.http.meter import CONTENT_TYPE, Meter
 from memsweep.server.http.rate import Buckets, Rate
@@ -27,16 +28,15 @@ from memsweep.web.guarded import Guarded, refuse
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PATH = "/mcp"
 _IDLE_SECONDS = 30 * 60
 _MOST_SESSIONS = 1000
 
 
 class Door:
-    """One ASGI application. `pages`: what else is served here, behind the same guard and a login of its own."""
+    """One ASGI application. `page`: what is served everywhere else, behind the same guard and a login of its own."""
 
     def __init__(
-        self, app: App, profile: Profile, guard: Guard, *, is_local: bool, pages: Sequence[BaseRoute] = ()
+        self, app: App, profile: Profile, guard: Guard, *, is_local: bool, page: ASGIApp | None = None
     ) -> None:
         self._meter = Meter(time.time())
         self._is_local = is_local
@@ -59,11 +59,10 @@ class Door:
             Route("/healthz", _healthz, methods=["GET"]),
             Route(PATH, behind_token(self._streams)),
             Route("/metrics", behind_token(self._metrics)),
-            *pages,
         ]
         served = Starlette(routes=routes, lifespan=self._running)
         served.router.redirect_slashes = False
-        served.router.default = behind_token(_nothing_here)
+        served.router.default = page or behind_token(_nothing_here)
         guarded = Guarded(served, guard, app.settings.http.patience_seconds)
         self.asgi: ASGIApp = _Measured(guarded, self._meter)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import count
-from pathlib import Path
 
 from memsweep.app import App
 from memsweep.errors import AlreadyExists
@@ -13,8 +12,8 @@ NAME = "first"
 FILE = "http-token"
 
 
-def make_first_token(app: App) -> tuple[Path, str] | None:
-    """Where the client's copy is, and the token; None if there is one already.
+def make_first_token(app: App) -> str:
+    """The token, whose only copy is in the home; empty if there is a token already.
 
     The file is there before the store lets the token in: one that is cut short in between is made anew.
     """
@@ -23,7 +22,7 @@ def make_first_token(app: App) -> tuple[Path, str] | None:
     path = app.private_home() / FILE
     with FileLock(path.with_name(f"{FILE}.lock"), mode=0o600):
         if app.tokens.has_active():
-            return None
+            return ""
         token, secret = app.tokens.draft(_free_name(app))
         with draft_of(path, replace=True) as draft, plain_refusals(path):
             draft.write_text(f"{secret}\n", encoding="ascii")
@@ -31,8 +30,8 @@ def make_first_token(app: App) -> tuple[Path, str] | None:
             app.tokens.add(token)
         except AlreadyExists:  # made meanwhile by a server on another machine
             path.unlink()
-            return None
-    return path, secret
+            return ""
+    return secret
 
 
 def _free_name(app: App) -> str:
