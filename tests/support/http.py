@@ -47,10 +47,14 @@ class Answer:
 class HttpServer:
     """A process that serves a home on a port of its own; what it says is in a file."""
 
-    def __init__(self, home: Path, log: Path, arguments: Sequence[str], *, warm: bool, **settings: str) -> None:
+    def __init__(
+        self, home: Path, log: Path, arguments: Sequence[str], *, warm: bool = False, module: str = "", **settings: str
+    ) -> None:
+        """`module`: what to run instead of `memsweep serve --http`."""
         self.home, self.log, self._is_warm = home, log, warm
         program = warm_python() if warm else [sys.executable]
-        command = [*program, "-m", "memsweep", "serve", "--http", "--port", "0", *arguments]
+        served = [module] if module else ["memsweep", "serve", "--http", "--port", "0"]
+        command = [*program, "-m", *served, *arguments]
         with log.open("wb") as errors:
             env = environment(home, **settings)
             self.process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stderr=errors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,9 @@ from memsweep.server.http import PATH
 from memsweep.server.http.bearer import Bearer
 from memsweep.server.http.meter import CONTENT_TYPE, Meter
 from memsweep.server.http.rate import Buckets, Rate
-from memsweep.server.http.servers import Kind, kind_of, make_servers
+from memsweep.server.http.servers import Kind, kind_of
 from memsweep.server.http.streams import Streams, is_stream
-from memsweep.server.profiles import Profile
+from memsweep.server.pipes import PipedServer
 from memsweep.web.guard import Guard, Refusal
 from memsweep.web.guarded import Guarded, refuse
 
@@ -36,10 +36,16 @@ class Door:
     """One ASGI application. `page`: what is served everywhere else, behind the same guard and a login of its own."""
 
     def __init__(
-        self, app: App, profile: Profile, guard: Guard, *, is_local: bool, page: ASGIApp | None = None
+        self,
+        app: App,
+        servers: Mapping[Kind, PipedServer],
+        guard: Guard,
+        meter: Meter,
+        *,
+        is_local: bool,
+        page: ASGIApp | None = None,
     ) -> None:
-        self._meter = Meter(time.time())
-        self._is_local = is_local
+        self._meter, self._is_local = meter, is_local
         self._managers: dict[Kind, StreamableHTTPSessionManager] = {
             kind: StreamableHTTPSessionManager(
                 server.protocol_server(),
@@ -47,7 +53,7 @@ class Door:
                 session_idle_timeout=_IDLE_SECONDS,
                 max_sessions=_MOST_SESSIONS,
             )
-            for kind, server in make_servers(app, profile, self._meter).items()
+            for kind, server in servers.items()
         }
         self._streams = Streams(self._mcp)
         buckets = Buckets(Rate(app.settings.http.requests_per_second, app.settings.http.burst))

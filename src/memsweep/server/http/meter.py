@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -17,8 +18,8 @@ Labels = tuple[tuple[str, str], ...]
 class Meter:
     """Counted in the event loop alone."""
 
-    def __init__(self, started_at: float) -> None:
-        self._started_at = started_at
+    def __init__(self) -> None:
+        self._started_at = time.time()
         self._requests: Counter[Labels] = Counter()
         self._tools: Counter[Labels] = Counter()
         self._took: Counter[float] = Counter()

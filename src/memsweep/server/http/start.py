@@ -57,12 +57,15 @@ def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequ
     from memsweep.schedule.background import Background
     from memsweep.server.http.door import Door
     from memsweep.server.http.listening import bind, serve_until_signalled
+    from memsweep.server.http.meter import Meter
+    from memsweep.server.http.servers import make_servers
 
     with bind(host, port) as listener:
         own_port = listener.getsockname()[1]
-        page = _page(app, own_port) if ui else None
+        meter, guard = Meter(), make_guard(own_port, allowed_hosts)
         is_local = is_loopback(host) and not allowed_hosts
-        door = Door(app, profile, make_guard(own_port, allowed_hosts), is_local=is_local, page=page)
+        page = _page(app, own_port) if ui else None
+        door = Door(app, make_servers(app, profile, meter), guard, meter, is_local=is_local, page=page)
         _greet(app, f"http://{f'[{host}]' if ':' in host else host}:{own_port}", ui=ui)
         background = Background(app)
         background.start()
