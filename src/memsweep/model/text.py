@@ -135,3 +135,10 @@ def case_key(name: str) -> str:
 def without_password(url: str) -> str:
     """An address as it may be shown."""
     return _CREDENTIALS.sub("//***@", url)
+
+
+def check_description(text: str) -> str:
+    """What a workspace is for, in a sentence or two, or nothing."""
+    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
+        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
+    return check_text(text, "description") if text.strip() else ""

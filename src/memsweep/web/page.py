@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 
 from memsweep import __version__
 from memsweep.app import App, called_by
-from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound, StoreError, UnknownWorkspace
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFound, StoreError, UnknownWorkspace
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
@@ -41,6 +41,7 @@ class Forbidden(MemsweepError):
 
 _STATUS: Mapping[type[MemsweepError], int] = {
     Forbidden: 403,
+    NotAllowed: 403,
     NotFound: 404,
     BadInput: 400,
     Conflict: 409,
@@ -132,7 +133,7 @@ class _Endpoint:
         call = Call(self._page, request, session, workspace, form, self._screen)
         try:
             _refuse(call, changes=self._changes)
-            with called_by(BY_PAGE):
+            with called_by(BY_PAGE), session.grant.within():
                 return self._handler(call)
         except UnknownWorkspace as error:
             is_new = workspace == self._page.app.workspace_id and not error.was_deleted and request.method == "GET"
