@@ -1,7 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-.PHONY: help install install-dev demo quick test test-clients check bench soak docs clean
+.PHONY: help install install-dev demo quick test test-clients test-browser shots check bench soak docs clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -26,6 +26,12 @@ test-clients: install-dev ## the hooks in the real Claude Code and Codex, which 
 	@sh scripts/clients
 	MEMSWEEP_CLIENTS=$(CURDIR)/.clients $(PY) -m pytest tests/real_clients
 
+test-browser: install-dev ## the page in a real browser; Chromium is installed into .browser where none is found
+	MEMSWEEP_BROWSER=$$(sh scripts/browser) $(PY) -m pytest tests/browser
+
+shots: install-dev ## pictures of every screen into shots/, and those of the documents into docs/pictures/
+	MEMSWEEP_BROWSER=$$(sh scripts/browser) $(PY) -m tests.browser.shots
+
 check: install-dev ## lint, types, layers, house rules
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -47,4 +53,4 @@ docs: install-dev ## write what the documents say of the code
 	$(PY) scripts/write_docs.py
 
 clean:
-	rm -rf .venv .clients .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .clients .browser .mypy_cache .ruff_cache .import_linter_cache .hypothesis
