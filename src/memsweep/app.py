@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memsweep.caller import bound_token, granted
+from memsweep.caller import called_by as called_by
+from memsweep.caller import calling as calling
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
@@ -38,24 +40,11 @@ if TYPE_CHECKING:
     from memsweep.remember.sightings import Sightings
     from memsweep.services.adopt import AdoptService
     from memsweep.services.projects import Projects
+    from memsweep.services.tokens import TokenService
     from memsweep.store.protocol import Engine
 
 MAX_DESCRIPTION = 1000
 BY_LIBRARY = Origin("library", tier="agent")
-
-
-# Whose call is being served, and through which door; it follows the call into its thread. Doors set it, nobody else.
-calling: ContextVar[Origin | None] = ContextVar("calling", default=None)
-
-
-@contextmanager
-def called_by(origin: Origin) -> Iterator[None]:
-    """What is remembered inside came from there: for doors that serve several callers, such as hooks."""
-    token = calling.set(origin)
-    try:
-        yield
-    finally:
-        calling.reset(token)
 
 
 class App:
@@ -76,20 +65,22 @@ class App:
         self._actor, self._project = actor, project
         self._opened_by = opened_by
         self._is_guest = False
-        self.resolver = Resolver(settings, lambda: self.engine, project)
+        self.resolver = Resolver(settings, lambda: self._engine, project)
 
     def beside(self, settings: Settings, opened_by: Origin, project: str) -> App:
         """Another app in this process, for another project or door. It shares the store and the model, which stay
         open when it is closed, so `settings` must name the same."""
         other = App(settings, opened_by.actor, clock=self.clock, opened_by=opened_by, project=project)
-        other.__dict__.update(engine=self.engine, local_model=self.local_model, embedder=self.embedder)
+        other.__dict__.update(_engine=self._engine, local_model=self.local_model, embedder=self.embedder)
         other._is_guest = True
         return other
 
     @property
     def actor(self) -> str:
-        """Who is acting, for the audit log: the client of this call, or whoever opened the app."""
-        return called.actor if (called := calling.get()) is not None else self._actor
+        """Who is acting, for the audit log: the client of this call, with its token, or whoever opened the app."""
+        called, token = calling.get(), granted.get()
+        actor = self._actor if called is None else called.actor
+        return actor if token is None else f"{actor} ({token.name})"
 
     @property
     def origin(self) -> Origin:
@@ -105,14 +96,17 @@ class App:
         return AsyncMemory(self, self._name(workspace_id), self._is_named(workspace_id), self._along(workspace_id))
 
     def _along(self, workspace_id: str) -> str:
-        return "" if workspace_id else self.settings.personal
+        personal, token = self.settings.personal, bound_token()
+        return "" if workspace_id or (token and not token.allows(personal)) else personal
 
     def _name(self, workspace_id: str) -> str:
         return check_name(workspace_id or self.workspace_id)
 
     @property
     def workspace_id(self) -> str:
-        """What an empty workspace id means: the workspace of the settings, or of the project."""
+        """What an empty workspace id means: the first of the token, that of the settings, or of the project."""
+        if token := bound_token():
+            return token.workspaces[0]
         return self.settings.workspace or self.resolver.place.workspace_id
 
     def project_of(self, workspace_id: str) -> str:
@@ -210,8 +204,9 @@ class App:
         return self.settings.home
 
     def export_folder(self) -> Path:
-        """Where agents may write files; made when it is first asked for."""
-        return self._private_folder("exports")
+        """Where agents may write files; made when it is first asked for. What a token is for has its own."""
+        token = bound_token()
+        return self._private_folder(os.path.join("exports", token.digest[:16] if token else ""))
 
     def _private_folder(self, name: str) -> Path:
         from memsweep.store.file.connect import make_folder
@@ -291,8 +286,24 @@ class App:
 
         return AdoptService(self.settings, self.clock)
 
-    @cached_property
+    @property
+    def tokens(self) -> TokenService:
+        """Who may come in over HTTP."""
+        from memsweep.services.tokens import TokenService
+
+        return TokenService(self)
+
+    @property
     def engine(self) -> Engine:
+        """The store, as far as the token of this call goes."""
+        if (token := bound_token()) is None:
+            return self._engine
+        from memsweep.store.bounded import BoundedEngine
+
+        return BoundedEngine(self._engine, token)
+
+    @cached_property
+    def _engine(self) -> Engine:
         if self.settings.store:
             return _falkor(self.settings.store)
         from memsweep.store.sqlite.engine import SqliteEngine
@@ -308,19 +319,9 @@ class App:
 
     @cached_property
     def embedder(self) -> Embedder:
-        chosen = self.settings.embedding
-        if chosen.provider == "local":
-            return self.local_model
-        if chosen.provider == "minilm":
-            from memsweep.embed.minilm import MiniLMEmbedder
+        from memsweep.embed.choosing import make_embedder
 
-            return MiniLMEmbedder(chosen.threads)
-        from memsweep.embed.remote import OllamaEmbedder, OpenAIEmbedder
-
-        if chosen.provider == "ollama":
-            return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
-        headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
-        return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
+        return make_embedder(self.settings, lambda: self.local_model)
 
     @cached_property
     def listings(self) -> Listings:
@@ -361,15 +362,15 @@ class App:
         import memsweep.remember.recall  # noqa: F401
 
         with suppress(MemsweepError):
-            _ = self.engine
+            _ = self._engine
 
     def close(self) -> None:
         if "sandbox" in self.__dict__:
             self.sandbox.close()
-        if "engine" in self.__dict__:
+        if "_engine" in self.__dict__:
             self._note_sightings()
             if not self._is_guest:
-                self.engine.close()
+                self._engine.close()
 
     def _note_sightings(self) -> None:
         for workspace_id in self.sightings.waiting() if "sightings" in self.__dict__ else ():

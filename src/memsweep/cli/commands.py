@@ -13,6 +13,7 @@ from memsweep import __version__
 # this order.
 COMMANDS = {
     "serve": "serve",
+    "token": "token",
     "ui": "ui",
     "init": "init",
     "remember": "remember",

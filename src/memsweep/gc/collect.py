@@ -16,11 +16,11 @@ from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
+from memsweep.gc.earlier_texts import Embed, no_model
 from memsweep.gc.history import earlier_backups, history_of, verdict_on_lost
 from memsweep.gc.missing import no_memory
 from memsweep.gc.narrow import narrow, open_plan, spared_relations
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.revert import Embed, no_model
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
 from memsweep.gc.strategies.rule import Fading, Options
@@ -164,7 +164,7 @@ def apply(
         selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        moved = move(tx, selected, saved.key, removal, Beside(tx, selected))
+        moved = move(tx, selected, saved.key, removal, Beside(tx, selected, removal))
         plans.use_whole(tx, plan, moved.key)
         return moved.receipt
 
@@ -355,7 +355,7 @@ def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLo
 
 def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: str | None = None) -> Removal:
     plan_id = plan_id or tools.new_id("plan")
-    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation())
+    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
 
 
 def _prune(

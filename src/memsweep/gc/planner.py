@@ -129,7 +129,7 @@ def plan_of(
         more, spared = _sorted_out(others, rows, options)
         chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, rows.of(item)) for item in chosen)
-    removed = sum(item.kind == "memory" for item in items)
+    removed = sum(item.kind == "memory" and item.reason not in CHANGES for item in items)
     return PlanDraft(
         items=items,
         protected=tuple(protected),
@@ -217,6 +217,8 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
     row = rows.of(item)
     if isinstance(row, RelationRow) and item.reason in RETRACTED:
         return ""  # about whomever it is, it goes with who said it
+    if row is not None and item.reason in CHANGES:
+        return ""  # a pin keeps a memory, not what somebody made of it
     if isinstance(row, RelationRow):
         subject = rows.entities.get(row.subject)
         reason = "" if subject is None else protection(subject, options)

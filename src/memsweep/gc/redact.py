@@ -29,6 +29,7 @@ from memsweep.model.revision import (
     left_as,
 )
 from memsweep.model.strategies import SECRETS
+from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.store import plans
 from memsweep.store.changes import NewReceipt
@@ -234,6 +235,7 @@ class _Redaction:
         }
         self._after = {key: self._new_form(each) for key, each in self._memories.items()}
         self._follow_revisions(tx)
+        self._follow_acts(tx)
         self._free_names(tx)
         done = {("memory", key) for key in self._memories} | self._records.keys()
         self.skipped = tuple(self._skip(item, records, memories) for item in items if not _is_done(item, done))
@@ -272,6 +274,29 @@ class _Redaction:
             values = {"before": left_as(after, known.values["before"])}
             self._records["revision", each.key] = _Masked(known.before, values)
 
+    def _follow_acts(self, tx: Changes) -> None:
+        """Who said a text has said the redacted one now: acts know texts by their hashes."""
+        texts = {(key, each.before.text): self._after[key].text for key, each in self._memories.items()}
+        for memory, before, after in self._redacted_revisions(tx):
+            texts[memory, before] = after
+        hashes = {(key, _hash(before)): _hash(after) for (key, before), after in texts.items() if before != after}
+        for act in tx.acts.of_memories({key for key, _ in hashes}):
+            if act.text is None or (act.memory, act.text) not in hashes:
+                continue
+            known = self._records.get(("memory_act", act.key))
+            if known is None:
+                row = tx.records.at("memory_act", [act.key])[act.key]
+                known = _Masked(row, row.values)
+            said = {**known.values["said"], "text": hashes[act.memory, act.text]}
+            self._records["memory_act", act.key] = _Masked(known.before, {"said": said})
+
+    def _redacted_revisions(self, tx: Changes) -> Iterator[tuple[int, str, str]]:
+        """Memories, each with an earlier text as it was and as it is redacted."""
+        for (kind, _), each in self._records.items():
+            before = each.before.values.get("before", {})
+            if kind == "revision" and "text" in before and (found := tx.items.find(before["id"])) is not None:
+                yield found[1], before["text"], each.values["before"]["text"]
+
     def _free_names(self, tx: Changes) -> None:
         """Two things whose names were secrets are still two."""
         for (kind, key), each in list(self._records.items()):
@@ -297,6 +322,10 @@ class _Redaction:
             return (looked.before.id, _CHANGED) if looked else (f"memory {item.key}", _GONE)
         row = records.get((kind, item.key))
         return (row.before.id, _CHANGED) if row else (f"{kind} {item.key}", _GONE)
+
+
+def _hash(text: str) -> str:
+    return content_hash(text).hex()
 
 
 def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:

@@ -64,6 +64,7 @@ def select(
     held = {end for row in staying if row is not None for end in row.belongs_to}
     wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
     around = rows.around(wanted)
+    around = around._replace(mentions=[pair for pair in around.mentions if pair not in _unmentioned(changes)])
     held |= _ends_of_stated(rows, around, memories, relations)
     entities = _without_hold(wanted, around, memories, relations, held)
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
@@ -106,6 +107,11 @@ def _current_again(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
     """Memories that were planned because another one supersedes them, and none does any more."""
     planned = {item.key for item in items if item.reason == "superseded_memory"}
     return dict.fromkeys(planned - rows.superseded(planned), "no longer superseded")
+
+
+def _unmentioned(changes: Sequence[PlanItem]) -> set[tuple[int, int]]:
+    """Entities, each with a memory that will mention it no more."""
+    return {(entity, item.key) for item in changes for entity in item.evidence.get("unmentioned", ())}
 
 
 def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.errors import MemsweepError
+from memsweep.errors import MemsweepError, NotFound
 from memsweep.hooks.event import DRAIN, Event, edited_files
 from memsweep.hooks.files import HookFiles, SpoolEntry
 from memsweep.hooks.session import OpenApp, Session, own_app
@@ -47,7 +47,7 @@ def _until(event: Event) -> int | None:
     try:
         return os.stat(event.transcript).st_size
     except (OSError, ValueError):
-        return None
+        raise NotFound(f"the transcript {event.transcript!r:.200} cannot be read.") from None
 
 
 def start_draining(files: HookFiles) -> None:

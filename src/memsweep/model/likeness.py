@@ -12,6 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import NamedTuple
 
 NEAR = 0.9
@@ -43,6 +44,7 @@ class Comparable(NamedTuple):
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufe0e\ufe0f\ufeff"))
 _PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+|[^\w\s]++|\s++")
+_WORD_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+")  # those of them that are words
 _OPENING = "\"'“”„‘’«»‹›([{¿¡"
 _CLOSING = "\"'“”‘’«»‹›)]}.,;:!…。、，；：！"
 _BETWEEN_WORDS = frozenset({"-", "–", "—", ",", "‐", "…"})
@@ -106,6 +108,17 @@ def comparable(text: str) -> Comparable:
     words = tuple(token.key for token in found)
     runs = frozenset(zip(words, words[1:], words[2:], strict=False)) if len(words) >= FEWEST_WORDS else frozenset()
     return Comparable(words, tuple(token.key for token in found if token.is_fact), runs, found)
+
+
+def outline(text: str) -> tuple[str, ...]:
+    """What two texts that say the same, or nearly so, always have in common; found in a tenth of the time.
+
+    These are the words and numbers that are facts whatever stands around them. So texts with another outline need not
+    be compared.
+    """
+    shape = _shape(unicodedata.normalize("NFC", text).translate(_INVISIBLE))
+    keys = _WORD_PIECE.findall(shape.lower()) if shape.isascii() else map(_key, _WORD_PIECE.findall(shape))
+    return tuple([key for key in keys if key in _TURNING or key[0].isdecimal()])
 
 
 def nearly_same(left: Comparable, right: Comparable) -> bool:
@@ -185,7 +198,7 @@ def _without_articles(tokens: Sequence[Token]) -> Iterator[Token]:
 
 def _tokens(text: str) -> Iterator[Token]:
     text = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
-    shape = text if text.isascii() else text.translate(_shapes)
+    shape = _shape(text)
     begins = True
     for found in _PIECE.finditer(shape):
         piece = text[found.start() : found.end()]
@@ -202,13 +215,22 @@ def _tokens(text: str) -> Iterator[Token]:
         begins = begins or not _ENDS_SENTENCE.isdisjoint(piece)
 
 
+def _shape(text: str) -> str:
+    return text if text.isascii() else text.translate(_shapes)
+
+
 def _is_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
+@lru_cache(maxsize=4096)  # texts that are compared have most of their words in common
 def _word(raw: str, begins_sentence: bool) -> Token:
-    key = raw.casefold().replace("’", "'")
+    key = _key(raw)
     return Token(key, raw, _is_fact(raw, key, begins_sentence))
+
+
+def _key(raw: str) -> str:
+    return raw.casefold().replace("’", "'")
 
 
 def _is_fact(raw: str, key: str, begins_sentence: bool) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 from memsweep.errors import BadInput
@@ -75,6 +76,7 @@ class Origin:
         return ", ".join(filter(None, (self.tier, self.client or self.door)))
 
 
+@lru_cache(maxsize=512)
 def stored_origin(door: str | None, *rest: str | None) -> Origin:
     """From what an engine keeps, in the order of the fields; nothing at all is from before origins were kept."""
     return UNKNOWN if door is None else Origin(door, *(part or "" for part in rest))

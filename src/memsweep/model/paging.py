@@ -22,6 +22,8 @@ class Mark(NamedTuple):
     key: int
     passed: int
     total: int
+    name: str = ""
+    """Of the last row, where rows are in the order of names."""
 
 
 def page_size(limit: object, most: int = MAX_LIMIT) -> int:
@@ -50,24 +52,30 @@ def offset_of(cursor: str | None, listing: str) -> int:
 
 def cursor_after(mark: Mark, listing: str) -> str:
     """The cursor of the page that follows a row, whatever is added or removed meanwhile."""
-    return _written(_MARK.pack(mark.key, min(mark.passed, _MOST), min(mark.total, _MOST)), listing)
+    numbers = _MARK.pack(mark.key, min(mark.passed, _MOST), min(mark.total, _MOST))
+    return _written(numbers + mark.name.encode("utf-8", "surrogatepass"), listing)
 
 
 def mark_of(cursor: str | None, listing: str) -> Mark | None:
     """The row that a page follows; a cursor of another listing is refused."""
-    return Mark(*_MARK.unpack(_read(cursor, _MARK.size, listing))) if cursor else None
+    if not cursor:
+        return None
+    raw = _read(cursor, _MARK.size, listing, and_more=True)
+    key, passed, total = _MARK.unpack(raw[: _MARK.size])
+    return Mark(key, passed, total, raw[_MARK.size :].decode("utf-8", "replace"))
 
 
 def _written(place: bytes, listing: str) -> str:
     return base64.urlsafe_b64encode(_ticket(listing) + place).decode().rstrip("=")
 
 
-def _read(cursor: str, size: int, listing: str) -> bytes:
+def _read(cursor: str, size: int, listing: str, *, and_more: bool = False) -> bytes:
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (ValueError, binascii.Error, TypeError):
         raw = b""
-    if len(raw) != _TICKET_BYTES + size or raw[:_TICKET_BYTES] != _ticket(listing):
+    rest = len(raw) - _TICKET_BYTES - size
+    if rest < 0 or (rest and not and_more) or raw[:_TICKET_BYTES] != _ticket(listing):
         raise BadInput(
             f"cursor {cursor!r:.40} does not belong to this listing.",
             hint="Repeat the call that gave it with the same arguments, or leave it out.",

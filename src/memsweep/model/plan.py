@@ -19,7 +19,7 @@ from memsweep.model.times import CLOCK_TOLERANCE, iso
 Kind = Literal["memory", "chunk", "entity", "relation", "segment", "record"]
 """A record is what the workspace keeps of itself: an event, a plan, a receipt, what something was before."""
 
-CHANGES = frozenset({"falls_back", "holds_again"})
+CHANGES = frozenset({"falls_back", "holds_again", "stays_without", "earlier_text", "current_again"})
 """Reasons of items that stay, as something else than they are."""
 RETRACTED = CHANGES | {"brought"}
 """Reasons of facts that go, or change, with who said them."""

@@ -161,8 +161,9 @@ class BaseMemory(Generic[Mode]):
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
-            page = recall(store, app.embedder, query, filters=checked, **options)
-            app.sightings.note(store, page.hits, self._access.clock())
+            now = self._access.clock()
+            page = recall(store, app.embedder, query, now=now, filters=checked, **options)
+            app.sightings.note(store, page.hits, now)
             return page
 
         return search_along(self._access, ask, limit, cursor)
@@ -233,7 +234,7 @@ class BaseMemory(Generic[Mode]):
         gate = self._access.gate(known.source)
         handed = checked(text, tags, metadata, gate)
         tools, prepare = collector(self._access), partial(self._new_text, known.entities)
-        result = update.update(tools, known.id, update.Change(*handed), prepare)
+        result = update.update(tools, known.id, update.Change(*handed), prepare, self._access.origin())
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
     @operation

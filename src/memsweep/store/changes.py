@@ -17,6 +17,7 @@ from memsweep.model.audit import AuditEvent
 from memsweep.model.plan import Totals
 from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
+from memsweep.store.ports.memory_acts import MemoryActRows
 from memsweep.store.ports.merges import AliasRows, MoveRows
 from memsweep.store.ports.origins import OriginRows
 from memsweep.store.ports.plans import PlanReads, PlanRows
@@ -124,6 +125,9 @@ class Changes(Protocol):
 
     @property
     def origins(self) -> OriginRows: ...
+
+    @property
+    def acts(self) -> MemoryActRows: ...
 
     @property
     def moves(self) -> MoveRows: ...

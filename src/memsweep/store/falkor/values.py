@@ -28,6 +28,8 @@ _LABELS = {
     "plan": ("Plan",),
     "receipt": ("Receipt",),
     "audit": ("AuditEvent",),
+    "contribution": ("Contribution",),
+    "memory_act": ("MemoryAct",),
 }
 _DERIVED = {"memory_tag", "segment_link"}
 """Rows that a graph keeps as a property of another one."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from memsweep.model.contribution import ACTS
+from memsweep.model.memory_act import ACTS_ON_MEMORIES
 from memsweep.model.origin import TIERS
 from memsweep.model.plan import Kind
 from memsweep.model.segment import Generation, Role, SegmentType
@@ -20,6 +21,7 @@ from memsweep.store.file.forms import (
     Row,
     Together,
     anything,
+    bases,
     count,
     counts,
     data,
@@ -147,6 +149,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "version": _VERSION,
         "trash": _TRASH,
         "origin": _MAYBE_LINK,
+        "released_at": _MAYBE_TIME,
     },
     "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH, "origin": _MAYBE_LINK},
     # What is damaged counts no more than what was taken back: the fact stays as it is.
@@ -164,7 +167,17 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "trash": _TRASH,
     },
     "relation_source": {"relation": _LINK, "memory": _LINK},
-    "supersession": {"old": _LINK, "new": _LINK, "at": _NOW},
+    "memory_act": {
+        "id": _KEY,
+        "memory": _LINK,
+        "origin": _MAYBE_LINK,
+        "receipt": _MAYBE_LINK,
+        "trash": _TRASH,
+        "act": Column(one_of(*ACTS_ON_MEMORIES), drop),
+        "at": Column(time, drop),
+        "said": Column(mapping, drop),
+    },
+    "supersession": {"old": _LINK, "new": _LINK, "at": _NOW, "origins": Column(bases, to("[]"))},
     "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
     "merge_move": {
         "receipt": _LINK,
@@ -322,6 +335,16 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
     },
     "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
     "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},
+    # Of a token nothing is guessed: what is damaged lets nobody in.
+    "token": {
+        "digest": _WORD,
+        "name": _WORD,
+        "workspaces": Column(listed(word), drop),
+        "read_only": Column(flag, drop),
+        "created_at": _NOW,
+        "expires_at": Column(or_null(time), drop),
+        "revoked_at": Column(or_null(time), drop),
+    },
 }
 
 META: dict[str, Column] = {
@@ -343,10 +366,7 @@ TOGETHER: dict[str, tuple[Together, ...]] = {
     "segment": (Together(("first_line", "last_line"), lambda row: _is_range(row["first_line"], row["last_line"])),),
 }
 # What is made from another column, and is made again with it.
-_MADE_FROM = {
-    "memory": {"text": ("content_hash", hash_text)},
-    "chunk": {"text": ("hash", hash_text)},
-}
+_MADE_FROM = {"memory": {"text": ("content_hash", hash_text)}, "chunk": {"text": ("hash", hash_text)}}
 
 
 def _is_range(first: Any, last: Any) -> bool:

@@ -340,6 +340,37 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
         id, source, created_at, stale, pinned, expires_at, origin, released_at
     ) where trash is null;
     """,
+    # Facts are found by how a name or a relation begins; what the code index says is not one of them.
+    """
+    create index entity_told on entity (name_key) where handed_in = 1 and trash is null;
+    create index relation_told on relation (relation)
+        where trash is null and relation_key not in ('calls', 'defines', 'imports', 'inherits');
+    """,
+    # Who said a memory again or updated it, act by act; see `memsweep.model.memory_act`.
+    """
+    create table memory_act (
+        id integer primary key autoincrement,
+        memory integer not null,
+        act text not null,
+        at integer not null,
+        origin integer,
+        said text not null,
+        receipt integer,
+        trash integer
+    );
+    create index memory_act_by_memory on memory_act (memory);
+    create index memory_act_by_origin on memory_act (origin);
+    create index memory_act_by_receipt on memory_act (receipt) where receipt is not null;
+    create index memory_act_by_trash on memory_act (trash) where trash is not null;
+    """,
+    # Who said that one memory supersedes another; see `memsweep.model.superseding`.
+    """
+    alter table supersession add column origins text not null default '[]';
+    """,
+    # When somebody let a fact out of quarantine.
+    """
+    alter table relation add column released_at integer;
+    """,
 )
 
 REGISTRY_MIGRATIONS: tuple[str, ...] = (
@@ -367,5 +398,18 @@ REGISTRY_MIGRATIONS: tuple[str, ...] = (
     """
     alter table workspace add column project text not null default '';
     create index workspace_by_project on workspace (project) where project <> '';
+    """,
+    # Who may come in over HTTP, by the hash of a secret; see `model.token`.
+    """
+    create table token (
+        digest text primary key,
+        name text not null,
+        workspaces text not null,
+        read_only integer not null,
+        created_at integer not null,
+        expires_at integer,
+        revoked_at integer
+    ) without rowid;
+    create unique index token_by_name on token (name) where revoked_at is null;
     """,
 )

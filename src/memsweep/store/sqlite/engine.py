@@ -33,6 +33,7 @@ from memsweep.store.stored import expect
 
 if TYPE_CHECKING:
     from memsweep.store.sqlite.home import SqliteHomeKeeper
+    from memsweep.store.sqlite.tokens import SqliteTokens
 
 
 class SqliteEngine:
@@ -51,6 +52,12 @@ class SqliteEngine:
         from memsweep.store.sqlite.home import SqliteHomeKeeper  # late: few commands look after the home
 
         return SqliteHomeKeeper(lambda: self._registry, self._folder, self._intents)
+
+    @cached_property
+    def tokens(self) -> SqliteTokens:
+        from memsweep.store.sqlite.tokens import SqliteTokens  # late: only HTTP and its commands ask
+
+        return SqliteTokens(lambda: self._registry, self._has_registry)
 
     def workspaces(self) -> list[Workspace]:
         if not self._has_registry():

@@ -125,6 +125,7 @@ FREE_OF_MEMORIES = (
     "delete from relation_source where memory in (select value from json_each(?))",
     "delete from memory_tag where memory in (select value from json_each(?))",
     "delete from code_file where memory in (select value from json_each(?))",
+    "delete from memory_act where memory in (select value from json_each(?))",
     "delete from supersession where old in (select value from json_each(?))",
     "delete from supersession where new in (select value from json_each(?))",
     "delete from memory where id in (select value from json_each(?))",
