@@ -10,6 +10,7 @@ from memsweep.gc.roots import liveness, protection
 from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
+    CHANGES,
     RETRACTED,
     EntityRow,
     Found,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from memsweep.errors import BadInput
 from memsweep.graph.validate import contradictions, may_contradict, superseded
-from memsweep.graph.walk import holds
+from memsweep.model.validity import holds
 from memsweep.model.decay import Rates
 from memsweep.model.graph import EntityPage, FactCount, NamedEntities
 from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
