@@ -7,11 +7,11 @@ from datetime import datetime
 
 from memsweep.errors import BadInput
 from memsweep.graph.validate import contradictions, may_contradict, superseded
-from memsweep.model.validity import holds
 from memsweep.model.decay import Rates
 from memsweep.model.graph import EntityPage, FactCount, NamedEntities
 from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
 from memsweep.model.text import name_key, refuse_lone_surrogate
+from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Doubt
 from memsweep.store.ports.graph_store import Graph
 
