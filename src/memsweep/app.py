@@ -123,7 +123,9 @@ class App:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""
         return self.engine.deleted_workspaces() if deleted else self.engine.workspaces()
 
-    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20) -> TrashPage:
+    def trash(
+        self, workspace_id: str = "", *, offset: int = 0, limit: int = 20, receipt_id: str | None = None
+    ) -> TrashPage:
         """What is in the trash of a workspace, and the deleted workspaces.
 
         Where the workspace itself was deleted, or the configured one is not made yet, there are only those.
@@ -133,7 +135,7 @@ class App:
         deleted = self.workspaces(deleted=True)
         in_use = frozenset(each.id for each in self.workspaces()) if deleted else frozenset()
         try:
-            items, total = self.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
+            items, total = self.memory(workspace_id).sweep.trash(offset=offset, limit=limit, receipt_id=receipt_id)
         except UnknownWorkspace:
             if not deleted or (workspace_id and workspace_id not in {each.id for each in deleted}):
                 raise

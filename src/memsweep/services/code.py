@@ -79,6 +79,7 @@ class CodeService(Generic[Mode]):
 
         A run that found nothing changed is only seen in when its folder was verified.
         """
+        from memsweep.model.audit import AuditQuery
         from memsweep.model.code_roots import CodeOverview
         from memsweep.model.paging import page_size
 
@@ -86,7 +87,8 @@ class CodeService(Generic[Mode]):
         store = self._access.found()
         if store is None:
             return CodeOverview()
-        return CodeOverview(store.overview.code_roots(), tuple(store.collector.audit(runs, action="index")))
+        events = store.collector.audit(runs, AuditQuery(action="index"))
+        return CodeOverview(store.overview.code_roots(), tuple(event for _, event in events))
 
     @operation
     def wait_to_index(self, repo_path: str | os.PathLike[str]) -> bool:
