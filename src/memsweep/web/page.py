@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 
 from memsweep import __version__
 from memsweep.app import App, called_by
-from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound, StoreError, UnknownWorkspace
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFound, StoreError, UnknownWorkspace
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
@@ -33,14 +33,8 @@ MOST_FIELDS = 50_000
 _PREFIX = "/w/{workspace}"
 
 
-class Forbidden(MemsweepError):
-    """What this session may not do."""
-
-    code = "forbidden"
-
-
 _STATUS: Mapping[type[MemsweepError], int] = {
-    Forbidden: 403,
+    NotAllowed: 403,
     NotFound: 404,
     BadInput: 400,
     Conflict: 409,
@@ -155,9 +149,9 @@ def _refuse(call: Call, *, changes: bool) -> None:
         return
     # The guard has compared the Origin; browsers send one with every form.
     if "origin" not in call.request.headers or not is_same(call.form.get("csrf"), call.session.csrf):
-        raise Forbidden("this form is from before you logged in, or not from this page.", hint="Load the page again.")
+        raise NotAllowed("this form is from before you logged in, or not from this page.", hint="Load the page again.")
     if changes and call.session.grant.read_only:
-        raise Forbidden("this login may look, and not change anything.", hint="Log in with a token that may write.")
+        raise NotAllowed("this login may look, and not change anything.", hint="Log in with a token that may write.")
 
 
 def _failed(call: Call, error: MemsweepError) -> Response:

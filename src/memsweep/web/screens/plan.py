@@ -35,7 +35,7 @@ def review(call: Call) -> Response:
         pages=max(1, -(-found.total // PER_PAGE)),
         elsewhere=found.total - len(here) - len(spared - here),
         spared=spared,
-        usable=not why_unusable(plan, None, call.now),
+        usable=not why_unusable(plan, plan.receipt_id, call.now),
         warnings=planned(plan, (), why, None)["warnings"],
     )
 
