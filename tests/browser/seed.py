@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from memsweep.app import App, called_by
 from memsweep.clock import now
@@ -56,9 +57,24 @@ MODULES = {
     "billing": ["invoice", "ledger", "export", "tax"],
     "legacy": ["soap", "fax"],
 }
+GONE = {"legacy": ["soap", "fax"], "billing": ["tax"]}
+MANY_MODULES = {
+    "src/core": ["config", "retry", "clock", "errors", "tenancy"],
+    "src/billing": ["invoice", "ledger", "export", "tax", "currency", "dunning"],
+    "src/legacy/soap": ["client", "envelope", "faults", "session", "transport", "wsdl"],
+    "src/legacy/fax": ["cover_page", "dialer", "queue", "status"],
+    "src/catalog": ["search", "facets", "ranking", "import_feed"],
+}
+MANY_GONE = {folder: names for folder, names in MANY_MODULES.items() if "legacy" in folder} | {"src/billing": ["tax"]}
+VERBS = "read write check build parse render".split()
 
 
-def seeded(home: Path, notes: int = 60, workspace: str = "seed") -> App:
+class Code(NamedTuple):
+    modules: dict[str, list[str]]
+    gone: dict[str, list[str]]
+
+
+def seeded(home: Path, notes: int = 60, workspace: str = "seed", *, hostile: bool = True) -> App:
     """The app of a home with one workspace; whatever is asked of it later happens now."""
     chance, moment = random.Random(7), [now()]
     app = App(load_settings({"MEMSWEEP_HOME": str(home), "MEMSWEEP_WORKSPACE": workspace}), clock=lambda: moment[0])
@@ -76,11 +92,14 @@ def seeded(home: Path, notes: int = 60, workspace: str = "seed") -> App:
                 pinned=number % 29 == 28,
                 expires_at=expires,
             )
-    _index(app, home.parent / f"{home.name}-shopfront", workspace, moment)
+    many = notes > 200
+    code = Code(MANY_MODULES if many else MODULES, MANY_GONE if many else GONE)
+    _index(app, home.parent / f"{home.name}-shopfront", code, workspace, moment)
     _relate(memory.graph, chance)
-    for text in HOSTILE:
+    for text in HOSTILE if hostile else ():
         memory.remember(text, tags=[text[:60], "hostile"], source="hostile")
-    memory.graph.relate("<script>pwned=6</script>", '"onmouseover="pwned=7', "checkout")
+    if hostile:
+        memory.graph.relate("<script>pwned=6</script>", '"onmouseover="pwned=7', "checkout")
     _fill(memory.context("checkout-rewrite"), chance)
     gone = memory.search("deploys of checkout", limit=1, filters={"kind": "memory"}).hits[0].passage.memory_id
     memory.delete(gone, confirm=True)
@@ -100,23 +119,19 @@ def note(chance: random.Random) -> str:
     )
 
 
-def _index(app: App, root: Path, workspace: str, moment: list) -> None:
-    """Code that was indexed three weeks ago, of which a folder is gone since."""
-    for folder, names in MODULES.items():
-        (root / "src" / folder).mkdir(parents=True, exist_ok=True)
+def _index(app: App, root: Path, code: Code, workspace: str, moment: list) -> None:
+    """Code that was indexed three weeks ago, of which some files are gone since."""
+    for folder, names in code.modules.items():
+        (root / folder).mkdir(parents=True, exist_ok=True)
         for name in names:
-            functions = [
-                f"def {name}_{verb}(value):\n    return value * {len(verb)}\n" for verb in ("read", "write", "check")
-            ]
-            (root / "src" / folder / f"{name}.py").write_text(
-                f'"""The {name} of the shop."""\n\n\n' + "\n\n".join(functions)
-            )
+            functions = [f"def {verb}_{name}(value):\n    return value * {len(verb)}\n" for verb in VERBS]
+            (root / folder / f"{name}.py").write_text(f'"""The {name} of the shop."""\n\n\n' + "\n\n".join(functions))
     moment[0] = now() - timedelta(days=21)
     app.memory(workspace).code.index(root)
     moment[0] = now()
-    for name in MODULES["legacy"]:
-        (root / "src" / "legacy" / f"{name}.py").unlink()
-    (root / "src" / "billing" / "tax.py").unlink()
+    for folder, names in code.gone.items():
+        for name in names:
+            (root / folder / f"{name}.py").unlink()
     app.memory(workspace).code.index(root)
 
 
