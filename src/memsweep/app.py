@@ -20,7 +20,7 @@ from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.origin import Origin
-from memsweep.model.text import check_text, without_password
+from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
 from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from memsweep.services.tokens import TokenService
     from memsweep.store.protocol import Engine
 
-MAX_DESCRIPTION = 1000
 BY_LIBRARY = Origin("library", tier="agent")
 
 
@@ -123,9 +122,7 @@ class App:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""
         return self.engine.deleted_workspaces() if deleted else self.engine.workspaces()
 
-    def trash(
-        self, workspace_id: str = "", *, offset: int = 0, limit: int = 20, receipt_id: str | None = None
-    ) -> TrashPage:
+    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20, receipt_id: str = "") -> TrashPage:
         """What is in the trash of a workspace, and the deleted workspaces.
 
         Where the workspace itself was deleted, or the configured one is not made yet, there are only those.
@@ -135,7 +132,9 @@ class App:
         deleted = self.workspaces(deleted=True)
         in_use = frozenset(each.id for each in self.workspaces()) if deleted else frozenset()
         try:
-            items, total = self.memory(workspace_id).sweep.trash(offset=offset, limit=limit, receipt_id=receipt_id)
+            items, total = self.memory(workspace_id).sweep.trash(
+                offset=offset, limit=limit, receipt_id=receipt_id or None
+            )
         except UnknownWorkspace:
             if not deleted or (workspace_id and workspace_id not in {each.id for each in deleted}):
                 raise
@@ -395,9 +394,3 @@ def make_app(
     settings: Settings | None = None, actor: str = "library", opened_by: Origin = BY_LIBRARY, *, project: str = ""
 ) -> App:
     return App(settings or load_settings(), actor, opened_by=opened_by, project=project)
-
-
-def check_description(text: str) -> str:
-    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
-        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
-    return check_text(text, "description") if text.strip() else ""

@@ -152,7 +152,7 @@ def delete(
 
 
 def trash(
-    receipt: Annotated[str | None, Option("--receipt", metavar="ID", help="Only what this receipt has there.")] = None,
+    receipt: Annotated[str, Option("--receipt", metavar="ID", help="Only what this receipt has there.")] = "",
     limit: Annotated[int, Option("--limit", "-n")] = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from memsweep.errors import BadInput
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
+MAX_DESCRIPTION = 1000
 MAX_ECHO = 160  # how much of a value an error repeats
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CREDENTIALS = re.compile("//[^/@]*@")
@@ -28,6 +29,13 @@ def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> 
     if (size := len(value.encode())) > max_bytes:
         raise BadInput(f"{what} has {size:,} bytes; at most {max_bytes:,} are accepted.", hint="Split it.")
     return value
+
+
+def check_description(text: str) -> str:
+    """The description of a workspace; it may be empty."""
+    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
+        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
+    return check_text(text, "description") if text.strip() else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,12 +116,12 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
     def list_trash(
-        limit: int = 20, cursor: str | None = None, workspace_id: str = "", receipt_id: str | None = None
+        limit: int = 20, cursor: str | None = None, workspace_id: str = "", receipt_id: str = ""
     ) -> report.TrashAnswer:
         """List what was removed, deleted workspaces too: when, why, and how long it is kept at least."""
         listing = f"trash {receipt_id}" if receipt_id else "trash"
         offset = offset_of(cursor, listing)
-        page = app.trash(workspace_id, offset=offset, limit=limit, receipt_id=receipt_id or None)
+        page = app.trash(workspace_id, offset=offset, limit=limit, receipt_id=receipt_id)
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, listing))
 
     def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> receipts.ReceiptsAnswer:
