@@ -26,7 +26,7 @@ IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pa
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "print", "input"}
 
 # Only doors may catch everything, each once.
-DOORS = {"hooks/door.py"}
+DOORS = {"hooks/answering.py", "hooks/door.py"}
 
 
 def test_a_module_is_small_enough_to_read():

@@ -14,10 +14,6 @@ OWNERS = """
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
     left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
-# Whatever changes what can be found is audited, or adds chunks, or takes some away.
-REVISION = """
-    select group_concat(seq, '.') || '.' || (select count(*) from memory where stale) || '.'
-           || (select max(id) from chunk) from sqlite_sequence"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 HIDDEN_CHUNKS = f"""
@@ -134,9 +130,10 @@ _PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place."""
+    """Which of some chunks are live and pass, with their place and whether they are code."""
     return (
-        f"select chunk.id, {_PLACE} from json_each(?) as wanted join chunk on chunk.id = wanted.value"
+        f"select chunk.id, {_PLACE}, chunk.memory in (select memory from code_file)"
+        " from json_each(?) as wanted join chunk on chunk.id = wanted.value"
         f" where chunk.trash is null{where}"
     )
 
