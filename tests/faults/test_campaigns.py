@@ -29,7 +29,7 @@ FEW = {
     "windows": (0, 20, {"plans": 90, "segments_planned": 180}),
     "ghosts": (48, 60, {"operations": 150}),
     "falkor_ghosts": (52, 54, {"operations": 20}),
-    "audits": (0, 5, {"acts": 70, "events": 90}),
+    "audits": (0, 5, {"acts": 60, "events": 70}),
     "falkor_audits": (0, 2, {"acts": 25, "events": 25}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
