@@ -213,6 +213,7 @@ def test_a_mistake_is_one_sentence_that_names_it(
     assert server.call("get_stats")["total_memories"] == 1
 
 
+@pytest.mark.slow
 def test_unknown_arguments_are_refused_by_every_tool(server: ServerClient) -> None:
     tools = server.tools()
     assert len(tools) >= len(FULL_TOOLS)
@@ -250,6 +251,7 @@ def test_every_tool_says_what_it_does_to_the_world(server: ServerClient) -> None
         assert len(tool.description) < 300, name
 
 
+@pytest.mark.slow
 def test_every_schema_is_one_and_every_answer_fits_it(server: ServerClient, workspace: str) -> None:
     tools = server.tools()
     added = server.call("add_memory", text="x", workspace_id=workspace)
