@@ -1,24 +1,19 @@
-"""What `memsweep where` needs, and no more: clients and prompts ask it often, so it starts in a moment.
-
-A home of files is looked at without its engine; everything else goes by the app.
-"""
+"""What `memsweep where` needs, and no more: clients and prompts ask it often, so it starts in a moment."""
 
 from __future__ import annotations
 
-from memsweep.project.resolver import Resolver
+from memsweep.glance import at_a_glance
 from memsweep.project.whereabouts import Whereabouts, whereabouts
-from memsweep.settings import Settings, load_settings
+from memsweep.settings import load_settings
 
 
 def where(project: str = "") -> Whereabouts:
     settings = load_settings()
-    if not settings.store:
-        import apsw
-
-        try:
-            return _at_a_glance(settings, project)
-        except apsw.Error:
-            pass
+    seen = at_a_glance(
+        settings, project, lambda resolver, glance: whereabouts(settings, resolver, glance.memories, glance.owned)
+    )
+    if seen is not None:
+        return seen
     from memsweep.app import App
 
     app = App(settings, project=project)
@@ -26,10 +21,3 @@ def where(project: str = "") -> Whereabouts:
         return app.projects.whereabouts()
     finally:
         app.close()
-
-
-def _at_a_glance(settings: Settings, project: str) -> Whereabouts:
-    from memsweep.store.sqlite.glance import Glance
-
-    glance = Glance(settings.home)
-    return whereabouts(settings, Resolver(settings, lambda: glance, project), glance.memories, glance.owned)

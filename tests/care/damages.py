@@ -42,6 +42,9 @@ MORE = """
     insert into supersession (old, new, at)
     select id, (select max(id) from memory where trash is null and source <> 'code_indexer'), 5 from memory
     where trash is not null;
+    insert into memory_act (memory, act, at, origin, said, receipt, trash)
+    select max(memory.id), 'say', 5, (select min(id) from origin), '{"text": "abc"}', receipt.id, null
+    from memory, receipt where memory.trash is null and receipt.uid = 'rcpt_merge';
     insert into code_skip (root, path, language, stamp, digest, read_at_ns)
     values ((select id from code_root), 'broken.py', 'python', '1:2', 'abc', 5);
     insert into tombstone (hash, at, memory, reason) values (zeroblob(16), 5, 'mem_gone', 'deleted forever');

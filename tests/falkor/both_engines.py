@@ -119,7 +119,8 @@ def _unnumbered(table: str, row: dict[str, Any], ids: dict[str, dict[int, str]])
         named["digest"] = ""  # it is of the numbers
         summary = json.loads(row["summary"])
         kept = [[kind, ids.get(kind, {}).get(key, "gone"), why] for kind, key, why in summary["protected"]]
-        named["summary"] = json.dumps(summary | {"protected": kept})
+        spared = [[kind, ids.get(kind, {}).get(key, "gone")] for kind, key in summary.get("spared", ())]
+        named["summary"] = json.dumps(summary | {"protected": kept, "spared": spared})
     if table in ("merge_move", "revision"):
         return {"receipt": row["receipt"], "kind": row["kind"]}
     if table == "plan_item":

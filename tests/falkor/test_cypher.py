@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher
+from memsweep.model.listing import ListFilters
+from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher, overview_cypher
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
 from tests.support import falkor
@@ -20,12 +21,12 @@ pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
            "merging_cypher", "whole_graph_cypher", "graph_rows_cypher", "receipt_cypher",
-           "superseding_cypher")  # fmt: skip
+           "superseding_cypher", "memory_act_cypher", "overview_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity", "segment": "Segment"}  # fmt: skip
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
-           "key", "target", "besides", "memory"}  # fmt: skip
+           "key", "target", "besides", "memory", "first"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
          "label", "field", "exact", "start"}  # fmt: skip
 PAIRS = {"items", "places", "ends", "names", "ranges", "kind_ranges"}
@@ -35,6 +36,7 @@ LOOKS_AT_ALL = re.compile(
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|NOT_PURGED|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
     r"|CODE_ROOTS|ENTITY_KEYS|ALIASES|TARGETS|NOT_PURGED|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|STATEMENTS_OF_NOTES|AUDIT_OF|LINKS"
+    r"|EVERY_LINK|OF_ORIGINS|MENTIONED_BY|MADE|SOURCES|ORIGINS|TAGS|STATES|SUPERSEDED|CODE_FILES|CODE_RUNS|NAMED|ONCE_NAMED_SO|PAGE"
 )
 
 
@@ -51,6 +53,7 @@ def queries() -> Iterator[tuple[str, str]]:
     yield "graph_rows_cypher.add_source", graph_rows_cypher.add_source(memory_lives=False)
     yield "graph_rows_cypher.move_sources", graph_rows_cypher.move_sources(subject_lives=False)
     yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
+    yield "overview_cypher.page", overview_cypher.page(overview_cypher.passing(ListFilters(), None, None)[0])
     yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])
 
 

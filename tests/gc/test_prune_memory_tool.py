@@ -552,3 +552,22 @@ def test_who_did_it_is_in_the_audit_log(server: Server) -> None:
     ((actor, action),) = store_files.query(server.file, "select actor, action from audit where subject = ?", receipt)
     assert action == "delete"
     assert actor.startswith("mcp:")
+
+
+def test_exclude_spares_items_in_a_look_and_in_an_apply(server: Server) -> None:
+    plot = Plot(notes=tuple(Note(f"def f{n}(): pass", path=f"{n}.py", stale=True) for n in range(4)))
+    server.plant(plot)
+    first, second, third, fourth = (f"mem_{n:012}" for n in (1, 2, 3, 4))
+    whole = server.prune()
+    part = server.prune(plan_id=whole["plan_id"], exclude=[first])
+    assert part["plan_id"] != whole["plan_id"]
+    assert {item["id"] for item in part["preview"]} == {second, third, fourth}
+    assert [(item["id"], item["reason"]) for item in part["protected"]] == [(first, "spared")]
+    refused = server.refusal("prune_memory", plan_id=whole["plan_id"], exclude=["mem_none"])
+    assert refused.startswith(f"Error: exclude: 'mem_none' is not in plan {whole['plan_id']}; nothing was changed.")
+    done = server.prune(plan_id=part["plan_id"], exclude=[second], dry_run=False, confirm=True)
+    assert (done["deleted_memories"], done["skipped"]) == (2, [])
+    again = server.refusal("prune_memory", plan_id=whole["plan_id"], dry_run=False, confirm=True)
+    assert f"was applied already (receipt {done['receipt_id']})" in again
+    assert server.refusal("prune_memory", exclude=[first], dry_run=False) == UNCONFIRMED
+    assert server.prune(exclude=[first], dry_run=False, confirm=True)["deleted_memories"] == 1

@@ -36,11 +36,11 @@ def hook(run: Callable[..., Ran], project: Path, monkeypatch: pytest.MonkeyPatch
     """An event in this process; what would be done in the background is done at once. Answers what the model sees."""
     monkeypatch.setattr(background, "start_draining", lambda files: None)
 
-    def call(name: str, session: str = "s1", **said: Any) -> str:
+    def call(name: str, session: str = "s1", drained: bool = True, **said: Any) -> str:
         data = {"session_id": session, "cwd": str(project), "transcript_path": str(tmp_path / "t.jsonl"), **said}
         done = run("hook", name, stdin=json.dumps(data).encode())
         assert done.status == 0
-        assert run("hook", "Drain").out == ""
+        assert not drained or run("hook", "Drain").out == ""
         answer = json.loads(done.out)["hookSpecificOutput"] if done.out else {}
         assert answer.get("hookEventName", name) == name
         return str(answer.get("additionalContext", ""))
@@ -147,6 +147,24 @@ def test_a_compaction_is_told_what_it_lost(hook: Callable[..., str], tmp_path: P
     assert DECISION in told
     assert len(told) <= 10_000
     assert without_injected(told) == ""
+
+
+def test_what_a_compaction_lost_is_known_although_it_was_read_afterwards(
+    hook: Callable[..., str], tmp_path: Path
+) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(line("u1", DECISION) + line("u2", "Understood.", "assistant"))
+    hook("Stop", drained=False)
+    with path.open("a") as file:
+        file.write(line("u3", "The orders of 2019 live in the archive bucket."))
+    hook("PreCompact", drained=False, trigger="auto")
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b", "timestamp": "2026-11-17T11:00:00Z"}
+    with path.open("a") as file:
+        file.write(json.dumps(boundary) + "\n" + line("u4", "This is the summary."))
+    told = hook("SessionStart", source="compact")
+    assert DECISION in told
+    assert "archive bucket" in told
+    assert "summary" not in told
 
 
 def test_a_subagent_and_a_switch_are_silence(

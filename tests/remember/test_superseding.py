@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App, Memory
 from memsweep.errors import BadInput, MemsweepError, NotFound
-from memsweep.model.superseding import new_links
+from memsweep.model.superseding import bases_from, bases_text, new_links, without
 from tests.support.commands import Ran
 from tests.support.engines import ENGINES
 
@@ -235,13 +235,29 @@ def test_an_indexed_file_cannot_be_superseded_by_hand(memory: Memory, tmp_path_f
 
 def test_no_circle_can_be_made() -> None:
     with pytest.raises(BadInput):
-        new_links(1, {1}, set())
+        new_links(1, {1}, {})
     with pytest.raises(BadInput):
-        new_links(1, {2}, {(1, 2)})
+        new_links(1, {2}, {(1, 2): ALWAYS})
     with pytest.raises(BadInput):
-        new_links(1, {3}, {(2, 3), (1, 3)})
-    assert new_links(4, {3}, {(1, 3), (2, 3)}) == [(1, 4), (2, 4), (3, 4)]
-    assert new_links(2, {1}, {(2, 5)}) == [(1, 2), (1, 5)]
+        new_links(1, {3}, {(2, 3): ALWAYS, (1, 3): ALWAYS})
+    assert list(new_links(4, {3}, {(1, 3): ALWAYS, (2, 3): ALWAYS})) == [(1, 4), (2, 4), (3, 4)]
+    assert list(new_links(2, {1}, {(2, 5): ALWAYS})) == [(1, 2), (1, 5)]
+
+
+ALWAYS = (frozenset[int](),)
+
+
+def test_a_link_knows_everybody_who_says_that_it_is_so() -> None:
+    ada, bob = (frozenset({7}),), (frozenset({8}),)
+    chain = new_links(3, {2}, {(1, 2): ada}, 8)
+    assert chain == {(1, 3): (frozenset({7, 8}),), (2, 3): bob}
+    both = new_links(2, {1}, {(1, 2): ada}, 8)
+    assert both == {(1, 2): (*ada, *bob)}
+    assert new_links(2, {1}, both, 7) == {}, "said already"
+    assert (without(both[1, 2], {7}), without(both[1, 2], {7, 8})) == (bob, ())
+    assert without(chain[1, 3], {7}) == without(chain[1, 3], {8}) == ()
+    assert without(bases_from("[]"), {7}) == bases_from(bases_text(ALWAYS)) == ALWAYS, "nobody takes back what is older"
+    assert new_links(2, {1}, {(1, 2): ALWAYS}, 7) == {}
 
 
 def test_the_log_and_the_explanation_name_both(memory: Memory, clock: Callable[[int], datetime]) -> None:

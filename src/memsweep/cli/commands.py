@@ -9,13 +9,17 @@ import typer
 
 from memsweep import __version__
 
-# Name: the module that has a function, or a family (`cli`), of that name. Help shows them in this order.
+# Name: the module that has a function (of that name, unless another is named), or a family (`cli`). Help shows them in
+# this order.
 COMMANDS = {
     "serve": "serve",
+    "token": "token",
+    "ui": "ui",
     "init": "init",
     "remember": "remember",
     "briefing": "recall",
     "search": "recall",
+    "list": "listing.list_memories",
     "get": "recall",
     "update": "update",
     "stats": "recall",
@@ -25,8 +29,10 @@ COMMANDS = {
     "index": "index",
     "watch": "watch",
     "prune": "prune",
+    "plan": "plan",
     "undo": "prune",
     "recover": "prune",
+    "receipts": "receipts",
     "delete": "prune",
     "trash": "prune",
     "purge": "prune",
@@ -63,11 +69,12 @@ def command_line(first: str = "") -> typer.Typer:
     )
     cli.callback()(memsweep)
     for name in [first] if first in COMMANDS else COMMANDS:
-        module = import_module(f"memsweep.cli.{COMMANDS[name]}")
+        place, _, function = COMMANDS[name].partition(".")
+        module = import_module(f"memsweep.cli.{place}")
         if family := getattr(module, "cli", None):
             cli.add_typer(family, name=name)
         else:
-            cli.command(name)(getattr(module, name))
+            cli.command(name)(getattr(module, function or name))
     return cli
 
 

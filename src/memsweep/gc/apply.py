@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
+from memsweep.gc.earlier_texts import Embed, no_model
 from memsweep.gc.planner import capped_by_plan, refuse_over_cap
 from memsweep.gc.purge import Freeing, close
 from memsweep.gc.retraction import Retraction
 from memsweep.gc.selection import Selected, ids_of, planned_totals, select
+from memsweep.gc.staying import Staying
 from memsweep.model.operation import Operation
 from memsweep.model.plan import PlanDraft, Receipt, Totals
 from memsweep.model.selection import Selection
@@ -32,6 +34,7 @@ class Removal:
     plan_id: str
     receipt_id: str
     by: Operation
+    embed: Embed = no_model
 
     def receipt(self, totals: Totals, skipped: Sequence[tuple[str, str]]) -> NewReceipt:
         return NewReceipt(
@@ -77,7 +80,7 @@ def apply_at_once(
     if check is not None:
         check(tx, selected.going)
     forgetting = _Forgetting(tx, selected.going) if forever else None
-    beside = Beside(tx, selected, segments)
+    beside = Beside(tx, selected, removal, segments)
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
     moved = move(tx, selected, plan, removal, beside)
@@ -99,14 +102,15 @@ def move(
     beside: Beside,
 ) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
-    skipped = (*selected.skipped, *beside.retraction.skipped)
+    skipped = (*selected.skipped, *beside.staying.skipped, *beside.retraction.skipped)
     made = removal.receipt(replace(selected.going.totals, segments=len(beside.segments)), skipped)
     key = tx.receipts.add(made)
     tx.items.trash(selected.going, key)
     tx.segments.trash(beside.segments, key)
     beside.retraction.write(tx, key)
+    beside.staying.write(tx, key)
     tx.plans.use(plan, key)
-    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, selected.ids))
+    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, (*selected.ids, *beside.staying.ids)))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
     return Moved(made, key)
@@ -115,11 +119,14 @@ def move(
 class Beside:
     """What goes or changes beside memories and the graph, read before anything is written."""
 
-    def __init__(self, tx: Changes, selected: Selected, segments: Sequence[tuple[int, int]] = ()) -> None:
+    def __init__(
+        self, tx: Changes, selected: Selected, removal: Removal, segments: Sequence[tuple[int, int]] = ()
+    ) -> None:
         # Those of a plan that nobody has pinned or taken out since.
         there = set(tx.segments.unpinned()) if selected.segments else set()
         self.segments = [*segments, *(each for each in selected.segments if each in there)]
         self.retraction = Retraction(tx, selected.changes)
+        self.staying = Staying(tx, selected.changes, removal.by, removal.embed)
 
 
 class _Forgetting:

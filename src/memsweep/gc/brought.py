@@ -1,4 +1,4 @@
-"""What an origin brought, and what is left of facts without it. Reads first, decides in plain Python."""
+"""What an origin brought, and what is left of facts and memories without it. Reads first, decides in plain Python."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
+from memsweep.gc.brought_memories import BroughtMemories, ended_links
 from memsweep.model.brought import Brought, FactWithout, Wanted, make_wanted
 from memsweep.model.contribution import Contribution, told
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.items import ItemRows
-    from memsweep.store.ports.origins import Fact, OriginReads
+    from memsweep.store.ports.origins import Fact
 
 
 def wanted_by(strategy: str, origin: object) -> Wanted | None:
@@ -29,24 +29,26 @@ def wanted_by(strategy: str, origin: object) -> Wanted | None:
 
 def with_brought(tx: Changes, survey: Survey, wanted: Wanted | None) -> Survey:
     """The survey, with what was asked for."""
-    return survey if wanted is None else replace(survey, brought=brought_by(tx.origins, tx.items, wanted))
+    return survey if wanted is None else replace(survey, brought=brought_by(tx, wanted))
 
 
-def brought_by(rows: OriginReads, items: ItemRows, wanted: Wanted) -> Brought:
-    """Everything that what is wanted brought, and every fact that would be another without it."""
+def brought_by(tx: Changes, wanted: Wanted) -> Brought:
+    """Everything that what is wanted brought, and every fact and memory that would be another without it."""
+    rows = tx.origins
     origins = wanted.among(rows.known())
-    memories = {row.key for row in rows.memories(origins) if wanted.has_memory(row.source, row.created_at)}
+    found = BroughtMemories(tx, wanted, origins)
     by_source = wanted.source is not None
-    acts = [act for act in rows.acts(origins) if _is_wanted(act, wanted, memories)]
+    acts = [act for act in rows.acts(origins) if _is_wanted(act, wanted, found.touched)]
     made = {} if by_source else _within(rows.relations(origins), wanted)
     touched = made.keys() | {act.relation for act in acts}
     journal: dict[int, list[Contribution]] = defaultdict(list)
     for act in rows.journal(touched):
         journal[act.relation].append(act)
     facts = rows.facts(touched)
-    stated = {relation for relation, memory in items.sources(touched) if memory not in memories}
+    stated = {relation for relation, memory in tx.items.sources(touched) if memory not in found.going}
     return Brought(
-        memories=frozenset(memories),
+        memories=frozenset(found.going),
+        staying=tuple(found.staying(ended_links(tx, wanted, origins, found.going))),
         entities=frozenset() if by_source else frozenset(_within(rows.entities(origins), wanted)),
         facts=tuple(_without(facts[key], key, journal[key], acts, made, stated) for key in sorted(facts)),
         segments=() if by_source else tuple(row[:2] for row in rows.segments(origins) if wanted.has_time(row[2])),

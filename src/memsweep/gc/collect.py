@@ -1,4 +1,4 @@
-"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin, explain."""
+"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
@@ -16,15 +15,14 @@ from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
-from memsweep.gc.history import history_of, verdict_on_lost
+from memsweep.gc.earlier_texts import Embed, no_model
+from memsweep.gc.history import earlier_backups
 from memsweep.gc.missing import no_memory
+from memsweep.gc.narrow import narrow, open_plan, spared_relations
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
-from memsweep.gc.revert import Embed, no_model
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
-from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
+from memsweep.gc.strategies import CASCADE, resolve
 from memsweep.gc.strategies.rule import Fading, Options
-from memsweep.gc.verdict import judge
-from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
@@ -33,12 +31,10 @@ from memsweep.model.plan import (
     Kind,
     Plan,
     PlanDraft,
-    PlanItem,
     PlanView,
     Receipt,
     Survey,
     Undone,
-    Verdict,
 )
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
@@ -51,14 +47,11 @@ if TYPE_CHECKING:
     from memsweep.model.audit import Purged
     from memsweep.model.brought import Wanted
     from memsweep.store.ports.collector import Collector
-    from memsweep.store.ports.items import ItemReads
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
 _PREVIEW = "Run with dry_run=true first to preview."
 _LONGEST_DAYS = 365_000
-_LOOKED_THROUGH = 10_000
-_SHOWN_BACKUPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +108,13 @@ def plan(
     if strategy == SECRETS:
         return redact.plan(tools)
     options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
-    planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     with gc_paused():
         draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
-    draft = replace(draft, warnings=draft.warnings + _left_out(tools, needs_of(strategy)))
+    return save_draft(tools, replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy))), strategy)
+
+
+def save_draft(tools: CollectorDependencies, draft: PlanDraft, strategy: str) -> Plan:
+    planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     # What changes in between is found out by the apply.
     with tools.store.changing() as tx:
         ids = ids_in(tx.items, draft.items)
@@ -140,25 +136,31 @@ def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: i
         return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
 
 
-def apply(tools: CollectorDependencies, plan_id: str, *, confirm: bool, allow_large: bool = False) -> Receipt:
-    """Remove what a saved plan names, and nothing else."""
+def apply(
+    tools: CollectorDependencies,
+    plan_id: str,
+    *,
+    confirm: bool,
+    allow_large: bool = False,
+    exclude: Collection[str] = (),
+) -> Receipt:
+    """Remove what a saved plan names, but for the ids in `exclude` and what they keep alive, and nothing else."""
     _require(confirm, _PREVIEW)
+    if exclude:
+        plan_id = narrow(tools, plan_id, exclude).id
     strategy = load_plan(tools, plan_id).strategy
     if strategy == SECRETS:
         return redact.apply(tools, plan_id)
     seen = _first_look(tools, needs_of_plan(strategy))
     removal = _removal(tools, "prune", strategy, plan_id)
     with tools.store.changing(tools.apply_seconds) as tx:
-        saved, plan = plans.load(tx, plan_id)
-        if plan.strategy == plans.MERGE:
-            raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
-        plans.refuse_unusable(plan, saved.receipt_id, removal.by.now)
-        items = tx.plans.items(saved.key)
-        plans.refuse_altered(plan, items)
-        selected = select(tx.items, items, seen.kept(items))
+        saved, plan, items = open_plan(tx, plan_id, removal.by.now)
+        selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        return move(tx, selected, saved.key, removal, Beside(tx, selected)).receipt
+        moved = move(tx, selected, saved.key, removal, Beside(tx, selected, removal))
+        plans.use_whole(tx, plan, moved.key)
+        return moved.receipt
 
 
 def plan_and_apply(
@@ -170,14 +172,16 @@ def plan_and_apply(
     ttl_days: float | None = None,
     fading: Fading | None = None,
     origin: object = None,
+    exclude: Collection[str] = (),
 ) -> Receipt:
-    """Plan and apply in one transaction; secrets are looked for before the one that redacts them."""
+    """Plan and apply in one transaction; secrets are looked for, and what to exclude, before it."""
     if strategy != SECRETS:
         resolve(strategy)
     wanted = wanted_by(strategy, origin)
     _require(confirm, _PREVIEW)
-    if strategy == SECRETS:
-        return redact.apply(tools, redact.plan(tools).id)
+    if strategy == SECRETS or exclude:
+        made = plan(tools, strategy, ttl_days, fading, origin)
+        return apply(tools, made.id, confirm=confirm, allow_large=allow_large, exclude=exclude)
     check = None if allow_large else partial(check_caps, strategy)
     return _prune(tools, strategy, tools.options(ttl_days, fading, wanted), check)
 
@@ -194,7 +198,7 @@ def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forev
     key = _key(tools, memory_id)
     _require(confirm)
     removal = _removal(tools, "delete", "delete")
-    backups = _earlier_backups(tools) if forever else []
+    backups = earlier_backups(tools.store) if forever else []
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
             survey, found = tx.items.survey(CASCADE), [Found("memory", key, "deleted")]
@@ -233,7 +237,7 @@ def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool
     _check_days(older_than_days, "older_than_days")
     _require(confirm)
     doing = tools.operation()
-    backups = _earlier_backups(tools)
+    backups = earlier_backups(tools.store)
     freed = purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
     return replace(freed, notes=(*freed.notes, *backups)) if freed.receipts else freed
 
@@ -246,33 +250,6 @@ def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[
     if tools.workspace_id == DEFAULT_WORKSPACE:
         warnings.append("WARNING: Deleting from default workspace")
     return Safety(not blocked, tuple(warnings), blocked)
-
-
-def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
-    """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
-    with tools.store.reading() as rows:
-        found = rows.items.find(item_id)
-    history = history_of(tools.store, item_id, None if found is None else found[2])
-    if found is None:
-        return _lost(tools, item_id, history), [], history
-    kind, key, receipt_id = found
-    if receipt_id is not None:
-        alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
-        said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
-        return Verdict(item_id, kind, False, (said,)), [], history
-    survey = look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
-    with tools.store.reading() as rows:
-        verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
-        way = [PlanItem("entity", step, 0, "") for step in verdict.path]
-        verdict = replace(verdict, because=(*verdict.because, *_relations_on(rows.items, verdict.path)))
-        return verdict, plans.views(rows.items, way), history
-
-
-def _lost(tools: CollectorDependencies, item_id: str, history: Sequence[AuditEvent]) -> Verdict:
-    tombstones = {each.memory_id for each in tools.store.tombstones()}
-    if (verdict := verdict_on_lost(item_id, history, tombstones)) is None:
-        raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
-    return verdict
 
 
 def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
@@ -294,10 +271,6 @@ def remove_tombstone(tools: CollectorDependencies, memory_id: str) -> bool:
         if found:
             tx.audit(tools.operation().event("remove tombstone", memory_id))
         return found
-
-
-def _id_of(rows: ItemReads) -> Callable[[int], str]:
-    return lambda memory: plans.views(rows, [PlanItem("memory", memory, 0, "")])[0].id
 
 
 def _require(confirm: bool, hint: str = "") -> None:
@@ -330,7 +303,7 @@ def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection
     return missing_files(tools.store.code_paths()) if "files" in needs else ()
 
 
-def _left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
+def left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
     """Folders about whose files nothing can be said now."""
     roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
     return tuple(
@@ -345,7 +318,7 @@ def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLo
 
 def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: str | None = None) -> Removal:
     plan_id = plan_id or tools.new_id("plan")
-    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation())
+    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
 
 
 def _prune(
@@ -361,29 +334,6 @@ def _prune(
             draft = decide(survey, strategy, options, tools.workspace_id, part)
         kept = seen.kept(draft.items)
         return apply_at_once(tx, draft, removal, kept=kept, check=check)
-
-
-def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
-    """The relations that lead from one entity of a way to the next, in a sentence."""
-    steps = list(pairwise(path))
-    if not steps:
-        return []
-    between: dict[frozenset[int], int] = {}
-    for relation, left, right in sorted(rows.around(path).relations):
-        between.setdefault(frozenset((left, right)), relation)
-    keys = [between[frozenset(step)] for step in steps if frozenset(step) in between]
-    names = [repr(view.name) for view in plans.views(rows, [PlanItem("relation", key, 0, "") for key in keys])]
-    return [f"The way there: {', '.join(names)}."] if names else []
-
-
-def _earlier_backups(tools: CollectorDependencies) -> list[str]:
-    """Copies that were made before, which nothing here changes; the newest first."""
-    events = tools.store.audit(_LOOKED_THROUGH, action="backup")
-    files = list(dict.fromkeys(event.subject for event in events))
-    if not files:
-        return []
-    more = f" and {len(files) - _SHOWN_BACKUPS:,} more" if len(files) > _SHOWN_BACKUPS else ""
-    return [f"Backups made earlier may still have it: {', '.join(files[:_SHOWN_BACKUPS])}{more}."]
 
 
 def _fields(receipt: Receipt) -> dict[str, Any]:

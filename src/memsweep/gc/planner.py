@@ -11,6 +11,7 @@ from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
     CHANGES,
+    RETRACTED,
     EntityRow,
     Found,
     Kind,
@@ -34,7 +35,8 @@ KINDS: tuple[Kind, ...] = ("memory", "entity", "relation")
 """What the cap counts."""
 _PLURALS = {"memory": "memories", "entity": "entities", "relation": "relations"}
 
-_RETRACTED = CHANGES | {"brought"}
+_YOUNG = " nodes are less than 24h old"
+_DEFAULT = "WARNING: Deleting from default workspace"
 _BY_ROOTS = {"orphaned_entities", "unreachable_entities"}
 
 
@@ -111,12 +113,15 @@ def plan_of(
     survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, part: Part = WHOLE
 ) -> PlanDraft:
     """A plan for exactly these things and what depends on them."""
+    found, total = list(filter(part.has, found)), len(survey.memories)
+    if not found:
+        return PlanDraft((), (), (), 0.0, total)
     rows = _Rows(
         {row.key: row for row in survey.memories},
         {row.key: row for row in survey.entities},
         {row.key: row for row in survey.relations},
     )
-    chosen, protected = _sorted_out(filter(part.has, found), rows, options)
+    chosen, protected = _sorted_out(found, rows, options)
     chosen = part.of(_newest_first(chosen, rows))
     if survey.brought is None and (fallen := _left_without_root(survey, chosen, options)):
         known = {item.key for item in chosen if item.kind == "entity"}
@@ -125,7 +130,7 @@ def plan_of(
         more, spared = _sorted_out(others, rows, options)
         chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, rows.of(item)) for item in chosen)
-    removed, total = sum(item.kind == "memory" for item in items), len(survey.memories)
+    removed = sum(item.kind == "memory" and item.reason not in CHANGES for item in items)
     return PlanDraft(
         items=items,
         protected=tuple(protected),
@@ -211,8 +216,10 @@ def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[
 def _objection(item: Found, rows: _Rows, options: Options) -> str:
     """Why an item may not be taken; a relation has the protection of its subject."""
     row = rows.of(item)
-    if isinstance(row, RelationRow) and item.reason in _RETRACTED:
+    if isinstance(row, RelationRow) and item.reason in RETRACTED:
         return ""  # about whomever it is, it goes with who said it
+    if row is not None and item.reason in CHANGES:
+        return ""  # a pin keeps a memory, not what somebody made of it
     if isinstance(row, RelationRow):
         subject = rows.entities.get(row.subject)
         reason = "" if subject is None else protection(subject, options)
@@ -232,6 +239,8 @@ def _newest_first(chosen: list[Found], rows: _Rows) -> list[Found]:
 def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options) -> list[Found]:
     """Entities that had a root and lose it with the chosen memories; those among them that are protected, too."""
     removed = {item.key for item in chosen if item.kind == "memory"}
+    if not removed:
+        return []
     touched = any(memory in removed for memory, _ in survey.mentions)
     if not touched and not any(memory in removed for memory, _, _ in survey.stated):
         return []
@@ -248,12 +257,16 @@ def _item(found: Found, row: MemoryRow | EntityRow | RelationRow | None) -> Plan
 
 
 def _warnings(rows: _Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
-    warnings = []
     young = options.micros_ago(YOUNG_DAYS)
     taken = (rows.of(item) for item in items)
     recent = sum(isinstance(row, MemoryRow | EntityRow) and row.created_at > young for row in taken)
-    if recent:
-        warnings.append(f"{recent} nodes are less than 24h old")
+    warnings = [f"{recent}{_YOUNG}"] if recent else []
     if items and workspace_id == DEFAULT_WORKSPACE:
-        warnings.append("WARNING: Deleting from default workspace")
+        warnings.append(_DEFAULT)
     return warnings
+
+
+def rewarned(warnings: Sequence[str], recent: int, takes_something: bool) -> tuple[str, ...]:
+    """The warnings of a plan as those of a part of it, which takes so many new things."""
+    others = [said for said in warnings if not said.endswith(_YOUNG) and (takes_something or said != _DEFAULT)]
+    return (f"{recent}{_YOUNG}", *others) if recent else tuple(others)

@@ -86,6 +86,7 @@ class Freeing:
         tx.trash.free(self.gone)
         tx.revisions.free(self.revisions)
         tx.moves.drop(self._receipts)
+        tx.acts.free(self._receipts)
 
     def _held_revisions(self, tx: Changes) -> set[int]:
         """What the receipts hold, and all that things were that leave for good."""

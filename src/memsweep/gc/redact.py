@@ -29,6 +29,7 @@ from memsweep.model.revision import (
     left_as,
 )
 from memsweep.model.strategies import SECRETS
+from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.store import plans
 from memsweep.store.changes import NewReceipt
@@ -71,7 +72,7 @@ def plan(tools: CollectorDependencies) -> Plan:
     draft = PlanDraft(items, (), (), 0.0, 0)
     planning = Planning(tools.new_id("plan"), SECRETS, tools.clock(), timedelta(hours=tools.plan_hours))
     with tools.store.changing() as tx:
-        _, made = plans.save(tx, draft, _totals(items), planning)
+        _, made = plans.save(tx, draft, totals_of(items), planning)
         if items:
             tx.audit(tools.operation().counted("plan", made.id, made.totals, SECRETS))
     return made
@@ -95,8 +96,7 @@ def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
     memories = _embedded(tools, memories, model)
     doing, receipt_id = tools.operation(), tools.new_id("rcpt")
     with tools.store.changing(tools.apply_seconds) as tx:
-        saved, made = plans.load(tx, plan_id)
-        plans.refuse_unusable(made, saved.receipt_id, doing.now)
+        saved, made = plans.load_usable(tx, plan_id, doing.now)
         plans.refuse_altered(made, items)
         redaction = _Redaction(tx, items, memories, records, to_micros(doing.now))
         totals = redaction.totals
@@ -108,6 +108,7 @@ def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
         tx.records.forget_names(names)
         tx.moves.set(moves)
         tx.plans.use(saved.key, receipt)
+        plans.use_whole(tx, made, receipt)
         tx.audit(doing.counted(SECRETS, receipt_id, totals, SECRETS, redaction.ids))
     return Receipt(receipt_id, plan_id, SECRETS, totals, redaction.skipped, doing.now)
 
@@ -150,7 +151,8 @@ def _records(rows: WorkspaceReads, kind: str) -> Iterator[Record]:
         after = page[-1].key
 
 
-def _totals(items: Iterable[PlanItem]) -> Totals:
+def totals_of(items: Iterable[PlanItem]) -> Totals:
+    """In how many things of each kind."""
     counts = Counter(item.kind for item in items)
     return Totals(counts["memory"], 0, counts["entity"], counts["relation"], counts["segment"])
 
@@ -233,10 +235,11 @@ class _Redaction:
         }
         self._after = {key: self._new_form(each) for key, each in self._memories.items()}
         self._follow_revisions(tx)
+        self._follow_acts(tx)
         self._free_names(tx)
         done = {("memory", key) for key in self._memories} | self._records.keys()
         self.skipped = tuple(self._skip(item, records, memories) for item in items if not _is_done(item, done))
-        self.totals = _totals(item for item in items if (_kind_of(item), item.key) in done)
+        self.totals = totals_of(item for item in items if (_kind_of(item), item.key) in done)
         self.ids = [each.before.id for each in self._memories.values()]
 
     def write(self, tx: Changes, receipt: int) -> None:
@@ -271,6 +274,29 @@ class _Redaction:
             values = {"before": left_as(after, known.values["before"])}
             self._records["revision", each.key] = _Masked(known.before, values)
 
+    def _follow_acts(self, tx: Changes) -> None:
+        """Who said a text has said the redacted one now: acts know texts by their hashes."""
+        texts = {(key, each.before.text): self._after[key].text for key, each in self._memories.items()}
+        for memory, before, after in self._redacted_revisions(tx):
+            texts[memory, before] = after
+        hashes = {(key, _hash(before)): _hash(after) for (key, before), after in texts.items() if before != after}
+        for act in tx.acts.of_memories({key for key, _ in hashes}):
+            if act.text is None or (act.memory, act.text) not in hashes:
+                continue
+            known = self._records.get(("memory_act", act.key))
+            if known is None:
+                row = tx.records.at("memory_act", [act.key])[act.key]
+                known = _Masked(row, row.values)
+            said = {**known.values["said"], "text": hashes[act.memory, act.text]}
+            self._records["memory_act", act.key] = _Masked(known.before, {"said": said})
+
+    def _redacted_revisions(self, tx: Changes) -> Iterator[tuple[int, str, str]]:
+        """Memories, each with an earlier text as it was and as it is redacted."""
+        for (kind, _), each in self._records.items():
+            before = each.before.values.get("before", {})
+            if kind == "revision" and "text" in before and (found := tx.items.find(before["id"])) is not None:
+                yield found[1], before["text"], each.values["before"]["text"]
+
     def _free_names(self, tx: Changes) -> None:
         """Two things whose names were secrets are still two."""
         for (kind, key), each in list(self._records.items()):
@@ -296,6 +322,10 @@ class _Redaction:
             return (looked.before.id, _CHANGED) if looked else (f"memory {item.key}", _GONE)
         row = records.get((kind, item.key))
         return (row.before.id, _CHANGED) if row else (f"{kind} {item.key}", _GONE)
+
+
+def _hash(text: str) -> str:
+    return content_hash(text).hex()
 
 
 def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:

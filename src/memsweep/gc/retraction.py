@@ -26,7 +26,7 @@ class Retraction:
     """What becomes of the facts in a plan that fall back; decided when it is made."""
 
     def __init__(self, tx: Changes, items: Iterable[PlanItem]) -> None:
-        wanted = {item.key: item for item in items if item.reason in CHANGES}
+        wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}
         self.skipped: list[tuple[str, str]] = []
         self._acts: set[int] = set()
         self._facts: dict[int, Fact] = {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.gc.earlier_texts import Embed, Entities, renewed
 from memsweep.gc.revert_records import RecordsBack, of_memories
-from memsweep.model.graph_rows import EntityRecord, RelationChange, Source
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.graph_rows import RelationChange, Source
 from memsweep.model.plan import Totals
 from memsweep.model.revision import (
     MEMORY,
@@ -18,26 +18,16 @@ from memsweep.model.revision import (
     before_of,
     is_as_left,
     is_redaction,
-    model_before,
+    is_retraction,
     pieces_before,
     text_before,
 )
 from memsweep.model.selection import Selection
-from memsweep.model.text import counted
 from memsweep.model.times import to_micros
-from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-
-Embed = Callable[[Sequence[str]], tuple[EmbeddingModel, list[bytes]]]
-"""Vectors of texts, and the model that they are of."""
-
-
-def no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
-    """For a collector that was handed none."""
-    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
 
 
 class _Back(NamedTuple):
@@ -70,11 +60,11 @@ class Reverting:
         revisions = tx.revisions.of_receipts([receipt])
         self._records = RecordsBack(tx, revisions)
         self.conflicts = list(self._records.conflicts)
-        self._back = self._pick(of_memories(revisions))
+        self._back = self._pick([each for each in of_memories(revisions) if not is_retraction(each.before)])
         self._model = tx.texts.model()
         updates = [each for each in self._back if not each.is_redaction]
-        self._entities = _Entities(tx, {key for each in updates for piece in each.pieces or () for key in piece[-1]})
-        self._vectors = self._renewed(embed)
+        self._entities = Entities(tx, {key for each in updates for piece in each.pieces or () for key in piece[-1]})
+        self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
         self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
         self._restated = self._states(returning)
 
@@ -90,6 +80,11 @@ class Reverting:
     def updated(self) -> int:
         """Memories whose form until now somebody wrote, and may want back."""
         return sum(not each.is_redaction for each in self._back)
+
+    @property
+    def memories(self) -> set[int]:
+        """Those of them, by key."""
+        return {each.now.key for each in self._back if not each.is_redaction}
 
     @property
     def ids(self) -> list[str]:
@@ -147,17 +142,6 @@ class Reverting:
         twin = self._tx.texts.twin(text_before(row, revision.before))
         return f"the same text was added again as {twin}" if twin is not None else ""
 
-    def _renewed(self, embed: Embed) -> dict[str, bytes]:
-        """Vectors of what was embedded by another model than the one in use now, by their texts."""
-        old = [each for each in self._back if each.pieces and model_before(each.revision.before) != self._model]
-        texts = list(dict.fromkeys(piece.text for each in old for piece in each.pieces or ()))
-        if not texts:
-            return {}
-        model, vectors = embed(texts)
-        if self._model is not None and model != self._model:
-            raise other_model(self._model, model)
-        return dict(zip(texts, vectors, strict=True))
-
     def _written(self, each: _Back, pieces: Sequence[Piece]) -> list[Piece]:
         """Chunks as they come back. A redaction left each where it was, so it mentions what it mentions now."""
         now = self._now[each.now.key]
@@ -182,31 +166,3 @@ class Reverting:
             for relation, memory in sorted(wanted - known)
             if relation in live
         ]
-
-
-class _Entities:
-    """Which entities chunks that come back speak of: one that was merged is another now, one in the trash returns."""
-
-    def __init__(self, tx: Changes, keys: Collection[int]) -> None:
-        found = tx.entities.at(keys) if keys else {}
-        merged = tx.moves.targets() if any(row.trash is not None for row in found.values()) else {}
-        found = {key: _kept(tx, row, merged) for key, row in found.items()}
-        trashed = [row for row in found.values() if row.trash is not None]
-        live = tx.entities.live_named({row.full_name for row in trashed}) if trashed else {}
-        newest = {row.full_name: row for row in sorted(trashed)}
-        self._of = {key: live.get(row.full_name, newest.get(row.full_name, row)) for key, row in found.items()}
-        self._of |= {key: row for key, row in found.items() if row.trash is None}
-        self.returning = {row.key for row in self._of.values() if row.trash is not None}
-
-    def instead_of(self, keys: Iterable[int]) -> tuple[int, ...]:
-        return tuple(sorted({self._of[key].key for key in keys if key in self._of}))
-
-
-def _kept(tx: Changes, row: EntityRecord, merged: Mapping[int, int]) -> EntityRecord:
-    """What a merge kept in place of an entity."""
-    while row.trash is not None and row.trash in merged:
-        found = tx.entities.at([merged[row.trash]])
-        if not found:
-            return row
-        (row,) = found.values()
-    return row

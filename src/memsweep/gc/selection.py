@@ -30,20 +30,23 @@ class Selected(NamedTuple):
     """Each with its window."""
 
 
-def planned_totals(rows: ItemRows, items: Sequence[PlanItem]) -> Totals:
-    """What a plan would take, with all that follows, if nothing changes."""
+def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
+    """What a plan would take, with all that follows but for spared relations, if nothing changes."""
     keys = _keys(items)
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
     relations = keys["relation"] | _left_unstated(rows, keys["memory"])
     relations.update(relation for relation, _, _ in rows.around(keys["entity"]).relations)
+    relations -= spared
     segments = sum(item.kind == "segment" for item in items)
     return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations), segments)
 
 
-def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -> Selected:
+def select(
+    rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str], spared: AbstractSet[int] = frozenset()
+) -> Selected:
     """The items that are as they were when they were planned, and what goes with them.
 
-    `kept` are memories that stay all the same, and why.
+    `kept` are memories that stay all the same, and why; `spared` relations stay, and so do their ends.
     """
     changes = tuple(item for item in items if item.reason in CHANGES)
     segments = tuple((item.key, item.evidence["window"]) for item in items if item.kind == "segment")
@@ -51,16 +54,17 @@ def select(rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str]) -
     keys = _keys(items)
     kept = {**_seen_since(rows, items), **_current_again(rows, items), **kept}
     originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
-    live = rows.live({**keys, "memory": keys["memory"] | originals})
+    live = rows.live({**keys, "memory": keys["memory"] | originals, "relation": keys["relation"] | spared})
     memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
     chunks = {key for key in keys["chunk"] if ("chunk", key) in live and not live["chunk", key].belongs_to}
     chunks.update(rows.chunks_of(memories))
-    relations = _relations(rows, items, live) | _left_unstated(rows, memories)
+    relations = (_relations(rows, items, live) | _left_unstated(rows, memories)) - spared
     # After the relations: one that goes holds nothing, and one that was planned and stays holds its ends.
-    spared = (live.get(("relation", key)) for key in keys["relation"] - relations)
-    held = {end for row in spared if row is not None for end in row.belongs_to}
+    staying = (live.get(("relation", key)) for key in (keys["relation"] | spared) - relations)
+    held = {end for row in staying if row is not None for end in row.belongs_to}
     wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
     around = rows.around(wanted)
+    around = around._replace(mentions=[pair for pair in around.mentions if pair not in _unmentioned(changes)])
     held |= _ends_of_stated(rows, around, memories, relations)
     entities = _without_hold(wanted, around, memories, relations, held)
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
@@ -103,6 +107,11 @@ def _current_again(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
     """Memories that were planned because another one supersedes them, and none does any more."""
     planned = {item.key for item in items if item.reason == "superseded_memory"}
     return dict.fromkeys(planned - rows.superseded(planned), "no longer superseded")
+
+
+def _unmentioned(changes: Sequence[PlanItem]) -> set[tuple[int, int]]:
+    """Entities, each with a memory that will mention it no more."""
+    return {(entity, item.key) for item in changes for entity in item.evidence.get("unmentioned", ())}
 
 
 def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:

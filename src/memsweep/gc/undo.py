@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
+from memsweep.gc.earlier_texts import Embed
 from memsweep.gc.retraction import Restatement
 from memsweep.gc.returning import Returning
-from memsweep.gc.revert import Embed, Reverting
+from memsweep.gc.revert import Reverting
+from memsweep.gc.staying import StayingAgain
 from memsweep.gc.unmerge import take_apart
 from memsweep.model.plan import Totals, Undone
 from memsweep.store.changes import NewReceipt, ReceiptRow
@@ -39,6 +41,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
             back = Returning(tx, receipt, doing, apart)
             restated = Restatement(tx, receipt)
             changed = Reverting(tx, receipt, doing, embed, back.relations)
+            again = StayingAgain(tx, receipt, doing, embed, changed.memories)
         taken = tx.segments.clashing(receipt)
         summaries = _summaries(tx, receipt)
         going = [each for each in summaries if not each.pinned]
@@ -49,13 +52,13 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         restated.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
         totals = totals.plus(changed.totals)
-        _take_out(tx, going, changed, new_receipt, doing)
+        again.write(tx, _take_out(tx, going, changed, new_receipt, doing))
         tx.receipts.set_undone(receipt, doing.now)
-        tx.audit(doing.counted("undo", receipt_id, totals, ids=(*back.ids, *changed.ids)))
+        tx.audit(doing.counted("undo", receipt_id, totals, ids=(*back.ids, *changed.ids, *again.ids)))
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
-    conflicts = (*back.conflicts, *changed.conflicts, *clashes)
+    conflicts = (*back.conflicts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated)
 
 
@@ -72,8 +75,8 @@ def _refuse_if_nothing_comes_back(changed: Reverting, receipt_id: str) -> None:
         raise Conflict(f"receipt {receipt_id} cannot be undone: of {item}, {why}. Nothing was changed.")
 
 
-def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> None:
-    """What gives way to what comes back, under a receipt of its own."""
+def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> int:
+    """What gives way to what comes back, under a receipt of its own; its key, or 0."""
     totals = Totals(memories=changed.updated, segments=len(summaries))
     receipt = NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals)
     key = tx.receipts.add(receipt) if summaries or changed.updated else 0
@@ -81,6 +84,7 @@ def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, rec
     if summaries:
         tx.segments.trash([(each.key, each.window) for each in summaries], key)
         tx.audit(doing.counted("trash", receipt_id, totals, "summary of segments that came back"))
+    return key
 
 
 def recover(store: Collector, memory_id: str, receipt_id: str, doing: Operation) -> Undone:

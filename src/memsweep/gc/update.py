@@ -14,6 +14,8 @@ from memsweep.gc.missing import live_memory
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory_act import MemoryAct, Twin
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Totals
 from memsweep.model.revision import (
     MEMORY,
@@ -30,6 +32,7 @@ from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.changes import NewReceipt
 from memsweep.store.refusals import other_model, tombstoned_text
+from memsweep.store.saying import acts_before
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -78,7 +81,13 @@ class _Withdrawn(NamedTuple):
         return [each.after.key for each in self.changes]
 
 
-def update(tools: CollectorDependencies, memory_id: str, change: Change, prepare: Callable[[str], NewText]) -> Updated:
+def update(
+    tools: CollectorDependencies,
+    memory_id: str,
+    change: Change,
+    prepare: Callable[[str], NewText],
+    origin: Origin = UNKNOWN,
+) -> Updated:
     """Change a memory in one transaction. `prepare` cuts and embeds a text, before the transaction begins."""
     new = None if change.text is None else prepare(change.text)
     doing, receipt_id = tools.operation(), tools.new_id("rcpt")
@@ -96,12 +105,15 @@ def update(tools: CollectorDependencies, memory_id: str, change: Change, prepare
             lost = _withdrawn(tx, before, after)
             old = tx.texts.pieces([key])[key]
         totals = Totals(memories=1, relations=len(lost.gone))
+        known, first = acts_before(tx.acts, _as_it_is(before), before.content_hash.hex())
+        origin_key = tx.texts.origin_key(origin)
         receipt = tx.receipts.add(NewReceipt(receipt_id, "update", "update", doing.actor, doing.now, totals=totals))
         kept = before_of(before, after, old, tx.texts.model(), lost.keys)
         tx.revisions.add([NewRevision(receipt, MEMORY, key, to_micros(doing.now), kept)])
         tx.relations.write(lost.changes)
         tx.items.trash(Selection(relations=lost.gone), receipt)
-        entities = _write(tx, after, new, old or ())
+        tx.acts.add([*(() if known else (first,)), updated(before, after, origin_key, receipt)])
+        entities = _write(tx, after, new, old or (), origin_key)
         tx.audit(doing.counted("update", receipt_id, totals, ids=(memory_id, *entities)))
     return Updated(memory_id, after.version, receipt_id, len(new.pieces) if new else 0, lost.names)
 
@@ -121,13 +133,27 @@ def _earlier(revision: Revision, receipt_id: str) -> EarlierText:
     return EarlierText(from_micros(revision.at), receipt_id, gate.text(before["text"]), tags, metadata)
 
 
-def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Piece]) -> list[str]:
+def _as_it_is(memory: MemoryText) -> Twin:
+    said = (memory.tags, memory.metadata, memory.source, memory.expires_at)
+    return Twin(memory.key, memory.id, *said, memory.created_at, memory.origin)
+
+
+def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: int) -> MemoryAct:
+    """What somebody changed in a memory."""
+    text = {} if after.text == before.text else {"text": after.content_hash.hex()}
+    tags = {} if after.tags == before.tags else {"tags": list(after.tags)}
+    metadata = {} if after.metadata == before.metadata else {"metadata": dict(after.metadata)}
+    said = {**text, **tags, **metadata, "source": after.source}
+    return MemoryAct(after.key, "update", after.updated_at, origin, said, receipt)
+
+
+def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Piece], origin: int | None) -> list[str]:
     if new is None:
         tx.texts.write(after, None)
         return []
     pieces = _in_place_of(old, new.pieces)
     # A text is whose it is now, so that nobody speaks in another's name.
-    chunks = tx.texts.write(after._replace(origin=tx.texts.origin_key(new.named.origin)), pieces)
+    chunks = tx.texts.write(after._replace(origin=origin), pieces)
     texts = {chunk: piece.text for chunk, piece in zip(chunks, pieces, strict=True)}
     return tx.texts.name(after.key, texts, new.named)
 

@@ -14,33 +14,48 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.errors import MemsweepError
-from memsweep.hooks.event import DRAIN, Event
+from memsweep.errors import MemsweepError, NotFound
+from memsweep.hooks.event import DRAIN, Event, edited_files
 from memsweep.hooks.files import HookFiles, SpoolEntry
-from memsweep.hooks.session import Session
+from memsweep.hooks.session import OpenApp, Session, own_app
 
 if TYPE_CHECKING:
     from memsweep.settings import Settings
 
 _WAIT_SECONDS = 5.0
 _MOST_SECONDS = 50.0
-_CATCH_UP_SECONDS = 1.5
+_MOMENT_SECONDS = 1.5
+_LOST_SECONDS = 6.0
+"""What a compaction has lost is worth waiting for; a model takes longer than that to summarise it."""
 _MOST_TRIES = 3
 """An entry that ended that many processes is left out."""
 
 
-def spool(files: HookFiles, event: Event, *, edited: Sequence[str] = ()) -> None:
+def spool(files: HookFiles, event: Event) -> None:
     """Write down what is to be done, and start who does it."""
-    files.spool(
-        SpoolEntry(event.client, event.session, event.folder, "" if edited else event.transcript, tuple(edited))
-    )
+    edited = tuple(edited_files(event)) if event.name == "PostToolUse" else ()
+    transcript = "" if edited else event.transcript
+    files.spool(SpoolEntry(event.client, event.session, event.folder, transcript, edited, until=_until(event)))
     start_draining(files)
+
+
+def _until(event: Event) -> int | None:
+    """Up to where the transcript is to be read: what a compaction drops is known only before the client says so there.
+
+    A session that ends writes its last lines afterwards.
+    """
+    if event.name not in ("PreCompact", "Stop"):
+        return None
+    try:
+        return os.stat(event.transcript).st_size
+    except (OSError, ValueError):
+        raise NotFound(f"the transcript {event.transcript!r:.200} cannot be read.") from None
 
 
 def start_draining(files: HookFiles) -> None:
     """A process that nobody waits for."""
     command = [sys.executable, "-P", "-m", "memsweep", "hook", DRAIN]  # -P: nothing in the project is imported
-    subprocess.Popen(
+    process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -48,6 +63,7 @@ def start_draining(files: HookFiles) -> None:
         start_new_session=True,
         cwd=files.home,
     )
+    threading.Thread(target=process.wait, daemon=True).start()  # where this one lives on, it must not leave a zombie
 
 
 @contextlib.contextmanager
@@ -67,48 +83,53 @@ def alone(files: HookFiles, wait_seconds: float) -> Iterator[bool]:
         lock.release()
 
 
-def drain(settings: Settings, files: HookFiles, *, wait_seconds: float = _WAIT_SECONDS) -> str:
+def drain(
+    settings: Settings, files: HookFiles, open_app: OpenApp = own_app, *, wait_seconds: float = _WAIT_SECONDS
+) -> str:
     """Do what is written down; says how much that was."""
     if not files.spooled():
         return "nothing to do"
     end, done = time.monotonic() + _MOST_SECONDS, 0
+    files.forget_old_sessions(time.time())
     with alone(files, wait_seconds) as is_alone:
         while is_alone and time.monotonic() < end and (waiting := files.spooled()):
             for path in waiting:
                 entry = files.begin(path, _MOST_TRIES)
                 if entry is not None:
-                    _work(settings, files, entry)
+                    _work(settings, files, entry, open_app)
                     done += 1
                 files.finish(path)
     return f"did {done}" if is_alone else "another one does it"
 
 
-def catch_up(settings: Settings, files: HookFiles) -> None:
-    """What the last session said is to be known in this one, if that takes no longer than a moment."""
+def catch_up(settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> None:
+    """What was said before is to be known in this session, if that takes no longer than a moment."""
     if not files.spooled():
         return
-    worker = threading.Thread(target=_drain_quietly, args=(settings, files), daemon=True)
+    seconds = _LOST_SECONDS if event.source == "compact" else _MOMENT_SECONDS
+    worker = threading.Thread(target=_drain_quietly, args=(settings, files, open_app, seconds), daemon=True)
     worker.start()
-    worker.join(_CATCH_UP_SECONDS)
+    worker.join(seconds)
     if worker.is_alive() or files.spooled():
         start_draining(files)
 
 
-def _drain_quietly(settings: Settings, files: HookFiles) -> None:
+def _drain_quietly(settings: Settings, files: HookFiles, open_app: OpenApp, seconds: float) -> None:
     with contextlib.suppress(MemsweepError, OSError):  # the next one tries again, and its record says what it was
-        drain(settings, files)
+        drain(settings, files, open_app, wait_seconds=seconds)
 
 
-def _work(settings: Settings, files: HookFiles, entry: SpoolEntry) -> None:
-    from memsweep.hooks import listening
+def _work(settings: Settings, files: HookFiles, entry: SpoolEntry, open_app: OpenApp) -> None:
+    from memsweep.hooks import listening, starting
 
     event = Event(DRAIN, entry.client, entry.session, entry.folder, entry.transcript)
-    session = Session.opened(settings, files, event)
+    session = Session.opened(settings, files, event, open_app)
     try:
         if not files.is_on(session.app.workspace_id):
             return
         if entry.transcript:
-            listening.take_in(session)
+            listening.take_in(session, entry.until)
+            starting.prepared(session)
         for root in _roots_of(session.memory.code.roots(), entry.edited):
             session.memory.code.index(root)
     finally:

@@ -13,16 +13,20 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import MemsweepError
-from memsweep.hooks.event import DRAIN, EVENTS, Event, read_event
+from memsweep.hooks.event import DRAIN, EVENTS, Event, is_for_a_server, read_event
+
+if TYPE_CHECKING:
+    from memsweep.hooks.files import HookFiles
+    from memsweep.hooks.handle import Answer
 
 SECONDS = {
-    "SessionStart": 4.0,
+    "SessionStart": 8.0,
     "UserPromptSubmit": 2.0,
     "PostToolUse": 1.0,
-    "PreCompact": 5.0,
+    "PreCompact": 1.0,
     "Stop": 1.0,
     "SessionEnd": 1.0,
     DRAIN: 60.0,
@@ -33,31 +37,56 @@ _MOST_INPUT = 64 << 20
 
 def run(arguments: Sequence[str]) -> int:
     """Answer the event that is named; `Drain` is the process that works in the background."""
-    event, answer, outcome = Event(arguments[0] if arguments else ""), None, "failed"
-    started = time.monotonic()
-    watchdog = threading.Timer(SECONDS.get(event.name, 1.0), _give_up, (event,))
+    event, answer, outcome = Event(arguments[0] if arguments else ""), None, ""
+    began = time.monotonic()
+    watchdog = threading.Timer(SECONDS.get(event.name, 1.0), lambda: _give_up(event))
     watchdog.daemon = True
     watchdog.start()
     try:
-        event = _read(event.name)
-        from memsweep.hooks.handle import handle
-
-        answer, outcome = handle(event)
+        event, raw = _read(event.name)
+        reply = _asked(event, raw, began)
+        if reply is None:
+            answer, outcome = _handled(event)
+        else:  # and the server has noted it
+            answer = reply.get("answer")
     except Exception as error:  # noqa: BLE001  # the client must not notice; the record says what it was
-        outcome = f"failed: {type(error).__name__}: {error!s:.200}"
+        outcome = failure(error)
     watchdog.cancel()
     if answer is not None:
         _print(event, answer)
-    _note(event, outcome, time.monotonic() - started)
+    if outcome:
+        _note(event, outcome, time.monotonic() - began)
     return 0
 
 
-def _read(name: str) -> Event:
+def failure(error: Exception) -> str:
+    """What the record says of it."""
+    return f"failed: {type(error).__name__}: {error!s:.200}"
+
+
+def _asked(event: Event, raw: bytes, began: float) -> Mapping[str, Any] | None:
+    """The reply of a server, if there is one and the event is worth it."""
+    if not is_for_a_server(event):
+        return None
+    from memsweep.hooks.asking import asked
+
+    return asked(event.name, raw, began)
+
+
+def _handled(event: Event) -> tuple[Answer, str]:
+    from memsweep.hooks.handle import handle
+    from memsweep.settings import load_settings
+
+    return handle(event, load_settings())
+
+
+def _read(name: str) -> tuple[Event, bytes]:
     if name == DRAIN:
-        return Event(name)
+        return Event(name), b""
     if name not in EVENTS:
         raise ValueError(f"there is no event {name!r:.60}")
-    return read_event(name, json.loads(sys.stdin.buffer.read(_MOST_INPUT)))
+    raw = sys.stdin.buffer.read(_MOST_INPUT)
+    return read_event(name, json.loads(raw)), raw
 
 
 def _print(event: Event, answer: Mapping[str, Any]) -> None:
@@ -74,15 +103,21 @@ def _note(event: Event, outcome: str, seconds: float) -> None:
     from memsweep.hooks.files import HookFiles
     from memsweep.settings import load_settings
 
-    run = {
-        "at": round(time.time(), 3),
-        "event": event.name,
-        "client": event.client,
-        "folder": event.folder[:500],
-        "ms": round(seconds * 1000),
-        "outcome": outcome,
-    }
     try:
-        HookFiles(load_settings().home).note_run(run)
+        note_run(HookFiles(load_settings().home), event, outcome, seconds)
     except (MemsweepError, OSError):
         return  # there is nobody left to tell
+
+
+def note_run(files: HookFiles, event: Event, outcome: str, seconds: float, **more: str) -> None:
+    files.note_run(
+        {
+            "at": round(time.time(), 3),
+            "event": event.name,
+            "client": event.client,
+            "folder": event.folder[:500],
+            "ms": round(seconds * 1000),
+            "outcome": outcome,
+            **more,
+        }
+    )

@@ -76,6 +76,21 @@ def edited_files(event: Event) -> list[str]:
     return [os.path.normpath(os.path.join(event.folder or "/", path)) for path in paths]
 
 
+def is_left_for_later(event: Event) -> bool:
+    """What no client should wait for: it is written down, and done in the background."""
+    match event.name:
+        case "PostToolUse":
+            return bool(edited_files(event))
+        case "PreCompact" | "Stop" | "SessionEnd":
+            return bool(event.transcript)
+    return False
+
+
+def is_for_a_server(event: Event) -> bool:
+    """Whether a server that runs already is asked first: for what takes longer to import than to do."""
+    return event.name in ("SessionStart", "UserPromptSubmit", "PostToolUse") and not is_left_for_later(event)
+
+
 def _patched(inputs: Mapping[str, Any]) -> list[str]:
     patch = next((value for value in inputs.values() if isinstance(value, str) and "*** Begin Patch" in value), "")
     found = (line.removeprefix(mark) for line in patch.splitlines() for mark in _PATCHED if line.startswith(mark))

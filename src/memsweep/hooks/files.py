@@ -23,8 +23,9 @@ _MOST_RUNS_BYTES = 256 << 10
 _SESSIONS_KEPT_SECONDS = 30 * 86_400
 
 
-Part = Literal["shown", "transcript"]
-"""What the model was shown, and how far the transcript was read: two hooks of a session may run at once."""
+Part = Literal["shown", "transcript", "briefing"]
+"""What the model was shown, and how far the transcript was read: two hooks of a session may run at once. And what the
+next session of a workspace will be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class SpoolEntry:
     transcript: str
     edited: tuple[str, ...] = ()
     tries: int = 0
+    until: int | None = None
+    """Where to stop in the transcript; None: at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,10 @@ class HookFiles:
     @property
     def _folder(self) -> Path:
         return self.home / "hooks"
+
+    def is_in_use(self) -> bool:
+        """Whether a hook was ever called; the first one makes the folder."""
+        return self._folder.is_dir()
 
     def is_on(self, workspace_id: str) -> bool:
         """Off for everything, or for single projects."""
@@ -108,6 +115,11 @@ class HookFiles:
 
     def finish(self, path: Path) -> None:
         path.unlink(missing_ok=True)
+
+    def servers_folder(self) -> str:
+        folder = self._folder / "servers"
+        _make_folder(folder)
+        return str(folder)
 
     def lock_file(self) -> Path:
         _make_folder(self._folder)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Any
 
-from memsweep.app import called_by
 from memsweep.context.transcripts import read_session
 from memsweep.errors import BadInput, MemsweepError, NotFound
 from memsweep.hooks.decisions import find_decisions
@@ -18,16 +16,15 @@ _MOST_BYTES = 64 << 20
 """Of one reading; the rest is for the next."""
 
 
-def take_in(session: Session) -> None:
+def take_in(session: Session, until: int | None = None) -> None:
     """Read what was written since the last time. Where it ends is kept last: a crash in between reads it again."""
     state = session.state("transcript")
-    lines, (first, last) = _new_lines(session.event.transcript, state.get("offset"))
+    lines, (first, last) = _new_lines(session.event.transcript, state.get("offset"), until)
     bookmark = state.get("bookmark") if first else {}
     known = bookmark if isinstance(bookmark, dict) else {}
     if lines:
         try:
-            with called_by(replace(session.app.origin, tier="tool")):  # some of it is what tools printed
-                added = session.window.add_transcript(lines, bookmark=known)
+            added = session.window.add_transcript(lines, bookmark=known)
             state["remembered"] = _remember(session, lines, known, state)
             known = dict(added.bookmark)
             if not added.compacted:  # what the client has in its window, until it compacts that
@@ -53,7 +50,7 @@ def _remember(session: Session, lines: str, bookmark: dict[str, Any], state: dic
     return done
 
 
-def _new_lines(path: str, seen: Any) -> tuple[str, tuple[int, int]]:
+def _new_lines(path: str, seen: Any, until: int | None) -> tuple[str, tuple[int, int]]:
     """The whole lines after the last reading, and from where to where they go; a file that shrank is a new one."""
     try:
         handle = open_regular(path)
@@ -63,7 +60,7 @@ def _new_lines(path: str, seen: Any) -> tuple[str, tuple[int, int]]:
         size = os.fstat(handle).st_size
         first = _count(seen) if _count(seen) <= size else 0
         file.seek(first)
-        raw = file.read(_MOST_BYTES)
+        raw = file.read(min(_MOST_BYTES, max(0, (size if until is None else until) - first)))
     whole = raw[: raw.rfind(b"\n") + 1]
     return whole.decode("utf-8", "replace"), (first, first + len(whole))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,20 @@ from memsweep.hooks.files import HookFiles, Part
 if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
+    from memsweep.model.origin import Origin
     from memsweep.operation import Sync
     from memsweep.services.memory import Memory
     from memsweep.settings import Settings
+
+
+OpenApp = Callable[["Settings", "Origin", str], "App"]
+"""Opens an app for the project of a folder: one of its own, or one beside that of a server."""
+
+
+def own_app(settings: Settings, origin: Origin, project: str) -> App:
+    from memsweep.app import App
+
+    return App(settings, origin.actor, opened_by=origin, project=project)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,15 +33,15 @@ class Session:
     app: App
     files: HookFiles
     event: Event
+    open_app: OpenApp
 
     @classmethod
-    def opened(cls, settings: Settings, files: HookFiles, event: Event) -> Session:
+    def opened(cls, settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> Session:
         """What a person says there is a person's word; the client's own name and session are known."""
-        from memsweep.app import App
         from memsweep.model.origin import Origin
 
         origin = Origin("hook", CLIENT_NAMES[event.client], session=event.session, tool=event.tool, tier="person")
-        return cls(App(settings, origin.actor, opened_by=origin, project=event.folder), files, event)
+        return cls(open_app(settings, origin, event.folder), files, event, open_app)
 
     @property
     def memory(self) -> Memory:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
 from memsweep.model.contribution import FactState
 from memsweep.model.origin import TIERS, Origin
+from memsweep.model.superseding import Bases
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time, to_micros
 
@@ -40,6 +41,10 @@ class Wanted:
         return (self.since is None or at >= to_micros(self.since)) and (
             self.until is None or at <= to_micros(self.until)
         )
+
+    @property
+    def is_of_any_time(self) -> bool:
+        return self.since is None and self.until is None
 
     def has_memory(self, source: str, created_at: int) -> bool:
         return (self.source is None or source == self.source) and self.has_time(created_at)
@@ -88,10 +93,27 @@ class FactWithout(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryWithout:
+    """A live memory that stays without some acts."""
+
+    key: int
+    acts: frozenset[int]
+    text_changes: bool
+    """It gets back a text that it had."""
+    mentions: tuple[tuple[int, int], ...] = ()
+    """The chunk and the entity of mentions that go."""
+    unmentioned: frozenset[int] = frozenset()
+    """Entities that it mentions nowhere then."""
+    links: Mapping[int, Bases] = field(default_factory=dict)
+    """What supersedes it, and which of those who say so are taken back."""
+
+
+@dataclass(frozen=True, slots=True)
 class Brought:
     """What goes with an origin, by key."""
 
     memories: frozenset[int] = frozenset()
+    staying: tuple[MemoryWithout, ...] = ()
     entities: frozenset[int] = frozenset()
     """Those that nobody else has handed in: they go if nothing else holds them."""
     facts: tuple[FactWithout, ...] = ()

@@ -25,14 +25,16 @@ class Fields(NamedTuple):
 
 FIELDS: dict[str, Fields] = {
     "revision": Fields(json=("before",), has_id=False),
+    "memory_act": Fields(json=("said",), has_id=False),
+    "origin": Fields(("client", "client_version", "session", "tool"), has_id=False),
     "entity": Fields(("name", "name_key", "type", "type_key"), versioned=True, trashable=True),
     "relation": Fields(("relation", "relation_key"), versioned=True, trashable=True),
     "segment": Fields(("text", "file_path", "topic_id", "task_id"), ("tags",), versioned=True, trashable=True),
     "thread": Fields(("uid",), has_id=False),
     "project": Fields(json=("config", "focus")),
     "plan": Fields(json=("summary",)),
-    "receipt": Fields(json=("skipped",)),
-    "audit": Fields(("subject", "reason"), has_id=False),
+    "receipt": Fields(("actor",), json=("skipped",)),
+    "audit": Fields(("actor", "subject", "reason"), has_id=False),
 }
 """By kind, in the order in which they are looked through: names come after the texts that they were found in."""
 

@@ -50,6 +50,8 @@ class MemoryText(NamedTuple):
     trash: int | None
     origin: int | None = None
     """Whose its text is, by key."""
+    expires_at: int | None = None
+    created_at: int = 0
 
     @property
     def content_hash(self) -> bytes:
@@ -135,6 +137,15 @@ def as_redaction(before: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_redaction(before: Mapping[str, Any] | None) -> bool:
     return before is not None and bool(before.get("redacted"))
+
+
+def as_retraction(before: Mapping[str, Any]) -> dict[str, Any]:
+    """A revision of what somebody wrote who is taken back: it comes back with them, whatever others have done since."""
+    return {**before, "retracted": True}
+
+
+def is_retraction(before: Mapping[str, Any]) -> bool:
+    return bool(before.get("retracted"))
 
 
 def left_as(after: MemoryText, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,9 @@ _SENTENCES = {
     "empty_memory": "It has no chunks, so no search can find it.",
     "deleted": "Somebody asked for its deletion.",
     "brought": "What is to be taken back brought it, and nothing else.",
+    "stays_without": "Others say it, too: it stays, without what is taken back.",
+    "earlier_text": "It stays and gets back the text that it had before.",
+    "current_again": "It is current again: whoever said that another one supersedes it is taken back.",
     "holds_again": "It holds again: what ended it is taken back.",
     "cleared": "Somebody asked to clear the whole workspace.",
 }

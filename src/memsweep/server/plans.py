@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from memsweep.report import questions
@@ -13,9 +13,13 @@ if TYPE_CHECKING:
     from memsweep.services.memory import Memory
 
 
-def plan_question(memory: Memory, plan_id: str | None, make: Callable[[], Plan]) -> Question:
+def plan_question(
+    memory: Memory, plan_id: str | None, make: Callable[[], Plan], exclude: Collection[str] = ()
+) -> Question:
     """What the person sees is what is applied: the tool is called with this plan, and nothing else is taken."""
     plan = make() if plan_id is None else memory.sweep.get_plan(plan_id)
+    if exclude:
+        plan = memory.sweep.narrow(plan.id, exclude)
     sample = memory.sweep.items(plan.id, limit=questions.SAMPLE)
-    said = questions.plan_question(memory.workspace_id, plan, sample, named=plan_id is not None)
-    return Question(said if plan.item_count else "", {"plan_id": plan.id})
+    said = questions.plan_question(memory.workspace_id, plan, sample, named=plan.id == plan_id)
+    return Question(said if plan.item_count else "", {"plan_id": plan.id, **({"exclude": None} if exclude else {})})

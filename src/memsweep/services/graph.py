@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memsweep.graph.facts import GraphDependencies, Neighbourhood
     from memsweep.graph.whole_graph import Queried, WholeGraphDependencies
     from memsweep.model.gate import Gate
-    from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
+    from memsweep.model.graph import Decayed, Entity, EntityPage, GraphBatch, Merged, Reinforced, Related, Split
     from memsweep.model.plan import Plan, Receipt
     from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, GraphSurvey, Imported
     from memsweep.services.access import Access
@@ -109,6 +109,26 @@ class GraphService(Generic[Mode]):
         return facts.entities(graph_facts(self._access), search, entity_type, min_confidence, sort_by, limit)
 
     @operation
+    def names(
+        self,
+        search: str = "",
+        *,
+        prefix: bool = False,
+        entity_type: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> EntityPage:
+        """List entities in the order of their names, page by page: those with a part of a name, or its beginning."""
+        from memsweep.graph.names import asked_for, list_entities
+        from memsweep.model.graph import EntityPage
+
+        asked = asked_for(search, entity_type, prefix=prefix)
+        if self._access.found() is None:
+            return EntityPage((), 0, 0, None)
+        tools = graph_facts(self._access)
+        return list_entities(tools.store, asked, tools.rates, tools.clock(), limit=limit, cursor=cursor)
+
+    @operation
     def related(
         self, entity: str, *, depth: int = 1, limit: int = 20, relation_types: Iterable[str] | None = None
     ) -> Neighbourhood:
@@ -151,6 +171,13 @@ class GraphService(Generic[Mode]):
             include_ended=include_ended,
             limit=limit,
         )
+
+    @operation
+    def release(self, relation_id: str) -> None:
+        """Let a fact out of quarantine: searches, queries and briefings find it from now on."""
+        from memsweep.gc.release import release_fact
+
+        release_fact(collector(self._access), relation_id)
 
     @operation
     def status(self) -> GraphStatus:
@@ -302,7 +329,8 @@ def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") ->
     origin = access.origin(tier)
     store = access.create_store() if create else access.store
     rates = access.settings.graph.decay()
-    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin)
+    back = access.quarantine.held_back(access.clock())
+    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin, back)
 
 
 def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
 from memsweep.model.ids import DEFAULT_PROJECT
+from memsweep.model.listing import DEFAULT_LISTED
 from memsweep.operation import Async, Mode, Sync, operation
 from memsweep.services.access import Access, async_access, sync_access
 from memsweep.services.collector import collector
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
     from memsweep.model.briefing import WorkspaceBriefing
+    from memsweep.model.counts import Counts
+    from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
@@ -166,6 +169,30 @@ class BaseMemory(Generic[Mode]):
         return search_along(self._access, ask, limit, cursor)
 
     @operation
+    def memories(
+        self,
+        *,
+        filters: Filters | Mapping[str, Any] | None = None,
+        state: str | None = None,
+        door: str | None = None,
+        limit: int = DEFAULT_LISTED,
+        cursor: str | None = None,
+    ) -> MemoryPage:
+        """List memories, the newest first, each by the beginning of its text, page by page.
+
+        `filters` are those of a search that are about whole memories; `state`: current (what search can find), stale,
+        pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
+        memory once, whatever is added meanwhile.
+        """
+        from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+
+        asked, store, access = make_list_filters(filters, door, state), self._access.found(), self._access
+        if store is None:
+            return NO_MEMORIES
+        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
+        return list_memories(store.overview, asked, now=access.clock(), **options)
+
+    @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
         found = self._found(memory_id, self._access.found(), self._access.personal_store())
@@ -207,7 +234,7 @@ class BaseMemory(Generic[Mode]):
         gate = self._access.gate(known.source)
         handed = checked(text, tags, metadata, gate)
         tools, prepare = collector(self._access), partial(self._new_text, known.entities)
-        result = update.update(tools, known.id, update.Change(*handed), prepare)
+        result = update.update(tools, known.id, update.Change(*handed), prepare, self._access.origin())
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
     @operation
@@ -251,9 +278,25 @@ class BaseMemory(Generic[Mode]):
         return collect.pin(collector(self._access), item_id, pinned)
 
     @operation
+    def revision(self) -> str:
+        """A text that is another one after every change of the workspace, by whomever: cheap enough to poll."""
+        found = self._access.found()
+        return "" if found is None else found.change_number()
+
+    @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
-        return _stats(self._access)
+        from memsweep.services.counting import stats
+
+        return stats(self._access)
+
+    @operation
+    def counts(self, *, days: int = 90) -> Counts:
+        """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
+        door, language and state."""
+        from memsweep.services.counting import count_up
+
+        return count_up(self._access, days)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
@@ -281,13 +324,14 @@ class BaseMemory(Generic[Mode]):
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
         from memsweep.remember.newest import newest_memories
+        from memsweep.services.counting import stats
         from memsweep.services.graph import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
         store = self._access.found()
         back = self._access.quarantine.held_back(self._access.clock())
         newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
-        return WorkspaceBriefing(_stats(self._access), newest, graph)
+        return WorkspaceBriefing(stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
@@ -304,17 +348,6 @@ def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
             raise no_memory(supersedes[0], access.workspace_id) from None
         _ = access.app.embedder.model  # a server that is down says so here
         return access.create_store()
-
-
-def _stats(access: Access[Any]) -> Stats:
-    from memsweep.model.memory import no_stats
-
-    store = access.found()
-    engine = "falkor" if access.settings.store else "sqlite"
-    if store is None:
-        return no_stats(access.workspace_id, engine)
-    back = access.quarantine.held_back(access.clock())
-    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
 
 
 class Memory(BaseMemory[Sync]):

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from memsweep.errors import BadSetting
-from memsweep.model.address import parse_address
 from memsweep.model.ids import check_name
 from memsweep.model.text import check_text, without_password
+from memsweep.places import config_file, default_home, expanded
 from memsweep.settings.fields import DEFAULT_MODELS, DEFAULT_URLS, About, Embedding, Settings, about
 
 _WORDS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -27,18 +27,8 @@ def stored_at(settings: Settings, where: str) -> Settings:
     """The same settings with another store: `sqlite`, `sqlite:FOLDER` or an address; empty changes nothing."""
     kind, _, folder = where.partition(":")
     if kind == "sqlite":
-        return replace(settings, store="", home=_expanded(folder).absolute() if folder else settings.home)
+        return replace(settings, store="", home=expanded(folder).absolute() if folder else settings.home)
     return replace(settings, store=_checked_store(where)) if where else settings
-
-
-def config_file(environ: Mapping[str, str] = os.environ) -> Path:
-    if given := environ.get("MEMSWEEP_CONFIG"):
-        return _expanded(given)
-    if home := environ.get("MEMSWEEP_HOME"):
-        return _expanded(home) / "memsweep.toml"
-    from platformdirs import user_config_path
-
-    return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
 
 
 def client_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -50,7 +40,7 @@ def client_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 def kept_for_servers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """What leads to our settings, for a server that somebody starts from elsewhere."""
     names = ("MEMSWEEP_CONFIG", "MEMSWEEP_HOME")
-    return {name: str(_expanded(environ[name]).absolute()) for name in names if environ.get(name)}
+    return {name: str(expanded(environ[name]).absolute()) for name in names if environ.get(name)}
 
 
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
@@ -103,35 +93,29 @@ def _home_is_locked(environ: Mapping[str, str]) -> bool:
     home = environ.get("MEMSWEEP_HOME")
     if not home or environ.get("MEMSWEEP_CONFIG"):
         return False
-    return not os.access(_expanded(home), os.X_OK)
+    return not os.access(expanded(home), os.X_OK)
 
 
 def _home(given: Path) -> Path:
     if given != Path():
-        return Path(check_text(str(_expanded(given).absolute()), "the path of home"))
-    from platformdirs import user_data_path
-
-    return user_data_path("memsweep", appauthor=False)
+        return Path(check_text(str(expanded(given).absolute()), "the path of home"))
+    return default_home()
 
 
 def _checked_store(url: str) -> str:
     """Empty, or the address of a server; an address that cannot be read is refused without showing its password."""
+    if not url:
+        return ""
+    from memsweep.model.address import parse_address  # late: most homes are folders
+
     try:
-        if url:
-            parse_address(url)
+        parse_address(url)
     except ValueError as error:
         raise BadSetting(
             f"store {without_password(url)!r:.100} {error}.",
             hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS.",
         ) from None
     return url
-
-
-def _expanded(path: str | Path) -> Path:
-    try:
-        return Path(path).expanduser()
-    except RuntimeError:
-        raise BadSetting(f"{path!s:.100} cannot be found: there is no such user.") from None
 
 
 def _from_file(path: Path, *, must_exist: bool) -> dict[str, Any]:

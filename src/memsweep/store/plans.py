@@ -5,7 +5,8 @@ A plan is saved whole, shown as its rows are now, and used once, while it is fre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -32,16 +33,21 @@ from memsweep.redact.find import redacted
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
+from memsweep.store.ports.trash import TrashRows
 
 MERGE = "merge"
 SECRET = "secret"
 """The reason whose items are shown with their secrets masked."""
 NEAR_DUPLICATE = "near_duplicate"
 """The reason that is shown with both texts."""
+BESIDE = frozenset({NEAR_DUPLICATE, "duplicate", SECRET})
+"""Reasons that can be shown with a text before and after."""
 CONTEXT = "context:"
 """How the strategy of a plan for a context window begins; its name follows."""
 _SHOWN_PROTECTED = 50
 _SHOWN_TEXT = 240
+_MARK = re.compile(r"\[secret: [^\]]*\]?")
+_DOTS = "•" * 8
 _SHOWN: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
 _SUMMARY: Mapping[str, Any] = {
     "totals": {},
@@ -50,6 +56,7 @@ _SUMMARY: Mapping[str, Any] = {
     "warnings": [],
     "share": 0.0,
     "workspace_memories": 0,
+    "narrowed_from": "",
 }
 
 
@@ -61,6 +68,16 @@ class Keeping(Protocol):
 
     @property
     def plans(self) -> PlanRows: ...
+
+
+class Using(Protocol):
+    """Where a plan is used: a transaction of the collector."""
+
+    @property
+    def plans(self) -> PlanRows: ...
+
+    @property
+    def trash(self) -> TrashRows: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +115,30 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
     owner = strategy.removeprefix(CONTEXT) if strategy.startswith(CONTEXT) else None
     if owner != window:
         raise Conflict(f"plan {found.head.id} is one of {strategy}, and cannot be used here.")
-    return found, _opened(rows.items, found.head)
+    return found, replace(_opened(rows.items, found.head), receipt_id=found.receipt_id)
+
+
+def spared(saved: SavedPlan) -> list[tuple[Kind, int]]:
+    """What stays whatever else of the plan goes."""
+    return [(kind, key) for kind, key in saved.head.summary.get("spared", ())]
+
+
+def load_usable(rows: Reads, plan_id: str, now: datetime) -> tuple[SavedPlan, Plan]:
+    """A plan that can be applied now; of a plan and its parts, one is used."""
+    saved, plan = load(rows, plan_id)
+    refuse_unusable(plan, saved.receipt_id, now)
+    if plan.narrowed_from:
+        whole, of = load(rows, plan.narrowed_from)
+        refuse_unusable(of, whole.receipt_id, now)
+    return saved, plan
+
+
+def use_whole(tx: Using, part: Plan, receipt: int) -> None:
+    """With a part of a plan, the whole is used; its items, which no receipt leads to, are not needed any more."""
+    whole = tx.plans.get(part.narrowed_from) if part.narrowed_from else None
+    if whole is not None:
+        tx.plans.use(whole.key, receipt)
+        tx.trash.forget_plans([whole.head.id])
 
 
 def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:
@@ -113,26 +153,28 @@ def refuse_altered(plan: Plan, items: Sequence[PlanItem], window: str | None = N
         raise StoreCorrupt(f"plan {plan.id} is not as it was saved; nothing was removed.", hint=_renewal(window))
 
 
-def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
-    """Items as their rows are now."""
+def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = (NEAR_DUPLICATE,)) -> list[PlanView]:
+    """Items as their rows are now; those with the reasons `beside` with what stays in their place."""
     wanted: dict[Kind, set[int]] = {}
     for item in items:
         wanted.setdefault(item.kind, set()).add(item.key)
         for name in _named(item.evidence):
             wanted.setdefault("memory", set()).add(item.evidence[name])
     described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
-    near = [item for item in items if item.reason == NEAR_DUPLICATE]
-    wanted_texts = {key for item in near for key in (item.key, item.evidence["kept"])}
+    twins = [item for item in items if item.reason in beside and "kept" in item.evidence]
+    wanted_texts = {key for item in twins for key in (item.key, item.evidence["kept"])}
     secret = {item.key for item in items if item.reason == SECRET and item.kind == "memory"}
     texts = rows.texts(wanted_texts | secret)
-    return [_masked(view, texts.get(item.key, "")) if item.reason == SECRET else view
+    return [_masked(view, texts.get(item.key, ""), SECRET in beside) if item.reason == SECRET else view
             for item in items for view in [_view(item, described, texts)]]  # fmt: skip
 
 
-def _masked(view: PlanView, text: str) -> PlanView:
+def _masked(view: PlanView, text: str, beside: bool) -> PlanView:
     """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
     if view.kind == "memory":
-        return replace(view, name=None if view.file_path else excerpt(redacted(text)[0]), beside=None)
+        after = redacted(text)[0]
+        name = None if view.file_path else excerpt(after)
+        return replace(view, name=name, beside=_redaction(after) if beside else None)
     if view.kind in ("entity", "relation"):
         return replace(view, name=redacted(view.name or "")[0], relation=view.relation and redacted(view.relation)[0])
     return replace(view, id=str(view.evidence.get("id") or view.evidence.get("in", view.kind)), name=None)
@@ -174,6 +216,14 @@ def _beside(text: str | None, kept: str | None) -> Beside | None:
     return Beside(clipped(text, _SHOWN_TEXT), clipped(kept, _SHOWN_TEXT), tuple(differences(text, kept)))
 
 
+def _redaction(after: str) -> Beside:
+    """Where the first secret is: dots for it before, a mark afterwards."""
+    first = _MARK.search(after)
+    start = max(0, first.start() - _SHOWN_TEXT // 3) if first else 0
+    shown = clipped(after[start:], _SHOWN_TEXT)
+    return Beside(_MARK.sub(_DOTS, shown), shown, ())
+
+
 def _opened(rows: ItemReads, head: NewPlan) -> Plan:
     said = {**_SUMMARY, **head.summary}
     return Plan(
@@ -188,6 +238,7 @@ def _opened(rows: ItemReads, head: NewPlan) -> Plan:
         warnings=tuple(said["warnings"]),
         share=said["share"],
         workspace_memories=said["workspace_memories"],
+        narrowed_from=said["narrowed_from"],
     )
 
 
@@ -214,6 +265,7 @@ def _summary(draft: PlanDraft, totals: Totals, protected: Iterable[Protected]) -
         "warnings": list(draft.warnings),
         "share": draft.share,
         "workspace_memories": draft.workspace_memories,
+        **({"narrowed_from": draft.narrowed_from, "spared": draft.spared} if draft.narrowed_from else {}),
     }
 
 

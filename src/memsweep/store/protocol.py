@@ -11,7 +11,9 @@ from memsweep.store.ports.code import CodeFiles
 from memsweep.store.ports.collector import Collector
 from memsweep.store.ports.graph_store import Graph, WholeGraph
 from memsweep.store.ports.memories import Memories, Vectors
+from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
+from memsweep.store.ports.tokens import Tokens
 from memsweep.store.ports.windows import Segments
 
 
@@ -20,6 +22,9 @@ class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
 
     @property
     def workspace_id(self) -> str: ...
+
+    def change_number(self) -> str:
+        """Another text after every transaction that changes something, whoever made it; one cheap read."""
 
     @property
     def collector(self) -> Collector: ...
@@ -34,6 +39,9 @@ class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
     def whole_graph(self) -> WholeGraph: ...
 
     @property
+    def overview(self) -> Overview: ...
+
+    @property
     def keeper(self) -> Keeper: ...
 
     def close(self) -> None: ...
@@ -44,6 +52,9 @@ class Engine(Protocol):
 
     @property
     def keeper(self) -> HomeKeeper: ...
+
+    @property
+    def tokens(self) -> Tokens: ...
 
     def workspaces(self) -> list[Workspace]: ...
 

@@ -123,7 +123,7 @@ def test_a_lost_change_that_made_no_row_is_noticed_too(
 ) -> None:
     memory.remember("one and the same")
     before = mark.read(store_files.file_of(home))
-    memory.remember("one and the same", tags=["again"])
+    memory.remember("one and the same")
     after = mark.read(store_files.file_of(home))
     assert before
     assert after

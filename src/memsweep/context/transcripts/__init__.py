@@ -11,13 +11,13 @@ from typing import Any
 from memsweep.context.forms import read_turn
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import claude, codex
-from memsweep.context.transcripts.reading import Compaction, Reading, Transcript
+from memsweep.context.transcripts.reading import Compaction, Reading, Transcript, tier_of
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import counted
 from memsweep.model.tokens import CountTokens
 
-__all__ = ["Compaction", "Transcript", "read_session", "read_transcript"]
+__all__ = ["Compaction", "Transcript", "read_session", "read_transcript", "tier_of"]
 
 _DIGEST_CHARS = 12
 _KNOWN_FORMS = 'Known forms: a session of Claude Code or Codex (JSON lines), a list of messages, {"segments": [...]}.'

@@ -39,6 +39,14 @@ class Transcript:
     """What the reading of the lines that follow has to know; JSON."""
 
 
+def tier_of(segment: ContextSegment) -> str:
+    """Who said a segment of a session: the person who wrote the prompt, the agent who answered, or a tool's output."""
+    if segment.type == "summary":
+        return "agent"
+    speakers = {"user": "person", "assistant": "agent"}
+    return speakers.get(segment.role or "", "tool") if segment.type == "message" else "tool"
+
+
 class Reading:
     """Collects segments; each result is linked to its own call, and reads of files know their files."""
 

@@ -1,7 +1,8 @@
 """What one origin brought: memories, facts, segments, and entities that nothing else holds.
 
-Facts that others know too fall back to what they would be without it, and what it ended holds again. Whose things they
-are is in the survey; without that there is nothing to find.
+Facts and memories that others know too fall back to what they would be without it, what it ended holds again, and what
+it said to be superseded is current again. Whose things they are is in the survey; without that there is nothing to
+find.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import liveness
-from memsweep.model.brought import Brought, FactWithout
+from memsweep.model.brought import Brought, FactWithout, MemoryWithout
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ def find(survey: Survey, options: Options) -> Iterator[Found]:
         return
     for key in sorted(brought.memories):
         yield Found("memory", key, "brought")
+    for memory in brought.staying:
+        yield _stays(memory)
     for fact in brought.facts:
         if fact.after is None:
             yield Found("relation", fact.key, "brought")
@@ -41,11 +44,26 @@ def _fallen(fact: FactWithout) -> Found:
     return Found("relation", fact.key, "holds_again" if again else "falls_back", said)
 
 
+def _stays(memory: MemoryWithout) -> Found:
+    links = {str(new): [sorted(basis) for basis in bases] for new, bases in sorted(memory.links.items())}
+    said = {
+        "acts": sorted(memory.acts),
+        "mentions": [list(pair) for pair in memory.mentions],
+        "unmentioned": sorted(memory.unmentioned),
+        "links": links,
+    }
+    reason = "earlier_text" if memory.text_changes else "stays_without"
+    if not memory.acts and not memory.mentions:
+        reason = "current_again"
+    return Found("memory", memory.key, reason, {name: value for name, value in said.items() if value})
+
+
 def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     """Those that had a root, and have none without what goes; what others handed in keeps its own."""
     gone = {fact.key for fact in brought.facts if fact.after is None}
     links = [(row.subject, row.object) for row in survey.relations]
     left = [(row.subject, row.object) for row in survey.relations if row.key not in gone]
+    unmentioned = {(memory.key, entity) for memory in brought.staying for entity in memory.unmentioned}
     before = liveness(survey, options, links=links)
     mine = [
         row._replace(explicit=row.explicit and row.key not in brought.entities, created_at=0) for row in survey.entities
@@ -53,7 +71,7 @@ def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     kept = replace(
         survey,
         entities=mine,
-        mentions=[pair for pair in survey.mentions if pair[0] not in brought.memories],
+        mentions=[pair for pair in survey.mentions if pair[0] not in brought.memories and pair not in unmentioned],
         stated=[each for each in survey.stated if each[0] not in brought.memories],
     )
     return sorted(liveness(kept, options, links=left).dead - before.dead)

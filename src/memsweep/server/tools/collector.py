@@ -12,7 +12,7 @@ from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
-from memsweep.report import questions, releases
+from memsweep.report import questions, receipts, releases
 from memsweep.report.reasons import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
@@ -23,6 +23,7 @@ Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
 Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
+Exclude = Annotated[list[str] | None, Field(description="ids to spare, with what they keep alive")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
 
@@ -35,10 +36,12 @@ def collector_tools(app: App) -> list[ToolRow]:
         plan_id: str | None,
         ttl_days: float | None,
         origin: dict[str, Any] | None,
+        exclude: list[str] | None,
     ) -> Removal | None:
         memory = app.memory(workspace_id)
         make = partial(memory.sweep.plan, strategy, ttl_days=ttl_days, origin=origin)
-        return None if dry_run or not confirm else Removal(partial(plan_question, memory, plan_id, make))
+        asked = partial(plan_question, memory, plan_id, make, exclude or ())
+        return None if dry_run or not confirm else Removal(asked)
 
     def prune_memory(
         workspace_id: str = "",
@@ -51,15 +54,22 @@ def collector_tools(app: App) -> list[ToolRow]:
         allow_large: AllowLarge = False,
         ttl_days: float | None = None,
         origin: Whose = None,
+        exclude: Exclude = None,
     ) -> report.PruneAnswer:
         """Find garbage: answers a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
         if not dry_run:
             if plan_id is not None:
-                return report.pruned(memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large))
+                receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large, exclude=exclude or ())
+                return report.pruned(receipt)
             receipt = memory.sweep.prune(
-                strategy, confirm=confirm, allow_large=allow_large, ttl_days=ttl_days, origin=origin
+                strategy,
+                confirm=confirm,
+                allow_large=allow_large,
+                ttl_days=ttl_days,
+                origin=origin,
+                exclude=exclude or (),
             )
             return report.pruned(receipt)
         page_size(limit)
@@ -68,6 +78,8 @@ def collector_tools(app: App) -> list[ToolRow]:
             plan = memory.sweep.plan(strategy, ttl_days=ttl_days, origin=origin)
         else:
             plan = memory.sweep.get_plan(plan_id)
+        if exclude:
+            plan = memory.sweep.narrow(plan.id, exclude)
         items = memory.sweep.items(plan.id, offset=offset, limit=limit)
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
@@ -103,11 +115,18 @@ def collector_tools(app: App) -> list[ToolRow]:
         """Bring one memory back from the trash."""
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
-    def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
+    def list_trash(
+        limit: int = 20, cursor: str | None = None, workspace_id: str = "", receipt_id: str = ""
+    ) -> report.TrashAnswer:
         """List what was removed, deleted workspaces too: when, why, and how long it is kept at least."""
-        offset = offset_of(cursor, "trash")
-        page = app.trash(workspace_id, offset=offset, limit=limit)
-        return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, "trash"))
+        listing = f"trash {receipt_id}" if receipt_id else "trash"
+        offset = offset_of(cursor, listing)
+        page = app.trash(workspace_id, offset=offset, limit=limit, receipt_id=receipt_id)
+        return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, listing))
+
+    def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> receipts.ReceiptsAnswer:
+        """List what was done, newest first, and whether it was undone or purged since."""
+        return receipts.receipts(app.memory(workspace_id).sweep.receipts(limit=limit, cursor=cursor))
 
     def purge_asks(
         older_than_days: float | None, confirm: bool, workspace_id: str, deleted_workspaces: bool
@@ -166,6 +185,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(delete_memory, destroys=True, asks=delete_asks, only_full=("forever",)),
         ToolRow(recover_memory, profile="full"),
         ToolRow(list_trash, reads=True, profile="full"),
+        ToolRow(list_receipts, reads=True, profile="full"),
         ToolRow(purge_trash, destroys=True, asks=purge_asks, profile="full"),
         ToolRow(clear_all, destroys=True, asks=clear_asks, profile="full"),
         ToolRow(explain_memory, reads=True, profile="full"),

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.listing import State as ListedState
 from memsweep.model.search import SearchMode
 from memsweep.report import briefing as brief
+from memsweep.report import listing, updates
 from memsweep.report import memory as report
-from memsweep.report import updates
 from memsweep.schedule.background import Background
 from memsweep.server.arguments import ENTITY, FILTERS, RELATION, Time, items_of, looks_like
 from memsweep.server.tools import ToolRow
@@ -23,6 +24,7 @@ Scope = Annotated[
     Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
 ]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
+State = Annotated[ListedState | None, Field(description="current: what search can find")]
 Tier = Annotated[str, Field(description="lower trust: tool or import")]
 Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
 Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
@@ -78,6 +80,18 @@ def memory_tools(app: App) -> list[ToolRow]:
         page = app.memory(workspace_id).search(query, limit=limit, filters=filters, cursor=cursor, mode=mode)
         return report.found(page, detail)
 
+    def list_memories(
+        filters: Filters = None,
+        state: State = None,
+        door: str = "",
+        limit: int = 20,
+        workspace_id: str = "",
+        cursor: str | None = None,
+    ) -> listing.ListedAnswer:
+        """List memories by the beginning of their texts, the newest first. To find something, use search_memory."""
+        options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
+        return listing.listed(app.memory(workspace_id).memories(**options))
+
     def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:
         """Get one whole memory by an id from search_memory; a long text comes in pieces."""
         return report.memory_page(app.memory(workspace_id).get(memory_id), offset)
@@ -108,6 +122,7 @@ def memory_tools(app: App) -> list[ToolRow]:
         ToolRow(add_memory, repeats=True, always=True),
         ToolRow(search_memory, reads=True, always=True),
         ToolRow(get_memory, reads=True),
+        ToolRow(list_memories, reads=True, profile="full"),
         ToolRow(update_memory, repeats=True),
         ToolRow(get_stats, reads=True),
     ]

@@ -18,7 +18,7 @@ EDGES_BETWEEN = {
     "WAS_RELATED_TO": f"{_FROM}-[r:WAS_RELATED_TO]->(o) RETURN properties(r), s.key, o.key",
     "MENTIONS": f"{_FROM}-[n:MENTIONS]->(e) RETURN s.key, e.key, coalesce(s.trash, e.trash), n.origin",
     "STATES": f"{_FROM}-[r:STATES]->() RETURN r.relation, s.key",
-    "SUPERSEDES": f"{_FROM}-[r:SUPERSEDES]->(o) RETURN o.key, s.key, r.at",
+    "SUPERSEDES": f"{_FROM}-[r:SUPERSEDES]->(o) RETURN o.key, s.key, r.at, coalesce(r.origins, '[]')",
 }
 
 # steps: each does something with a `row`; the labels of what an edge joins are `begin` and `end`
@@ -41,7 +41,7 @@ ADD_EDGE = {
         CREATE (m)-[:STATES {{relation: row.relation}}]->(e)""",
     "SUPERSEDES": """
         MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
-        CREATE (n)-[:SUPERSEDES {{at: row.at}}]->(o)""",
+        CREATE (n)-[:SUPERSEDES {{at: row.at, origins: row.origins}}]->(o)""",
 }
 DROP_EDGE = {
     "HAS_CHUNK": "MATCH ()-[h:HAS_CHUNK]->(c:{end} {{ref: toString(row.key)}}) DELETE h",
@@ -53,7 +53,8 @@ DROP_EDGE = {
     "SUPERSEDES": "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s",
 }
 SET_LINK = """
-    MATCH (n:{begin} {{ref: toString(row.new)}})-[s:SUPERSEDES]->(o) WHERE o.key = row.old SET s.at = row.at"""
+    MATCH (n:{begin} {{ref: toString(row.new)}})-[s:SUPERSEDES]->(o) WHERE o.key = row.old
+    SET s.at = row.at, s.origins = row.origins"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
 CHUNKLESS = """

@@ -7,6 +7,7 @@ from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.contributions import FalkorOrigins
 from memsweep.store.falkor.graph_rows import FalkorEntities, FalkorMentions, FalkorRelations
 from memsweep.store.falkor.items import FalkorItems, FalkorTombstones
+from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.merge_rows import FalkorAliases, FalkorMoves
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.receipts import FalkorReceipts
@@ -41,6 +42,7 @@ class FalkorChanges(FalkorReads):
         self.relations = FalkorRelations(tx)
         self.mentions = FalkorMentions(tx)
         self.origins = FalkorOrigins(tx)
+        self.acts = FalkorMemoryActs(tx)
         self.moves = FalkorMoves(tx)
         self.aliases = FalkorAliases(tx)
         self.tombstones = FalkorTombstones(tx)

@@ -75,10 +75,11 @@ def props(place: str, names: Iterable[str]) -> str:
 MEMORIES_BY_HASH = """
     MATCH (m:Memory {content_hash: $hash}) WHERE NOT m.stale AND m.source <> $code_source
     OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, newer WHERE newer IS NULL
-    RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned"""
+    RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned,
+           m.source, m.origin"""
 KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
 THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
-CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN m.key, c.key, m.origin ORDER BY h.index"
+CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN c.key ORDER BY h.index"
 _ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version, e.origin"
 ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RETURN {_ENTITY} ORDER BY e.key"
 ENTITIES_ONCE_NAMED = f"""
@@ -236,13 +237,27 @@ def condition(
     filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
 ) -> tuple[str, dict[str, Any]]:
     """What a hit must be, as a condition on `m` and `c` that leaves `c`, with its values."""
+    parts, values = asked_for(filters, path_keys, origin_keys)
+    if not filters.include_stale:
+        parts.append("NOT m.stale")
+    # A pattern in the condition itself would cost three times as much as one that may match nothing.
+    then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
+    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, m, newer WHERE newer IS NULL"
+    return f"{' AND '.join(parts) or 'true'} {current}", values
+
+
+def asked_for(
+    filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
+) -> tuple[list[str], dict[str, Any]]:
+    """What filters ask for by name, part by part, with the values."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     if filters.tags:
         parts.append("ALL(tag IN $tags WHERE tag IN m.tags)")
         values["tags"] = list(filters.tags)
     if filters.source is not None:
-        parts.append("m.source = $source")
+        # An index does not find what is empty.
+        parts.append("m.source = $source" if filters.source else "coalesce(m.source, '') = $source")
         values["source"] = filters.source
     bounds = (
         (filters.date_from, "date_from", ">="),
@@ -265,12 +280,7 @@ def condition(
             values[name] = wanted
     if filters.kind is not None:
         parts.append(_OF_KIND[filters.kind])
-    if not filters.include_stale:
-        parts.append("NOT m.stale")
-    # A pattern in the condition itself would cost three times as much as one that may match nothing.
-    then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
-    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, m, newer WHERE newer IS NULL"
-    return f"{' AND '.join(parts) or 'true'} {current}", values
+    return parts, values
 
 
 _OWNER = "m.key, m.path, coalesce(o.tier, 'unknown'), m.created_at, c.hash"

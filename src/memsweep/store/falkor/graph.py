@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -13,8 +13,10 @@ from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Edge,
     Entity,
+    FactCount,
     Faded,
     GraphBatch,
+    NamedEntities,
     Reinforced,
     Related,
     RelationDraft,
@@ -25,12 +27,13 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.quarantine import Told, ToldEntity, ToldFact
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import add_event, audit
 from memsweep.store.falkor.changes import FalkorChanges
-from memsweep.store.falkor.contributions import fact_state
+from memsweep.store.falkor.contributions import FalkorOrigins, fact_state
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -101,6 +104,28 @@ class FalkorGraph:
         }
         return [entity_now(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
 
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        name, kind = after or ("", "")
+        values = {**self._named(asked), "name": name, "kind": kind, "limit": limit}
+        rows = self._graph.ask(graph_cypher.NAMED, **values)
+        return [((row[0], row[1]), entity_now(row[2:], rates, now)) for row in rows]
+
+    def count_named(self, asked: NamedEntities) -> int:
+        return int(self._graph.ask(graph_cypher.COUNT_NAMED, **self._named(asked))[0][0])
+
+    def _named(self, asked: NamedEntities) -> dict[str, Any]:
+        part = {"search": asked.search, "is_prefix": asked.is_prefix}
+        rows = self._graph.ask(graph_cypher.ONCE_NAMED_SO, **part) if asked.search else []
+        return {**part, "type": asked.type_key, "once_named": [key for (key,) in rows]}
+
+    def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
+        mentions, counts = self._graph.ask_all(
+            (graph_cypher.COUNT_MENTIONS_OF, {"key": key}), (graph_cypher.FACT_COUNTS, {"key": key})
+        )
+        return mentions[0][0], [FactCount(*row) for row in counts]
+
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
         rows = self._graph.ask(graph_cypher.ENTITIES_AT, keys=sorted(keys))
         return [entity_now(row, rates, now) for row in rows]
@@ -110,6 +135,22 @@ class FalkorGraph:
         folded = None if kinds is None else [name_key(kind) for kind in kinds]
         rows = self._graph.ask(graph_cypher.EDGES_AT, keys=sorted(keys), kinds=folded)
         return [_edge(row, rates, now) for row in rows]
+
+    def origins(self) -> dict[int, Origin]:
+        return FalkorOrigins(self._graph).known()
+
+    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
+        rows = self._graph.ask(graph_cypher.TOLD_FACTS, ids=sorted(ids)) if ids else []
+        return [ToldFact(uid, Told(*made), by) for uid, *made, by in rows]
+
+    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
+        rows = self._graph.ask(graph_cypher.TOLD_ENTITIES, keys=sorted(keys)) if keys else []
+        told = [row[0] for row in rows]
+        found = self._graph.ask(graph_cypher.TOLD_MENTIONS, keys=told) if told else []
+        mentions: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
+        for entity, *memory, by in found:
+            mentions[entity].append((Told(*memory), by))
+        return [ToldEntity(key, Told(*made), facts, mentions[key]) for key, *made, facts in rows]
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         return fading.decay(self._graph, rates, now, store=store)

@@ -11,6 +11,25 @@ ENTITIES = f"""
     OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
     OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
     RETURN {_ENTITY}, mentions, relations ORDER BY e.key"""
+_NAMED = """
+    MATCH (e:Entity) WHERE ($search = '' OR ($is_prefix AND e.name_key STARTS WITH $search)
+        OR (NOT $is_prefix AND e.name_key CONTAINS $search) OR e.key IN $once_named)
+      AND ($type = '' OR e.type_key = $type)"""
+NAMED = f"""{_NAMED}
+      AND (e.name_key > $name OR (e.name_key = $name AND e.type_key > $kind))
+    WITH e ORDER BY e.name_key, e.type_key LIMIT $limit
+    OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
+    OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
+    RETURN e.name_key, e.type_key, {_ENTITY}, mentions, relations ORDER BY e.name_key, e.type_key"""
+COUNT_NAMED = f"{_NAMED} RETURN count(e)"
+ONCE_NAMED_SO = """
+    MATCH (a:Alias) WHERE ($is_prefix AND a.name_key STARTS WITH $search)
+        OR (NOT $is_prefix AND a.name_key CONTAINS $search) RETURN DISTINCT a.entity"""
+COUNT_MENTIONS_OF = "MATCH (e:Entity {ref: toString($key)})<-[m:MENTIONS]-(:Chunk) RETURN count(m)"
+FACT_COUNTS = """
+    MATCH (e:Entity {ref: toString($key)})-[r:RELATED_TO]-(:Entity) WITH DISTINCT r, startNode(r).key = $key AS outgoing
+    WITH r.relation_key AS kind, outgoing, min(r.relation) AS relation, count(r) AS facts, count(r.invalid_at) AS ended
+    RETURN relation, outgoing, facts - ended, ended ORDER BY facts DESC, kind, outgoing"""
 ENTITIES_AT = (
     f"UNWIND $keys AS key MATCH (e:Entity {{ref: toString(key)}}) RETURN {_ENTITY}, 0 AS mentions, 0 AS relations"
 )
@@ -22,6 +41,19 @@ EDGES_AT = """
     RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
            collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
 
+TOLD_FACTS = """
+    UNWIND $ids AS id MATCH ()-[r:RELATED_TO {id: id}]->() WITH DISTINCT r
+    OPTIONAL MATCH (c:Contribution {fact: r.ref})
+    WHERE c.trash IS NULL AND c.act IN ['state', 'mention', 'confirm', 'see']
+    WITH r, collect(DISTINCT CASE WHEN c IS NULL THEN NULL ELSE coalesce(c.origin, 0) END) AS by
+    RETURN r.id, r.origin, r.created_at, r.released_at, by"""
+TOLD_ENTITIES = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) WHERE e.origin > 0
+    OPTIONAL MATCH (e)-[r:RELATED_TO]-() WITH e, collect(DISTINCT r.id) AS facts
+    RETURN e.key, e.origin, e.created_at, facts"""
+TOLD_MENTIONS = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    RETURN DISTINCT e.key, m.origin, m.created_at, m.released_at, n.origin"""
 # What only files of code say is found as code.
 STATEMENTS_ABOUT = (
     """

@@ -17,7 +17,7 @@ from memsweep.store.falkor.words import terms_of
 Table = Mapping[str, Sequence[Row]]
 SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "Revision": "revision", "AuditEvent": "audit",
           "Project": "project", "Alias": "alias", "MergeMove": "merge_move", "Origin": "origin",
-          "Contribution": "contribution"}  # fmt: skip
+          "Contribution": "contribution", "MemoryAct": "memory_act"}  # fmt: skip
 
 
 class NewEdge(NamedTuple):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.store.falkor import origin_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Query
@@ -37,3 +38,10 @@ def _made(tx: Transaction, origin: Origin) -> int:
     key = tx.new_origins[origin] = tx.new_key()
     tx.do(origin_cypher.ADD, [{"key": key, "client_version": values.pop("version"), **values}])
     return key
+
+
+def accepted(graph: GraphHandle, accept: Callable[[Origin], bool]) -> list[int | None]:
+    """The keys of the origins that pass, nothing for that which is not known. They are few."""
+    known: dict[int | None, Origin] = {key: stored_origin(*said) for key, *said in graph.ask(origin_cypher.EVERY)}
+    known[None] = UNKNOWN
+    return [key for key, origin in known.items() if accept(origin)]

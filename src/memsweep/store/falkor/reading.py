@@ -158,7 +158,7 @@ def _statement(found: list[Any]) -> TableRow:
 
 
 def _supersession(found: list[Any]) -> TableRow:
-    return "supersession", dict(zip(("old", "new", "at"), found, strict=True))
+    return "supersession", dict(zip(("old", "new", "at", "origins"), found, strict=True))
 
 
 _EDGES = {

@@ -13,6 +13,8 @@ _LABELS = {
     "receipt": "Receipt",
     "audit": "AuditEvent",
     "revision": "Revision",
+    "memory_act": "MemoryAct",
+    "origin": "Origin",
 }
 _BY_KEY = {"audit", "revision"}
 """Those that are not found by the text of their key."""

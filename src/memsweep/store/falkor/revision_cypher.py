@@ -13,7 +13,7 @@ COUNT_OF_MEMORY = """
     RETURN count(r), max(r.at)"""
 
 _MEMORY = """RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash,
-           m.origin"""
+           m.origin, m.expires_at, m.created_at"""
 MEMORIES = f"UNWIND $keys AS key MATCH (m:{{memory}} {{{{ref: toString(key)}}}}) {_MEMORY}"
 PAGE = f"MATCH (m:{{memory}}) WHERE m.key > $after {_MEMORY} ORDER BY m.key LIMIT $limit"
 PIECES = """

@@ -98,6 +98,7 @@ class FalkorTexts:
             "updated_at": memory.updated_at,
             "version": memory.version,
             "origin": memory.origin,
+            "expires_at": memory.expires_at,
         }
         step = own.of_state(own.WRITE_MEMORY, live=memory.trash is None)
         self._tx.do(step, [{"key": memory.key, "set": said}])
@@ -111,7 +112,7 @@ class FalkorTexts:
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         told = writing.Told(memory, list(chunks), {}, origin_key(self._tx, new.origin))
-        return writing.add_names(self._tx, new, new.mentions, told)
+        return writing.add_names(self._tx, new, new.mentions, told)[0]
 
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:
         """What is live and what is in the trash, in one go."""

@@ -29,9 +29,10 @@ PLAIN: dict[str, tuple[str, ...]] = {
     "entity": ("name", "name_key", "type", "type_key", "confidence", "current", "handed_in", "pinned", "created_at",
                "last_seen", "version", "trash", "origin"),
     "relation": ("relation", "relation_key", "weight", "current", "evidence", "handed_in", "created_at", "last_seen",
-                 "valid_at", "invalid_at", "version", "trash", "origin"),
+                 "valid_at", "invalid_at", "version", "trash", "origin", "released_at"),
     "contribution": ("relation", "act", "at", "rate", "value", "explicit", "valid_at", "origin", "memory", "before",
                      "after", "trash"),
+    "memory_act": ("memory", "act", "at", "origin", "said", "receipt", "trash"),
     "plan": ("strategy", "created_at", "expires_at", "digest", "summary", "receipt"),
     "plan_item": ("plan", "position", "kind", "key", "version", "reason", "evidence"),
     "receipt": ("plan", "action", "strategy", "actor", "created_at", "counts", "skipped", "undone_at", "purged_at"),
@@ -49,7 +50,7 @@ META = {"workspace": "name", "model": "model", "created_at": "created_at", "desc
 
 
 _WITHOUT_ID = {"plan_item", "alias", "merge_move"}
-_WITHOUT_UID = {"audit", "contribution", "origin", "revision"}
+_WITHOUT_UID = {"audit", "contribution", "memory_act", "origin", "revision"}
 _LISTS = {"tags", "refs", "chunks"}
 
 
@@ -77,6 +78,8 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
             node["id"] = row["uid"]
     if table == "contribution":
         node["fact"] = str(row["relation"])  # as the index finds it
+    if table == "memory_act":
+        node["of"] = str(row["memory"])  # likewise
     return {name: value for name, value in node.items() if value is not None}
 
 

@@ -6,10 +6,11 @@
 
 (:Memory)-[:HAS_CHUNK {index}]->(:Chunk)-[:MENTIONS]->(:Entity)-[:RELATED_TO {key, relation, weight …}]->(:Entity)
 (:Memory)-[:STATES {relation}]->(:Entity)      the relation of that key, which begins there, comes from this memory
-(:Memory)-[:SUPERSEDES {at}]->(:Memory)        one has taken the place of the other
+(:Memory)-[:SUPERSEDES {at, origins}]->(:Memory)  one has taken the place of the other
 (:Embedding {key, data})                       the vector of the chunk of that key: nothing else writes to it
 (:Alias {name_key, type_key, entity})          a name that the entity of that key had before it was merged
 (:Contribution {fact, act, origin …})          what made the relation of that key what it is, act by act
+(:MemoryAct {of, act, said, origin …})         who said the memory of that key, said it again or updated it
 (:Origin {door, client, session …})            where things came from that have its key as `origin`
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
@@ -54,11 +55,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX FOR (n:Segment) ON (n.file_path)",),
     ("CREATE INDEX FOR (n:Origin) ON (n.ref)",),
     ("CREATE INDEX FOR (n:Contribution) ON (n.ref, n.fact)",),
+    ("CREATE INDEX FOR (n:Memory) ON (n.key)",),
     (
         # Not on `relation_key`: a query that has an end as well would begin at that index, and miss what points there.
         "CREATE INDEX FOR ()-[r:RELATED_TO]-() ON (r.relation)",
         "CREATE INDEX FOR ()-[r:SUPERSEDES]-() ON (r.at)",
         "CREATE INDEX FOR (n:Revision) ON (n.key, n.receipt, n.item)",
     ),
+    ("CREATE INDEX FOR (n:MemoryAct) ON (n.ref, n.of, n.receipt, n.trash)",),
 )
 SCHEMA = len(MIGRATIONS)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import CODE_RELATIONS, code_place
-from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
     FactWords,
@@ -22,7 +22,7 @@ from memsweep.model.search import (
     stream_and_position,
 )
 from memsweep.model.times import from_micros
-from memsweep.store.falkor import cypher, graph_cypher, origin_cypher
+from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
@@ -196,35 +196,32 @@ def _where(graph: GraphHandle, filters: Filters) -> Where:
     where, values = _asked_for(graph, filters)
     if (back := filters.held_back) is None:
         return where, values
-    return f"NOT ({cypher.held_back}) AND {where}", {**values, **_held_values(graph, back)}
+    return f"NOT ({cypher.held_back}) AND {where}", {**values, **held_values(graph, back)}
 
 
 def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
-    origins = _origins(graph, filters)
+    by_origin = any(each is not None for each in (filters.tier, filters.client, filters.session))
+    accepted = origins.accepted(graph, filters.accept) if by_origin else None
+    return cypher.condition(filters, path_keys(graph, filters), accepted)
+
+
+def path_keys(graph: GraphHandle, filters: Filters) -> list[int] | None:
+    """The keys of the files at a path; nothing if none is asked for."""
     if filters.path is None:
-        return cypher.condition(filters, None, origins)
+        return None
     wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")
     rows = graph.ask(cypher.CODE_PLACES)
     places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
-    return cypher.condition(filters, [key for key, place in places if cypher.path_matches(place, wanted)], origins)
+    return [key for key, place in places if cypher.path_matches(place, wanted)]
 
 
 def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
-    return int(graph.ask(cypher.COUNT_HELD_BACK, **_held_values(graph, back))[0][0])
+    return int(graph.ask(cypher.COUNT_HELD_BACK, **held_values(graph, back))[0][0])
 
 
-def _held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
+def held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
     keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
     return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
-
-
-def _origins(graph: GraphHandle, filters: Filters) -> list[int | None] | None:
-    """The keys of the origins that pass; nothing if all do. They are few."""
-    if filters.tier is None and filters.client is None and filters.session is None:
-        return None
-    known: dict[int | None, Origin] = {key: stored_origin(*said) for key, *said in graph.ask(origin_cypher.EVERY)}
-    known[None] = UNKNOWN
-    return [key for key, origin in known.items() if filters.accept(origin)]
 
 
 def _passage(

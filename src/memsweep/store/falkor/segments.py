@@ -27,7 +27,7 @@ from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.windows import Summary
+from memsweep.store.ports.windows import OriginOf, Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 
@@ -165,8 +165,11 @@ class FalkorWindow:
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
         return {place: held for place, held in self._segments.at_places(places).items() if held.stashed}
 
-    def add(self, segments: Iterable[ContextSegment]) -> None:
-        new, origin = list(segments), origin_key(self._tx, self._origin)
+    def stashed(self, before: int | None, limit: int) -> list[Held]:
+        return self._segments.stashed(self._places if before is None else before, limit)
+
+    def add(self, segments: Iterable[ContextSegment], origin_of: OriginOf | None = None) -> None:
+        new = list(segments)
         self.find(target for segment in new for target in segment.references)  # all at once
         for segment in new:
             key, turn = self._tx.new_key(), self._turn()
@@ -174,7 +177,8 @@ class FalkorWindow:
             names = segment_names(self._key, segment.segment_id, self._places, turn, message)
             row = {"key": key, "project": self._key, "place": self._places, "turn": turn, "version": 1}
             self._segments.keep(Held(key, 1, self._places, False, segment), turn)
-            self._set[key] = {**row, **names, **_values(segment), "origin": origin}
+            origin = origin_of(segment) if origin_of else self._origin
+            self._set[key] = {**row, **names, **_values(segment), "origin": origin_key(self._tx, origin)}
             self._messages += message is not None
             self._added.append(key)
             self._places += 1

@@ -32,12 +32,14 @@ from memsweep.store.falkor import (
     revision_cypher,
     searching,
     superseding_cypher,
+    twins,
     words,
     writing,
 )
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
+from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -63,24 +65,31 @@ class FalkorStore:
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
         self.whole_graph = FalkorWholeGraph(graph)
+        self.overview = FalkorOverview(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""
         return writing.model_of(self._graph.seen)
 
-    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
+    def change_number(self) -> str:
+        ((number,),) = self._graph.ask(gc_cypher.REVISION)
+        return f"{self._graph.name.rpartition(':')[2]}-{number}"
+
+    def touch_twin(
+        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
+    ) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
             return None
         with self._graph.writing() as tx:
-            return writing.touch_twin(tx, draft, content_hash, now)
+            return twins.touch_twin(tx, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         look = self._vectors.look()
         ahead = [*writing.about(new), *origins.about(self._graph, new.origin), look.lacking]
         with self._graph.writing(ahead=ahead, reads=look.commands) as tx:
             self._vectors.follow(tx)
-            return writing.add(tx, new, model)
+            return twins.add_to_twin(tx, new) or writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
         of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)

@@ -18,16 +18,19 @@ def about(new: NewMemory) -> list[Query]:
     return [(statements.TO_SUPERSEDE, {"ids": [findable(each) for each in wanted]})] if wanted else []
 
 
-def supersede(tx: Transaction, memory: int, new: NewMemory) -> None:
+def supersede(tx: Transaction, memory: int, new: NewMemory, origin: int | None) -> None:
     if not new.draft.supersedes:
         return
     (found,) = tx.ask_all(*about(new))
     older = superseding.keys_of(new.draft.supersedes, {uid: Older(key, source) for uid, key, source in found})
-    under, over = tx.ask_all(
-        (statements.LINKS_UNDER, {"older": sorted(older)}), (statements.LINKS_OVER, {"memory": memory})
+    under, over, beside = tx.ask_all(
+        (statements.LINKS_UNDER, {"newer": sorted({*older, memory})}),
+        (statements.LINKS_OVER, {"memory": memory}),
+        (statements.LINKS_BESIDE, {"memory": memory}),
     )
-    trashed = {old for old, _, is_trashed in under if is_trashed} | {new for _, new, is_trashed in over if is_trashed}
-    known = {(old, newer) for old, newer, _ in (*under, *over)}
-    for old, newer in superseding.new_links(memory, older, known):
+    trashed = {old for old, *_, gone in under if gone} | {newer for _, newer, _, gone in over if gone}
+    known = {(old, newer): superseding.bases_from(bases) for old, newer, bases, _ in (*under, *over, *beside)}
+    for (old, newer), bases in superseding.new_links(memory, older, known, origin).items():
         step = statements.add_link(new_is_trashed=newer in trashed, old_is_trashed=old in trashed)
-        tx.do(step, [{"old": old, "new": newer, "at": to_micros(new.now)}])
+        said = superseding.bases_text(bases)
+        tx.do(step, [{"old": old, "new": newer, "at": to_micros(new.now), "origins": said}])

@@ -7,18 +7,31 @@ from __future__ import annotations
 
 TO_SUPERSEDE = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key, m.source"
 LINKS_UNDER = """
-    UNWIND $older AS key MATCH (n:Memory {ref: toString(key)})-[:SUPERSEDES]->(o)
-    RETURN o.key, n.key, o.trash IS NOT NULL"""
+    UNWIND $newer AS key MATCH (n:Memory {ref: toString(key)})-[s:SUPERSEDES]->(o)
+    RETURN o.key, n.key, s.origins, o.trash IS NOT NULL"""
 LINKS_OVER = """
-    MATCH (o:Memory {ref: toString($memory)})<-[:SUPERSEDES]-(n) RETURN o.key, n.key, n.trash IS NOT NULL"""
+    MATCH (o:Memory {ref: toString($memory)})<-[s:SUPERSEDES]-(n)
+    RETURN o.key, n.key, s.origins, n.trash IS NOT NULL"""
+LINKS_BESIDE = """
+    MATCH (:Memory {ref: toString($memory)})<-[:SUPERSEDES]-(n) WITH DISTINCT n MATCH (n)-[s:SUPERSEDES]->(o)
+    RETURN o.key, n.key, s.origins, o.trash IS NOT NULL"""
 ADD_LINK = """
     MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
-    MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at"""
+    MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at SET s.origins = row.origins"""
+EVERY_LINK = tuple(
+    f"MATCH (n:{label})-[s:SUPERSEDES]->(o) RETURN o.key, n.key, s.at, s.origins"
+    for label in ("Memory", "TrashedMemory")
+)
+TRASHED = "UNWIND $keys AS key MATCH (m:TrashedMemory {ref: toString(key)}) RETURN m.key"
+DROP_LINK = "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s"
 OLDER = """
     MATCH (m:Memory {id: $id})-[s:SUPERSEDES]->(o:Memory) RETURN o.id, s.at ORDER BY o.key DESC"""
 NEWER = """
     MATCH (m:Memory {id: $id})<-[s:SUPERSEDES]-(n:Memory) RETURN n.id, s.at ORDER BY n.key"""
 LINKS = "MATCH (n:Memory)-[s:SUPERSEDES]->(o:Memory) RETURN o.key, n.key, s.at ORDER BY o.key, n.key"
+LINKS_OF = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:SUPERSEDES]-(:Memory) WITH DISTINCT s
+    RETURN endNode(s).key, startNode(s).key, s.at"""
 STILL_SUPERSEDED = """
     UNWIND $keys AS key MATCH (o:Memory {ref: toString(key)})<-[:SUPERSEDES]-(:Memory) RETURN DISTINCT o.key"""
 
@@ -26,3 +39,7 @@ STILL_SUPERSEDED = """
 def add_link(*, new_is_trashed: bool, old_is_trashed: bool) -> str:
     new, old = ("TrashedMemory" if trashed else "Memory" for trashed in (new_is_trashed, old_is_trashed))
     return ADD_LINK.format(begin=new, end=old)
+
+
+def drop_link() -> tuple[str, ...]:
+    return tuple(DROP_LINK.format(end=label) for label in ("Memory", "TrashedMemory"))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from memsweep.model.code import other_places
 from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
-from memsweep.store.falkor import code, code_cypher, contribution_cypher, cypher, trash_cypher
+from memsweep.store.falkor import code, code_cypher, contribution_cypher, cypher, memory_act_cypher, trash_cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
@@ -94,6 +94,7 @@ class FalkorTrash:
             (contribution_cypher.FREE, gone.relations),
             (trash_cypher.FREE_CHUNK, gone.chunks),
             (code_cypher.DROP_EMBEDDING, gone.chunks),
+            (memory_act_cypher.FREE_OF_MEMORY, gone.memories),
             (trash_cypher.FREE_MEMORY, gone.memories),
             (trash_cypher.FREE_ENTITY, gone.entities),
             (trash_cypher.DROP_ALIASES_OF, gone.entities),

@@ -6,7 +6,6 @@ import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.model.memory import (
@@ -20,6 +19,7 @@ from memsweep.model.memory import (
     NewPiece,
     Remembered,
 )
+from memsweep.model.memory_act import Place
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
@@ -33,8 +33,6 @@ from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
 from memsweep.store.refusals import other_model, tombstoned_text
 from memsweep.store.stored import to_json
-
-_TWIN = ("key", "id", "tags", "metadata", "thread", "text", "last_seen_at", "created_at", "expires_at", "pinned")
 
 
 def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
@@ -64,7 +62,7 @@ def about(new: NewMemory) -> list[Query]:
     named, by_rule = _names_of(new.mentions, new.facts)
     names = {"names": keys_of(named)}
     return [
-        *_about_twin(new.draft, new.content_hash),
+        *about_twin(new.draft, new.content_hash),
         (gc_cypher.BURIED, {"hashes": [new.content_hash.hex()]}),
         *superseding.about(new),
         *([(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)] if named else ()),
@@ -72,7 +70,7 @@ def about(new: NewMemory) -> list[Query]:
     ]
 
 
-def _about_twin(draft: MemoryDraft, digest: bytes) -> list[Query]:
+def about_twin(draft: MemoryDraft, digest: bytes) -> list[Query]:
     same: Query = (cypher.MEMORIES_BY_HASH, {"hash": digest.hex(), "code_source": CODE_SOURCE})
     return [same] if draft.thread_id is None else [same, (cypher.THREAD, {"id": draft.thread_id})]
 
@@ -84,59 +82,20 @@ def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple
     return [*(mention.thing.name for mention in mentions), *ends], by_rule
 
 
-def touch_twin(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> str | None:
-    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
-    found, *thread = tx.ask_all(*_about_twin(draft, digest))
-    if thread and not thread[0]:
-        return None
-    where = thread[0][0][0] if thread else None
-    rows = (dict(zip(_TWIN, row, strict=True)) for row in found)
-    twin = next((row for row in rows if row["thread"] == where and row["text"] == draft.text), None)
-    if twin is None:
-        return None
-    last = twin["created_at"] if twin["last_seen_at"] is None else twin["last_seen_at"]
-    seen = {
-        "last_seen_at": max(last, to_micros(now)),
-        "tags": list(dict.fromkeys([*twin["tags"], *draft.tags])),
-        "metadata": to_json({**json.loads(twin["metadata"]), **draft.metadata}),
-        "expires_at": twin["expires_at"] if draft.expires_at is None else to_micros(draft.expires_at),
-        "pinned": twin["pinned"] or draft.pinned,
-    }
-    tx.do(cypher.CHANGE_MEMORY, [{"key": twin["key"], "set": seen}])
-    tx.do(cypher.TOUCH_MENTIONED, [{"key": twin["key"], "at": to_micros(now)}])
-    return str(twin["id"])
-
-
 def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
-    twin = touch_twin(tx, new.draft, new.content_hash, new.now)
-    if twin is not None:
-        return _add_to_twin(tx, twin, new)
+    """A memory that nobody has said yet."""
     if tx.ask(gc_cypher.BURIED, hashes=[new.content_hash.hex()]):
         raise tombstoned_text()
     claim_model(tx, model)
     origin = origin_key(tx, new.origin)
     memory, chunks = _add_memory(tx, new, origin)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    created = add_names(tx, new, new.mentions, Told(memory, chunks, texts, origin))
-    superseding.supersede(tx, memory, new)
-    return _logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
+    created, _ = add_names(tx, new, new.mentions, Told(memory, chunks, texts, origin))
+    superseding.supersede(tx, memory, new, origin)
+    return logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
-def _add_to_twin(tx: Transaction, twin: str, new: NewMemory) -> Remembered:
-    """What the caller named and told beside a text that is known already."""
-    rows = tx.ask(cypher.CHUNKS_OF_ID, id=twin)
-    memory, chunks = rows[0][0], [key for _, key, _ in rows]
-    origin, first = origin_key(tx, new.origin), rows[0][2]
-    # It may have been cut into fewer pieces when it was stored.
-    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
-    told = [mention for mention in new.mentions if mention.handed_in]
-    by = Told(memory, chunks, {}, origin, None if origin == first else origin)
-    created = add_names(tx, new, told, by)
-    superseding.supersede(tx, memory, new)
-    return _logged(tx, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
-
-
-def _logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
+def logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
     if (event := new.event(done, created)) is not None:
         add_event(tx, event)
     if new.draft.supersedes:
@@ -231,10 +190,15 @@ class Told(NamedTuple):
     other: int | None = None
 
 
-def add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: Told) -> list[str]:
-    """Mentions and facts, whose source the memory is; the ids of new entities."""
+def add_names(
+    tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: Told
+) -> tuple[list[str], set[Place]]:
+    """Mentions and facts, whose source the memory is.
+
+    The ids of new entities, and where what was handed in is mentioned.
+    """
     if not mentions and not new.facts:
-        return []
+        return [], set()
     now = to_micros(new.now)
     named, by_rule = _names_of(mentions, new.facts)
     names, seen = Names(tx, named), _Seen(tx, by_rule)
@@ -242,20 +206,22 @@ def add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], b
     spoken_of: dict[int, Known] = {}
     handed_in: dict[NamedThing, Known] = {}
     created: list[str] = []
+    places: set[Place] = set()
     for mention in mentions:
         entity, earlier = _mentioned(names, seen, mention, by, now)
         if entity is not None:
             spoken_of[entity.key] = entity
             if mention.handed_in:
                 handed_in[mention.thing] = entity
+                places |= {(by.chunks.index(by.chunks[at]), entity.key) for at in mention.chunks}
             if entity.is_new and entity.props["id"] == mention.id:
                 created.append(mention.id)
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(by.chunks[at] for at in mention.chunks))}
     known = [entity.key for entity in spoken_of.values() if by.texts and not entity.is_new]
-    places = fact_places(handed_in, new.facts)
-    relations = Relations(tx, places, among=known)
+    facts = fact_places(handed_in, new.facts)
+    relations = Relations(tx, facts, among=known)
     teller = By(by.memory, by.origin, now, new.edge_rate)
-    told = state_facts(relations, places, new, teller)
+    told = state_facts(relations, facts, new, teller)
     mention_again(relations, told, spoken_of, pairs, by.texts, teller)
     names.write()
     relations.write()
@@ -266,7 +232,7 @@ def add_names(tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], b
     tx.do(cypher.ADD_MENTION if by.other is None else cypher.ADD_OTHERS_MENTION, rows)
     # A chunk that spoke of it earlier may be in the trash by now, and so is its mention.
     tx.do(cypher.ADD_TRASHED_MENTION, [row for row in rows if row["chunk"] not in set(by.chunks)])
-    return created
+    return created, places
 
 
 def _mentioned(

@@ -115,6 +115,9 @@ anything = _json(lambda value: True)
 pairs = _json(
     lambda value: isinstance(value, list) and all(isinstance(item, list) and len(item) == 2 for item in value)
 )
+bases = _json(
+    lambda value: isinstance(value, list) and all(isinstance(item, list) and all(map(whole(0), item)) for item in value)
+)
 model = _json(_is_model)
 
 

@@ -22,6 +22,7 @@ TABLES = (
     "relation_source",
     "supersession",
     "contribution",
+    "memory_act",
     "alias",
     "merge_move",
     "code_root",
@@ -46,8 +47,8 @@ REBUILD_WORDS = (
 )
 
 _NUMBERED = (
-    "contribution", "origin", "thread", "memory", "chunk", "entity", "relation", "code_root", "code_scope", "plan",
-    "receipt", "revision", "audit", "project", "segment",
+    "contribution", "memory_act", "origin", "thread", "memory", "chunk", "entity", "relation", "code_root",
+    "code_scope", "plan", "receipt", "revision", "audit", "project", "segment",
 )  # fmt: skip
 # also of rows that are gone: a key never comes back
 HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))
@@ -93,8 +94,8 @@ STATEMENTS = """
     from relation_source s join relation r on r.id = s.relation join memory m on m.id = s.memory
     join entity e on e.id = r.subject order by 4, 5, 1, 2"""
 SUPERSESSIONS = """
-    select s.new, s.old, s.at, n.trash is not null as trashed_new, o.trash is not null as trashed_old
-    from supersession s join memory n on n.id = s.new join memory o on o.id = s.old order by 4, 5, 1, 2"""
+    select s.new, s.old, s.at, s.origins, n.trash is not null as trashed_new, o.trash is not null as trashed_old
+    from supersession s join memory n on n.id = s.new join memory o on o.id = s.old order by 5, 6, 1, 2"""
 
 
 def trashable(table: str, *, live: bool) -> str:

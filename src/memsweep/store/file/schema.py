@@ -1,4 +1,4 @@
-"""Tables of a workspace file and of the registry, as ordered migrations. Pure text.
+"""Tables of a workspace file, as ordered migrations. Pure text.
 
 A row that is in the trash has a `trash` number; everything that reads goes through the `live_…` views.
 Integer keys inside, text ids only at the doors; nobody asks for a chunk by its id, so there is no index of them.
@@ -334,38 +334,41 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """
     alter table memory add column released_at integer;
     """,
+    # Memories in the order of listings, with all that a filter asks for, so that no text is read but those shown.
+    """
+    create index memory_by_number on memory (
+        id, source, created_at, stale, pinned, expires_at, origin, released_at
+    ) where trash is null;
+    """,
     # Facts are found by how a name or a relation begins; what the code index says is not one of them.
     """
     create index entity_told on entity (name_key) where handed_in = 1 and trash is null;
     create index relation_told on relation (relation)
         where trash is null and relation_key not in ('calls', 'defines', 'imports', 'inherits');
     """,
-)
-
-REGISTRY_MIGRATIONS: tuple[str, ...] = (
+    # Who said a memory again or updated it, act by act; see `memsweep.model.memory_act`.
     """
-    create table workspace (
-        id integer primary key,
-        name text not null,
-        file text not null unique,
-        description text not null default '',
-        created_at integer not null,
-        deleted_at integer,
-        receipt text
+    create table memory_act (
+        id integer primary key autoincrement,
+        memory integer not null,
+        act text not null,
+        at integer not null,
+        origin integer,
+        said text not null,
+        receipt integer,
+        trash integer
     );
-    create unique index workspace_by_name on workspace (name) where deleted_at is null;
+    create index memory_act_by_memory on memory_act (memory);
+    create index memory_act_by_origin on memory_act (origin);
+    create index memory_act_by_receipt on memory_act (receipt) where receipt is not null;
+    create index memory_act_by_trash on memory_act (trash) where trash is not null;
     """,
-    # What is about to be done to a file, and by whom; see `intents`.
+    # Who said that one memory supersedes another; see `memsweep.model.superseding`.
     """
-    create table intent (file text primary key, action text not null, owner text not null) without rowid;
+    alter table supersession add column origins text not null default '[]';
     """,
-    # What the audit log of a file has yet to say; see `workspace_events`.
+    # When somebody let a fact out of quarantine.
     """
-    create table pending_event (id integer primary key, file text not null, event text not null);
-    """,
-    # The project that a workspace was made for; empty: for none.
-    """
-    alter table workspace add column project text not null default '';
-    create index workspace_by_project on workspace (project) where project <> '';
+    alter table relation add column released_at integer;
     """,
 )

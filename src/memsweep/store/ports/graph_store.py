@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
+from memsweep.model.graph import Edge, Entity, FactCount, Faded, GraphBatch, NamedEntities, Reinforced, Related
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.quarantine import ToldEntity, ToldFact
 from memsweep.model.whole_graph import GraphDump, GraphSurvey, Imported
 from memsweep.store.changes import Changes
 
@@ -68,10 +69,29 @@ class Graph(Protocol):
 
     def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
 
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        """Entities in the order of names and types, each with the two as they are compared; those after one."""
+
+    def count_named(self, asked: NamedEntities) -> int: ...
+
+    def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
+        """How many chunks mention an entity, and how many facts of each kind it has."""
+
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]: ...
 
     def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
         """Relations that begin or end at these entities, with what they weigh now."""
+
+    def origins(self) -> dict[int, Origin]:
+        """Every one that is known, by key."""
+
+    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
+        """By whom live relations were told."""
+
+    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
+        """By whom live entities were told, and what speaks of them."""
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         """Every entity and every relation of known weight with what it counts now, kept beside its base if asked."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats
+from memsweep.model.origin import UNKNOWN, Origin
 
 Embed = Callable[[Sequence[str]], list[bytes]]
 
@@ -17,7 +18,9 @@ class Memories(Protocol):
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
 
-    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
+    def touch_twin(
+        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
+    ) -> str | None:
         """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -12,6 +12,8 @@ from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.ports.items import ItemRows
 from memsweep.store.ports.plans import PlanRows
+
+OriginOf = Callable[[ContextSegment], Origin]
 
 
 class Summary(NamedTuple):
@@ -84,7 +86,11 @@ class OpenWindow(Protocol):
 
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
 
-    def add(self, segments: Iterable[ContextSegment]) -> None: ...
+    def stashed(self, before: int | None, limit: int) -> list[Held]:
+        """The stash, from the last place (or from that before one) to the first."""
+
+    def add(self, segments: Iterable[ContextSegment], origin_of: OriginOf | None = None) -> None:
+        """Each with the origin of the window, or its own."""
 
     def age(self, survivors: Iterable[tuple[int, ContextSegment]]) -> None:
         """Generation and survival count, by key."""

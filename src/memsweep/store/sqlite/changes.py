@@ -9,6 +9,7 @@ from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite.contributions import SqliteOrigins
 from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteMentions, SqliteRelations
 from memsweep.store.sqlite.items import SqliteItems, SqliteTombstones
+from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.merge_rows import SqliteAliases, SqliteMoves
 from memsweep.store.sqlite.plans import SqlitePlans
 from memsweep.store.sqlite.receipts import SqliteReceipts
@@ -42,6 +43,7 @@ class SqliteChanges(SqliteReads):
         self.relations = SqliteRelations(db)
         self.mentions = SqliteMentions(db)
         self.origins = SqliteOrigins(db)
+        self.acts = SqliteMemoryActs(db)
         self.moves = SqliteMoves(db)
         self.aliases = SqliteAliases(db)
         self.tombstones = SqliteTombstones(db)

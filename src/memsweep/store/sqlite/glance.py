@@ -35,11 +35,19 @@ class Glance:
         return [(name, project) for name, _, _, project in self._ask(registry_sql.LIST_WORKSPACES)]
 
     def memories(self, workspace_id: str) -> int:
+        return int(self._in_file(workspace_id, registry_sql.COUNT_LIVE)[1])
+
+    def revision(self, workspace_id: str) -> str:
+        """Another text whenever what can be found there has changed."""
+        return ".".join(map(str, self._in_file(workspace_id, registry_sql.REVISION)))
+
+    def _in_file(self, workspace_id: str, statement: str) -> tuple[str, Any]:
+        """The name of the file of a workspace, and what it answers; nothing and 0 where there is none."""
         found = self._ask(registry_sql.FIND_WORKSPACE, workspace_id)
         if not found:
-            return 0
-        rows: list[Any] = _open(self._folder / found[0][0]).execute(registry_sql.COUNT_LIVE).fetchall()
-        return int(rows[0][0])
+            return "", 0
+        rows: list[Any] = _open(self._folder / found[0][0]).execute(statement).fetchall()
+        return found[0][0], rows[0][0]
 
     def _ask(self, statement: str, *values: str) -> list[Any]:
         if self._registry is None:

@@ -54,6 +54,25 @@ ENTITIES = """
     where (:search is null or name_key like :search escape '\\'
            or exists (select 1 from alias where entity = live_entity.id and alias.name_key like :search escape '\\'))
       and (:type is null or type_key = :type)"""
+# The index of names has all that decides; only what is shown is looked up.
+_NAMED = """
+    from entity indexed by entity_by_name
+    where trash is null and (:search is null or name_key like :search escape '\\'
+        or id in (select entity from alias where alias.name_key like :search escape '\\'))
+      and (:type is null or type_key = :type)"""
+NAMED = f"""
+    with listed as materialized (
+        select id {_NAMED} and (name_key, type_key) > (:name, :kind) order by name_key, type_key limit :limit)
+    select name_key, type_key, entity.id, uid, name, type, confidence, last_seen, pinned,
+           (select count(*) from live_mention where entity = entity.id),
+           (select count(*) from live_relation where subject = entity.id or object = entity.id)
+    from listed join entity on entity.id = listed.id order by name_key, type_key"""
+COUNT_NAMED = f"select count(*) {_NAMED}"
+COUNT_MENTIONS = "select count(*) from live_mention where entity = ?"
+FACT_COUNTS = """
+    select min(relation), subject = :key, sum(invalid_at is null), sum(invalid_at is not null) from live_relation
+    where id in (select id from relation where subject = :key union select id from relation where object = :key)
+    group by relation_key, subject = :key order by count(*) desc, relation_key, subject = :key"""
 # What a fact counts now is kept beside its base, for who reads the file; nothing is computed from it.
 ENTITY_BASES = "select id, uid, name, type, confidence, last_seen from live_entity order by id"
 RELATION_BASES = """

@@ -11,7 +11,9 @@ ADD = "insert into revision (receipt, kind, item, at, before) values (?, ?, ?, ?
 DROP = f"delete from revision where id in {_KEYS}"
 COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
 
-_MEMORY = "select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin from memory"
+_MEMORY = """
+    select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin, expires_at, created_at
+    from memory"""
 MEMORIES = f"{_MEMORY} where id in {_KEYS}"
 PAGE = f"{_MEMORY} where id > :after order by id limit :limit"
 PIECES = f"""
@@ -24,7 +26,7 @@ TWIN = """
 
 WRITE_MEMORY = """
     update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?,
-                      origin = ?
+                      origin = ?, expires_at = ?
     where id = ?"""
 DROP_TAGS = "delete from memory_tag where memory = ?"
 UNINDEX = """

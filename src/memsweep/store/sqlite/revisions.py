@@ -92,7 +92,8 @@ class SqliteTexts:
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         said = (memory.text, to_json(memory.tags), memory.source, to_json(dict(memory.metadata)), memory.content_hash)
         self._db.execute(
-            revision_sql.WRITE_MEMORY, (*said, memory.updated_at, memory.version, memory.origin, memory.key)
+            revision_sql.WRITE_MEMORY,
+            (*said, memory.updated_at, memory.version, memory.origin, memory.expires_at, memory.key),
         )
         self._db.execute(revision_sql.DROP_TAGS, (memory.key,))
         self._db.executemany(sql.ADD_TAG, [(tag, memory.key) for tag in memory.tags])
@@ -107,8 +108,7 @@ class SqliteTexts:
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         told = writing.Told(memory, list(chunks), origin_key(self._db, new.origin))
-        created, _ = writing.add_names(self._db, new, new.mentions, told)
-        return created
+        return writing.add_names(self._db, new, new.mentions, told)[0]
 
     def _drop_chunks(self, memory: int) -> None:
         before = {key for (key,) in self._db.execute(revision_sql.CHUNKS_BEFORE, (memory,))}

@@ -14,10 +14,6 @@ OWNERS = """
     from json_each(?) as wanted
     join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
     left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
-# Whatever changes what can be found is audited, or adds chunks, or takes some away.
-REVISION = """
-    select group_concat(seq, '.') || '.' || (select count(*) from memory where stale) || '.'
-           || (select max(id) from chunk) from sqlite_sequence"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 HIDDEN_CHUNKS = f"""

@@ -19,7 +19,7 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.windows import Summary
+from memsweep.store.ports.windows import OriginOf, Summary
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
@@ -126,9 +126,12 @@ class SqliteWindow:
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
         return {held.place: held for held in self._held(context_sql.AT_PLACES, places=json.dumps(list(places)))}
 
-    def add(self, segments: Iterable[ContextSegment]) -> None:
-        origin = origin_key(self._db, self._origin)
+    def stashed(self, before: int | None, limit: int) -> list[Held]:
+        return self._held(context_sql.STASHED, before=self._places if before is None else before, limit=limit)
+
+    def add(self, segments: Iterable[ContextSegment], origin_of: OriginOf | None = None) -> None:
         for segment in segments:
+            origin = origin_key(self._db, origin_of(segment) if origin_of else self._origin)
             place = {"project": self._key, "place": self._places, "turn": self._turn(), "origin": origin}
             values = {**place, **_values(segment)}
             key = one(self._db, context_sql.ADD_SEGMENT, values)

@@ -10,7 +10,9 @@ from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 # remembering
 KNOWS_HASH = "select 1 from memory where content_hash = ? and trash is null"
 FIND_TWIN = f"""
-    select memory.id, memory.uid, memory.tags, memory.metadata from memory
+    select memory.id, memory.uid, memory.tags, memory.metadata, memory.source, memory.expires_at, memory.created_at,
+           memory.origin
+    from memory
     left join thread on thread.id = memory.thread
     where content_hash = :hash and trash is null and stale = 0 and source <> :code_source
       and thread.uid is :thread and memory.text = :text and {NOT_SUPERSEDED}
@@ -27,7 +29,7 @@ ADD_MEMORY = """
     values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash, :origin)"""
 ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
 CHUNK_KEYS = """
-    select memory.id, chunk.id, memory.origin from chunk join memory on memory.id = chunk.memory
+    select chunk.id from chunk join memory on memory.id = chunk.memory
     where memory.uid = ? and chunk.trash is null order by position"""
 LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
 ADD_CHUNK = """

@@ -32,12 +32,14 @@ from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import (
     code,
     reembedding,
+    registry_sql,
     revision_sql,
     search_sql,
     searching,
     sql,
     superseding_sql,
     trash_sql,
+    twins,
     writing,
 )
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
+    from memsweep.store.sqlite.overview import SqliteOverview
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
@@ -94,6 +97,12 @@ class SqliteStore:
         return SqliteGraph(self._pool)
 
     @cached_property
+    def overview(self) -> SqliteOverview:
+        from memsweep.store.sqlite.overview import SqliteOverview
+
+        return SqliteOverview(self._pool)
+
+    @cached_property
     def whole_graph(self) -> SqliteWholeGraph:
         from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
@@ -103,18 +112,23 @@ class SqliteStore:
         with self._pool.connection() as db:
             return meta.read_model(db)
 
-    def touch_twin(self, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
+    def change_number(self) -> str:
         with self._pool.connection() as db:
-            if not writing.knows_hash(db, content_hash):
+            return mark.change_number(db, self.path)
+
+    def touch_twin(
+        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
+    ) -> str | None:
+        with self._pool.connection() as db:
+            if not twins.knows_hash(db, content_hash):
                 return None
         with self._pool.writing() as db:
-            return writing.touch_twin(db, draft, content_hash, now)
+            return twins.touch_twin(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         with self._pool.writing() as db:
-            twin = writing.touch_twin(db, new.draft, new.content_hash, new.now)
-            if twin is not None:
-                return writing.add_to_twin(db, twin, new)
+            if (known := twins.add_to_twin(db, new)) is not None:
+                return known
             if one(db, trash_sql.IS_BURIED, (new.content_hash,)):
                 raise tombstoned_text()
             writing.claim_model(db, model)
@@ -187,7 +201,7 @@ class SqliteStore:
 
     def revision(self, *, now: bool) -> str:
         with self._pool.reading() as db:
-            return f"{self.path.name}.{one(db, search_sql.REVISION)}"
+            return f"{self.path.name}.{one(db, registry_sql.REVISION)}"
 
     def smaller_kind(self) -> Kind | None:
         with self._pool.reading() as db:

@@ -6,9 +6,14 @@ ANY_LINKS = "select exists (select 1 from supersession)"
 TO_SUPERSEDE = """
     select uid, id, source from memory where trash is null and uid in (select value from json_each(?))"""
 LINKS_AROUND = """
-    select old, new from supersession where new in (select value from json_each(:older))
-    union select old, new from supersession where old = :memory"""
-ADD_LINK = "insert into supersession (old, new, at) values (?, ?, ?) on conflict do nothing"
+    select old, new, origins from supersession
+    where new in (select value from json_each(:older)) or old = :memory or new = :memory
+       or new in (select above.new from supersession as above where above.old = :memory)"""
+ADD_LINK = """
+    insert into supersession (old, new, at, origins) values (?, ?, ?, ?)
+    on conflict (old, new) do update set origins = excluded.origins"""
+EVERY = "select old, new, at, origins from supersession"
+DROP_LINK = "delete from supersession where old = ? and new = ?"
 OLDER = """
     select memory.uid, at from supersession join memory on memory.id = old and trash is null
     where new = ? order by old desc"""
@@ -19,6 +24,10 @@ NEWER = """
 LINKS = """
     select old, new, at from supersession join memory as older on older.id = old and older.trash is null
     join memory as newer on newer.id = new and newer.trash is null order by old, new"""
+LINKS_OF = LINKS.replace(
+    "order by",
+    "where old in (select value from json_each(:keys)) or new in (select value from json_each(:keys)) order by",
+)
 STILL_SUPERSEDED = """
     select distinct old from supersession join memory as newer on newer.id = new and newer.trash is null
     where old in (select value from json_each(:keys))"""

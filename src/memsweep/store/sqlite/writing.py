@@ -13,16 +13,15 @@ import apsw
 from memsweep.model import superseding
 from memsweep.model.ids import findable
 from memsweep.model.memory import (
-    CODE_SOURCE,
     DEFAULT_TYPE,
     EmbeddingModel,
-    MemoryDraft,
     NamedThing,
     NewMemory,
     NewMention,
     NewPiece,
     Remembered,
 )
+from memsweep.model.memory_act import Place
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.revision import Piece
 from memsweep.model.superseding import Older
@@ -54,33 +53,6 @@ def check_dimension(db: apsw.Connection, dimension: int) -> None:
         raise other_query_model(known)
 
 
-def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
-    return db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is not None
-
-
-def touch_twin(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> str | None:
-    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
-    if not knows_hash(db, content_hash):
-        return None
-    wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}
-    twin = db.execute(sql.FIND_TWIN, wanted).fetchone()
-    if twin is None:
-        return None
-    key, uid, tags, metadata = twin
-    seen = {
-        "id": key,
-        "now": to_micros(now),
-        "tags": to_json(list(dict.fromkeys([*json.loads(tags), *draft.tags]))),
-        "metadata": to_json({**json.loads(metadata), **draft.metadata}),
-        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
-        "pinned": draft.pinned,
-    }
-    db.execute(sql.TOUCH_MEMORY, seen)
-    db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
-    db.execute(sql.TOUCH_MENTIONED, (to_micros(now), key))
-    return str(uid)
-
-
 def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:
     """Note when memories were read, without waiting: whether it is done, or cannot be done at all.
 
@@ -108,26 +80,13 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     thread, origin = _thread(db, new.draft.thread_id), origin_key(db, new.origin)
     memory = _add_row(db, new, thread, origin)
     chunks = _add_chunks(db, memory, new, thread)
-    created, told = add_names(db, new, new.mentions, Told(memory, chunks, origin))
+    created, told, _ = add_names(db, new, new.mentions, Told(memory, chunks, origin))
     mention_again(db, chunks, told, By(memory, origin, to_micros(new.now), new.edge_rate))
-    _supersede(db, memory, new)
-    return _logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
+    supersede(db, memory, new, origin)
+    return logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
 
-def add_to_twin(db: apsw.Connection, twin: str, new: NewMemory) -> Remembered:
-    """What the caller named and told beside a text that is known already."""
-    rows: list[Any] = db.execute(sql.CHUNK_KEYS, (twin,)).fetchall()
-    memory, chunks = rows[0][0], [key for _, key, _ in rows]
-    origin, first = origin_key(db, new.origin), rows[0][2]
-    # It may have been cut into fewer pieces when it was stored.
-    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
-    told = [mention for mention in new.mentions if mention.handed_in]
-    created, _ = add_names(db, new, told, Told(memory, chunks, origin, None if origin == first else origin))
-    _supersede(db, memory, new)
-    return _logged(db, new, Remembered(twin, 0, len(created), duplicate_of=twin), created)
-
-
-def _logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
+def logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
     if (event := new.event(done, created)) is not None:
         add_event(db, event)
     if new.draft.supersedes:
@@ -135,15 +94,21 @@ def _logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequ
     return replace(done, supersedes=new.draft.supersedes)
 
 
-def _supersede(db: apsw.Connection, memory: int, new: NewMemory) -> None:
+def supersede(db: apsw.Connection, memory: int, new: NewMemory, origin: int | None) -> None:
     """Link the memory to those whose place it takes."""
     if not (wanted := new.draft.supersedes):
         return
     found = db.execute(superseding_sql.TO_SUPERSEDE, (to_json([findable(each) for each in wanted]),))
     older = superseding.keys_of(wanted, {uid: Older(key, source) for uid, key, source in found})
-    known: set[Any] = set(db.execute(superseding_sql.LINKS_AROUND, {"older": to_json(list(older)), "memory": memory}))
-    links = superseding.new_links(memory, older, known)
-    db.executemany(superseding_sql.ADD_LINK, [(*pair, to_micros(new.now)) for pair in links])
+    rows: list[Any] = db.execute(
+        superseding_sql.LINKS_AROUND, {"older": to_json(list(older)), "memory": memory}
+    ).fetchall()
+    known = {(old, newer): superseding.bases_from(origins) for old, newer, origins in rows}
+    links = superseding.new_links(memory, older, known, origin)
+    at = to_micros(new.now)
+    db.executemany(
+        superseding_sql.ADD_LINK, [(*pair, at, superseding.bases_text(bases)) for pair, bases in links.items()]
+    )
 
 
 class Told(NamedTuple):
@@ -157,19 +122,23 @@ class Told(NamedTuple):
 
 def add_names(
     db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: Told
-) -> tuple[list[str], set[int]]:
-    """Mentions and facts, whose source the memory is; the ids of new entities, and the relations that were told."""
-    created, keys = list[str](), dict[NamedThing, int]()
+) -> tuple[list[str], set[int], set[Place]]:
+    """Mentions and facts, whose source the memory is.
+
+    The ids of new entities, the relations that were told, and where what was handed in is mentioned.
+    """
+    created, keys, places = list[str](), dict[NamedThing, int](), set[Place]()
     for mention in mentions:
         entity, is_new = _add_mention(db, mention, by, to_micros(new.now))
         created += [mention.id] * is_new
         if entity is not None and mention.handed_in:
             keys[mention.thing] = entity
+            places |= {(by.chunks.index(by.chunks[at]), entity) for at in mention.chunks}
     teller = By(by.memory, by.origin, to_micros(new.now), new.edge_rate)
     told = {state_fact(db, fact, keys, teller) for fact in new.facts}
     if told:
         db.executemany(sql.ADD_SOURCE, [(relation, by.memory) for relation in told])
-    return created, told
+    return created, told, places
 
 
 def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None, origin: int | None) -> int:

@@ -1,0 +1,64 @@
+"""memsweep list"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.report.listing import ListedAnswer, listed
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_MARKS = ("stale", "pinned", "superseded")
+
+
+def list_memories(
+    limit: Annotated[int, Option("--limit", "-n", help="How many, at most 200.")] = 20,
+    tag: Annotated[
+        list[str] | None, Option("--tag", "-t", help="Only with this tag; repeat it to require several.")
+    ] = None,
+    source: Annotated[str | None, Option(help="Only from this source.")] = None,
+    kind: Annotated[str | None, Option(metavar="KIND", help="Only memory or code.")] = None,
+    state: Annotated[
+        str | None,
+        Option(metavar="STATE", help="Only current, stale, pinned, superseded, quarantined or expiring ones."),
+    ] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
+    until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
+    tier: Annotated[
+        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
+    ] = None,
+    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
+    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
+    door: Annotated[str | None, Option(help="Only what came through mcp, cli, library, hook, import or index.")] = None,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """List memories, the newest first."""
+    filters = {"tags": tag or [], "source": source, "kind": kind, "date_from": since, "date_to": until}
+    filters |= {"tier": tier, "client": client, "session": session}
+    options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
+    answer = listed(with_app(lambda app: app.memory(workspace).memories(**options)))
+    show(answer, as_json, lambda console: _print(console, answer))
+
+
+def _print(console: Console, answer: ListedAnswer) -> None:
+    from rich.text import Text
+
+    for each in answer["memories"]:
+        marks = [mark for mark in _MARKS if mark in each] + ["quarantined"] * ("quarantine" in each)
+        about = "  ".join(filter(None, (each["created_at"][:10], each["source"], each.get("path", ""), *marks)))
+        console.print(Text.assemble((each["memory_id"], "cyan"), f"  {harmless(about)}"), soft_wrap=True)
+        text = " ".join(harmless(each["text"]).split())
+        console.print(Text(f"      {text[:160]}{'…' if each['characters'] > 160 else ''}"), soft_wrap=True)
+    if "note" in answer:
+        say(console, answer["note"])
+    if not answer["memories"]:
+        console.print("No memories." if not answer["total"] else "No more memories.")
+    elif answer["next_cursor"]:
+        upto = answer["first"] + len(answer["memories"])
+        console.print(f"[dim]{upto} of {answer['total']}; the next page: --cursor {answer['next_cursor']}[/dim]")

@@ -1,0 +1,147 @@
+"""What an origin said, said again and updated: which memories go with it, and what others are without it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memsweep.gc.earlier_texts import Entities
+from memsweep.model.brought import MemoryWithout, Wanted
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
+from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
+from memsweep.model.superseding import Bases, without
+from memsweep.model.text import content_hash
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import Changes
+    from memsweep.store.ports.memory_acts import MentionAt
+
+Ended = Mapping[int, Mapping[int, Bases]]
+"""By the older memory and the one that supersedes it: what says so and is taken back."""
+
+
+class BroughtMemories:
+    """Decided when it is made. `going` are those of which nothing would be left."""
+
+    def __init__(self, tx: Changes, wanted: Wanted, origins: Collection[int] | None) -> None:
+        self._tx, self._origins = tx, origins
+        rows = tx.origins.memories(origins)
+        made = {row.key for row in rows if wanted.has_memory(row.source, row.created_at)}
+        acts = [act for act in tx.acts.of_origins(origins) if wanted.has_memory(act.source, act.at)]
+        others = tx.acts.mentioned_by(origins) if origins and wanted.is_of_any_time else set()
+        self._gone: dict[int, set[int]] = defaultdict(set)
+        for act in acts:
+            self._gone[act.memory].add(act.key)
+        self.touched = made | self._gone.keys()
+        """What it said, said again or updated."""
+        self._journal = by_memory(tx.acts.of_memories(self.touched | others))
+        self._rows = {key: row for key, row in tx.texts.at(self.touched | others).items() if row.trash is None}
+        self._texts = earlier_texts(tx.revisions.of_items(MEMORY, self._gone) if self._gone else [])
+        self.going = {key for key in self._rows if self._goes(key, made)}
+
+    def staying(self, links: Ended) -> Iterator[MemoryWithout]:
+        """What is another without it."""
+        keys = self._rows.keys() - self.going
+        mentions = self._lost_mentions(keys)
+        for key in sorted(keys | links.keys()):
+            acts = frozenset(self._gone.get(key, ()))
+            if not acts and not mentions[key] and key not in links:
+                continue
+            lost = mentions[key]
+            yield MemoryWithout(
+                key,
+                acts,
+                text_changes=bool(acts) and self._text_without(key) != self._rows[key].content_hash.hex(),
+                mentions=tuple(sorted((each.chunk, each.entity) for each in lost)),
+                unmentioned=self._unmentioned(key, lost),
+                links=links.get(key, {}),
+            )
+
+    def _goes(self, key: int, made: Collection[int]) -> bool:
+        """Whether nobody else says it, or its earlier text cannot come back: it was purged, or said anew."""
+        if not self._journal[key]:
+            return key in made
+        if not self._gone.get(key):
+            return False
+        row, text = self._rows[key], self._text_without(key)
+        if text is None or text == row.content_hash.hex():
+            return text is None
+        earlier = self._texts.get((key, text))
+        return earlier is None or self._tx.texts.twin(row._replace(text=earlier["text"])) is not None
+
+    def _text_without(self, key: int) -> str | None:
+        state = told(self._journal[key], self._gone[key])
+        return None if state is None else state.text
+
+    def _lost_mentions(self, keys: Collection[int]) -> dict[int, list[MentionAt]]:
+        """What only those handed in as mentioned in the texts that stay."""
+        found: dict[int, list[MentionAt]] = defaultdict(list)
+        entities = Entities(self._tx, entities_of(act for key in keys for act in self._journal[key]))
+        lost = {key: self._lost(self._journal[key], self._rows[key], entities) for key in keys}
+        there = self._tx.acts.mentions(keys)
+        for each in there:
+            if (each.position, each.entity) in lost[each.memory] or self._is_older(each, entities):
+                found[each.memory].append(each)
+        self._all = by_entity(there)
+        return found
+
+    def _is_older(self, mention: MentionAt, entities: Entities) -> bool:
+        """Whether it was handed in before acts were written down, which say it otherwise."""
+        if not self._origins or mention.origin not in self._origins:
+            return False
+        place = (mention.position, mention.entity)
+        return all(place not in act.mentions for act in renamed(self._journal[mention.memory], entities))
+
+    def _lost(self, journal: list[MemoryAct], row: MemoryText, entities: Entities) -> set[tuple[int, int]]:
+        return lost_mentions(renamed(journal, entities), self._gone.get(row.key, ()), row.content_hash.hex())
+
+    def _unmentioned(self, key: int, lost: list[MentionAt]) -> frozenset[int]:
+        """Entities that it mentions nowhere else."""
+        chunks: dict[int, set[int]] = defaultdict(set)
+        for each in lost:
+            chunks[each.entity].add(each.chunk)
+        return frozenset(entity for entity, gone in chunks.items() if self._all[key, entity] <= gone)
+
+
+def ended_links(tx: Changes, wanted: Wanted, origins: Collection[int] | None, going: Collection[int]) -> Ended:
+    """What was said to be superseded by those who are taken back; what goes supersedes nothing anyway."""
+    if wanted.source is not None:
+        return {}
+    found: dict[int, dict[int, Bases]] = defaultdict(dict)
+    for (old, new), at, bases in tx.acts.links():
+        left = () if origins is None else without(bases, origins)
+        if left != bases and wanted.has_time(at) and not {old, new} & {*going}:
+            found[old][new] = tuple(basis for basis in bases if basis not in left)
+    live = tx.texts.at(found)
+    return {old: links for old, links in found.items() if old in live and live[old].trash is None}
+
+
+def earlier_texts(revisions: list[Revision]) -> dict[tuple[int, str], Mapping[str, Any]]:
+    """The texts that memories had, by memory and hash, with all that belongs to them."""
+    kept = (each for each in revisions if not is_redaction(each.before) and each.before["pieces"] is not None)
+    return {(each.item, content_hash(each.before["text"]).hex()): each.before for each in kept}
+
+
+def by_memory(acts: list[MemoryAct]) -> dict[int, list[MemoryAct]]:
+    found: dict[int, list[MemoryAct]] = defaultdict(list)
+    for act in acts:
+        found[act.memory].append(act)
+    return found
+
+
+def by_entity(mentions: list[MentionAt]) -> dict[tuple[int, int], set[int]]:
+    """The chunks of each memory that mention an entity."""
+    found: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for each in mentions:
+        found[each.memory, each.entity].add(each.chunk)
+    return found
+
+
+def renamed(journal: list[MemoryAct], entities: Entities) -> list[MemoryAct]:
+    """Acts that mention what a merge has kept in place of what they mentioned."""
+
+    def now(places: Collection[Place]) -> list[Place]:
+        return [(position, entities.now(entity)) for position, entity in places]
+
+    return [act._replace(said={**act.said, "mentions": now(act.mentions), "named": now(act.named)}) for act in journal]

@@ -1,0 +1,86 @@
+"""Chunks of an earlier text that come back: what they mention by now, and vectors of the model that is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memsweep.model.graph_rows import EntityRecord
+from memsweep.model.memory import EmbeddingModel
+from memsweep.model.revision import Piece, model_before, pieces_before
+from memsweep.model.text import counted
+from memsweep.store.refusals import other_model
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import Changes
+
+Embed = Callable[[Sequence[str]], tuple[EmbeddingModel, list[bytes]]]
+"""Vectors of texts, and the model that they are of."""
+
+
+def no_model(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    """For a collector that was handed none."""
+    raise NotImplementedError(f"no embedder was handed in for {counted(len(texts), 'text')}")
+
+
+def renewed(befores: Iterable[Mapping[str, Any]], model: EmbeddingModel | None, embed: Embed) -> dict[str, bytes]:
+    """Vectors of what was embedded by another model than the one in use now, by their texts."""
+    old = [before for before in befores if model_before(before) != model]
+    texts = list(dict.fromkeys(piece.text for before in old for piece in pieces_before(before) or ()))
+    if not texts:
+        return {}
+    used, vectors = embed(texts)
+    if model is not None and used != model:
+        raise other_model(model, used)
+    return dict(zip(texts, vectors, strict=True))
+
+
+class EarlierTexts:
+    """Pieces that revisions hold, as they come back."""
+
+    def __init__(self, tx: Changes, befores: Sequence[Mapping[str, Any]], embed: Embed) -> None:
+        pieces = [piece for before in befores for piece in pieces_before(before) or ()]
+        self._entities = Entities(tx, {key for piece in pieces for key in piece.entities})
+        self._vectors = renewed(befores, tx.texts.model(), embed)
+        self.returning = self._entities.returning
+
+    def pieces(self, before: Mapping[str, Any]) -> list[Piece]:
+        return [
+            piece._replace(
+                vector=self._vectors.get(piece.text, piece.vector),
+                entities=self._entities.instead_of(piece.entities),
+            )
+            for piece in pieces_before(before) or ()
+        ]
+
+
+class Entities:
+    """Which entities chunks that come back speak of: one that was merged is another now, one in the trash returns."""
+
+    def __init__(self, tx: Changes, keys: Collection[int]) -> None:
+        found = tx.entities.at(keys) if keys else {}
+        merged = tx.moves.targets() if any(row.trash is not None for row in found.values()) else {}
+        found = {key: _kept(tx, row, merged) for key, row in found.items()}
+        trashed = [row for row in found.values() if row.trash is not None]
+        live = tx.entities.live_named({row.full_name for row in trashed}) if trashed else {}
+        newest = {row.full_name: row for row in sorted(trashed)}
+        self._of = {key: live.get(row.full_name, newest.get(row.full_name, row)) for key, row in found.items()}
+        self._of |= {key: row for key, row in found.items() if row.trash is None}
+        self.returning = {row.key for row in self._of.values() if row.trash is not None}
+
+    def instead_of(self, keys: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted({self._of[key].key for key in keys if key in self._of}))
+
+    def now(self, key: int) -> int:
+        """The same of one; itself if there is none."""
+        return self._of[key].key if key in self._of else key
+
+
+def _kept(tx: Changes, row: EntityRecord, merged: Mapping[int, int]) -> EntityRecord:
+    """What a merge kept in place of an entity."""
+    while row.trash is not None and row.trash in merged:
+        found = tx.entities.at([merged[row.trash]])
+        if not found:
+            return row
+        (row,) = found.values()
+    return row

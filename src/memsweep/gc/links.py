@@ -1,0 +1,60 @@
+"""Who said that one memory supersedes another is taken back, and given back. Reads and decides first, writes last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from memsweep.model.graph_rows import Move
+from memsweep.model.superseding import bases_from, bases_text, together
+from memsweep.store.ports.memory_acts import Link
+
+if TYPE_CHECKING:
+    from memsweep.model.plan import PlanItem
+    from memsweep.store.changes import Changes
+
+_LINK = "link"
+"""A move of this kind says which memory was superseded by which, since when, and who said so."""
+
+
+class LinksWithout:
+    """What is left of the links that a plan names; decided when it is made."""
+
+    def __init__(self, tx: Changes, items: Sequence[PlanItem]) -> None:
+        gone = {
+            (item.key, int(new)): {frozenset(basis) for basis in bases}
+            for item in items
+            for new, bases in item.evidence.get("links", {}).items()
+        }
+        self._before = [link for link in tx.acts.links() if link.pair in gone] if gone else []
+        left = [
+            link._replace(bases=tuple(basis for basis in link.bases if basis not in gone[link.pair]))
+            for link in self._before
+        ]
+        self._changed = [link for link in left if link.bases]
+        self._ended = [link.pair for link in left if not link.bases]
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        tx.moves.add([Move(receipt, _LINK, *link.pair, link.at, bases_text(link.bases)) for link in self._before])
+        tx.acts.set_links(self._changed)
+        tx.acts.drop_links(self._ended)
+
+
+class LinksAgain:
+    """The links that a receipt ended, once it is undone; decided when it is made."""
+
+    def __init__(self, tx: Changes, receipt: int) -> None:
+        moves = [move for move in tx.moves.of([receipt], (_LINK,)) if move.b is not None and move.c is not None]
+        self.has_moved = bool(moves)
+        there = tx.texts.at({key for move in moves for key in (move.a, move.b) if key is not None}) if moves else {}
+        known = {link.pair: link for link in tx.acts.links()} if moves else {}
+        self._links = []
+        for move in moves:
+            if move.b is None or move.c is None or not {move.a, move.b} <= there.keys():
+                continue  # one of them was purged meanwhile
+            link = Link((move.a, move.b), move.c, bases_from(move.said))
+            now = known.get(link.pair)
+            self._links.append(link if now is None else now._replace(bases=together(now.bases, link.bases)))
+
+    def write(self, tx: Changes) -> None:
+        tx.acts.set_links(self._links)

@@ -1,0 +1,29 @@
+"""A home of files, looked at without its engine: for what has to start in a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from memsweep.project.resolver import Resolver
+from memsweep.settings import Settings
+
+if TYPE_CHECKING:
+    from memsweep.store.sqlite.glance import Glance
+
+T = TypeVar("T")
+
+
+def at_a_glance(settings: Settings, project: str, look: Callable[[Resolver, Glance], T]) -> T | None:
+    """What there is to see; None where the engine has to be asked: a server, or files that have to be mended first."""
+    if settings.store:
+        return None
+    import apsw
+
+    from memsweep.store.sqlite.glance import Glance
+
+    try:
+        glance = Glance(settings.home)
+        return look(Resolver(settings, lambda: glance, project), glance)
+    except apsw.Error:
+        return None

@@ -1,0 +1,82 @@
+"""A hook hands its event to a server that has everything in memory already. Standard library alone.
+
+The hook says who it is, the server says that it will, and only then the hook sends the event: so either of them can
+give up before, and nothing is done twice. Whatever goes wrong, the hook does the work itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import memsweep
+from memsweep.errors import MemsweepError
+from memsweep.hooks import sockets
+from memsweep.places import config_file, home_at_a_glance
+
+READY = b"ready\n"
+MOST_EVENT_BYTES = 8 << 20
+MOST_ANSWER_BYTES = 1 << 20
+_ANSWER_SECONDS = 60.0
+"""The watchdog of the hook ends it long before."""
+
+
+def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] = os.environ) -> Mapping[str, Any] | None:
+    """What a server answers to the event, `answer` and `outcome`; None if there is none that will."""
+    if len(raw) > MOST_EVENT_BYTES:
+        return None
+    try:
+        hello = introduction(name, len(raw), began, environ)
+        for line in sockets.servers(sockets.folder_in(hello["home"])):
+            if (reply := _told(line, hello, raw)) is not None:
+                return reply
+    except (OSError, ValueError, MemsweepError):
+        pass
+    return None
+
+
+def introduction(name: str, size: int, began: float, environ: Mapping[str, str]) -> dict[str, Any]:
+    """Everything that a server has to agree with, or takes over from the hook."""
+    return {
+        "code": code(),
+        "home": str(home_at_a_glance(environ)),
+        "config": str(config_file(environ).absolute()),
+        "variables": {key: value for key, value in environ.items() if is_handed_over(key)},
+        "folder": _working_directory(),
+        "event": name,
+        "bytes": size,
+        "began": began,
+    }
+
+
+def code() -> list[str]:
+    """Which memsweep this is; another one may have other rules."""
+    return [memsweep.__version__, os.path.dirname(memsweep.__file__)]
+
+
+def is_handed_over(variable: str) -> bool:
+    """The environment of the hook counts, not that of the server; no key of a service is among it."""
+    return variable.startswith("MEMSWEEP_") or variable == "CLAUDE_PROJECT_DIR"
+
+
+def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
+    try:
+        line.sendall(json.dumps(hello).encode() + b"\n")
+        if sockets.received(line, len(READY), time.monotonic() + sockets.READY_SECONDS, len(READY)) != READY:
+            return None
+        line.sendall(raw)
+        reply = json.loads(sockets.received(line, None, time.monotonic() + _ANSWER_SECONDS, MOST_ANSWER_BYTES))
+    except OSError:
+        return None
+    return reply if isinstance(reply, dict) else None
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""

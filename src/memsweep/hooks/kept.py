@@ -1,0 +1,71 @@
+"""What the next session will be told, made when there is time, and told at once if nothing has changed since.
+
+To make a briefing, half of memsweep has to be imported, and the client waits for it. So whoever reads a transcript in
+the background makes the next one, too. It is told only while the store and the settings that it was made of are the
+same; a store on a server cannot say so at a glance, and there it is made anew each time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import memsweep
+from memsweep.errors import MemsweepError
+from memsweep.glance import at_a_glance
+from memsweep.hooks.files import HookFiles
+from memsweep.settings import Settings
+
+if TYPE_CHECKING:
+    from memsweep.project.resolver import Resolver
+    from memsweep.store.sqlite.glance import Glance
+
+_MOST_SECONDS = 86_400
+"""Some of what is told depends on the day: what holds, what is held back."""
+
+
+class Place(NamedTuple):
+    """The workspace of a folder, and all that its briefing is made of, as a text to compare."""
+
+    workspace_id: str
+    made_of: str
+
+
+class Known(NamedTuple):
+    """What a project's memory has to say to any session: lines, and when its newest memories were made."""
+
+    lines: list[str]
+    dates: list[float]
+
+
+def place_of(settings: Settings, folder: str) -> Place | None:
+    """At a glance; None where that is not enough."""
+
+    def look(resolver: Resolver, glance: Glance) -> Place:
+        own = resolver.place.workspace_id
+        parts = (memsweep.__version__, glance.revision(own), glance.revision(settings.personal), settings.quarantine)
+        return Place(own, repr(parts))
+
+    try:
+        return at_a_glance(settings, folder, look)
+    except (MemsweepError, OSError):
+        return None
+
+
+def keep(files: HookFiles, place: Place, known: Known, now: float) -> None:
+    """For the next session; `place` is as it was before all of this was read."""
+    files.keep_session(_name(place), "briefing", {"made_of": place.made_of, "at": now, **known._asdict()})
+
+
+def recall(files: HookFiles, place: Place, now: float) -> Known | None:
+    """What was kept, if it would be the same by now."""
+    state = files.session(_name(place), "briefing")
+    lines, dates, at = state.get("lines"), state.get("dates"), state.get("at")
+    if state.get("made_of") != place.made_of or not isinstance(at, float) or not 0 <= now - at <= _MOST_SECONDS:
+        return None
+    if not isinstance(lines, list) or not isinstance(dates, list):
+        return None
+    return Known([str(line) for line in lines], [date for date in dates if isinstance(date, float)])
+
+
+def _name(place: Place) -> str:
+    return f"workspace {place.workspace_id}"

@@ -1,0 +1,82 @@
+"""Memories as they are listed, the newest first. Pure.
+
+The order is that in which they were remembered, which no clock can change: what is added while somebody turns the pages
+comes before the first one, so no page shows a memory twice or leaves one out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.search import Filters, HeldBack, Kind
+
+State = Literal["current", "stale", "pinned", "superseded", "quarantined", "expiring"]
+"""`current` is what search can find: neither stale, superseded nor in quarantine. `expiring` has a date of expiry."""
+STATES: tuple[State, ...] = get_args(State)
+MOST_LISTED = 200
+SHOWN_CHARACTERS = 400
+"""How much of a text a listing has."""
+DEFAULT_LISTED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilters:
+    """Which memories are listed; `back` is what is in quarantine at the moment."""
+
+    filters: Filters = field(default_factory=Filters)
+    door: str | None = None
+    state: State | None = None
+    back: HeldBack | None = None
+
+    def accept(self, origin: Origin) -> bool:
+        return self.filters.accept(origin) and self.door in (None, origin.door)
+
+    @property
+    def asks_for_origin(self) -> bool:
+        asked = self.filters
+        return any(each is not None for each in (asked.tier, asked.client, asked.session, self.door))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedMemory:
+    """A memory in a listing, by the beginning of its text."""
+
+    key: int
+    id: str
+    text: str
+    length: int
+    tags: tuple[str, ...]
+    source: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    stale: bool
+    pinned: bool
+    superseded: bool
+    released_at: datetime | None = None
+    origin: Origin = UNKNOWN
+    path: str | None = None
+    language: str | None = None
+    quarantine: str = ""
+    """How long search leaves it out, in words; empty if it does not."""
+
+    @property
+    def kind(self) -> Kind:
+        return "memory" if self.path is None else "code"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """One page of a listing."""
+
+    memories: tuple[ListedMemory, ...]
+    first: int
+    """How many come before this page."""
+    total: int
+    """As many as there were when the first page was shown."""
+    next_cursor: str | None
+    damaged: int = 0
+    """How many of this page were left out, for they cannot be read."""

@@ -1,0 +1,238 @@
+"""Who said a memory, said it again or updated it: a memory is what these acts make it. Pure.
+
+As long as one origin alone has had to do with a memory, its row says all. The second act writes the first one down as
+well. Taking some acts away and doing the others again gives the memory as it would be without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from memsweep.model.memory import MemoryDraft
+from memsweep.model.revision import MemoryText
+from memsweep.model.text import name_key
+from memsweep.model.times import to_micros
+
+ActOnMemory = Literal["say", "update"]
+ACTS_ON_MEMORIES: tuple[ActOnMemory, ...] = ("say", "update")
+Place = tuple[int, int]
+"""A chunk by its position in the memory, and an entity that it mentions."""
+
+
+class MemoryAct(NamedTuple):
+    """One act on a memory. `said` is JSON:
+
+    | act    | said                                                                                           |
+    | say    | text, tags, metadata, source, expires_at, mentions: all that was handed in with the text        |
+    | update | of text, tags and metadata those that changed; and the source of the memory                    |
+
+    `text` is the hash of it, in hex: the text is that of the memory, or of one of its revisions.
+    """
+
+    memory: int
+    act: ActOnMemory
+    at: int
+    origin: int | None
+    said: Mapping[str, Any]
+    receipt: int | None = None
+    """Of the update: undoing it takes the act back."""
+    key: int = 0
+    trash: int | None = None
+    """The receipt of what took it back."""
+
+    @property
+    def text(self) -> str | None:
+        found: str | None = self.said.get("text")
+        return found
+
+    @property
+    def source(self) -> str:
+        return str(self.said.get("source", ""))
+
+    @property
+    def mentions(self) -> set[Place]:
+        """What was handed in, and the text does not name."""
+        return _places(self.said.get("mentions", ()))
+
+    @property
+    def named(self) -> set[Place]:
+        """What its text names: it stays with the text."""
+        return _places(self.said.get("named", ()))
+
+
+def _places(said: Iterable[Sequence[int]]) -> set[Place]:
+    return {(position, entity) for position, entity in said}
+
+
+class Mentioned(NamedTuple):
+    """What a memory mentions as its own: what its text names, and what was handed in beside it."""
+
+    named: frozenset[Place] = frozenset()
+    beside: frozenset[Place] = frozenset()
+
+
+class MemoryState(NamedTuple):
+    """What acts decide of a memory."""
+
+    text: str
+    by: tuple[int | None, ...]
+    """The origins that say the text, the first one first."""
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    source: str
+    expires_at: int | None
+
+    @property
+    def origin(self) -> int | None:
+        return self.by[0]
+
+
+def said_of(
+    text: str,
+    tags: Sequence[str],
+    metadata: Mapping[str, Any],
+    source: str,
+    expires_at: int | None,
+    mentioned: Mentioned,
+) -> dict[str, Any]:
+    """What somebody says of a memory, as it is kept; without what is empty."""
+    parts = {
+        "tags": list(tags),
+        "metadata": dict(metadata),
+        "source": source,
+        "mentions": [list(place) for place in sorted(mentioned.beside)],
+        "named": [list(place) for place in sorted(mentioned.named)],
+    }
+    said = {"text": text, **{name: value for name, value in parts.items() if value}}
+    return said if expires_at is None else {**said, "expires_at": expires_at}
+
+
+def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> list[MemoryAct]:
+    """What is to be written down when a text is said that a memory has: the new act, before it the `first` one.
+
+    Nothing if whoever says it has said all of that before: nothing would be another without it.
+    """
+    there = [act for act in known if act.trash is None] if known else [first]
+    mine = [act for act in there if act.act == "say" and act.origin == new.origin and act.text == new.text]
+    if any(_covers(act, new) for act in mine):
+        return []
+    return [new] if known else [first, new]
+
+
+def _covers(known: MemoryAct, new: MemoryAct) -> bool:
+    """Whether somebody has said this much already."""
+    had, has = known.said, new.said
+    return (
+        set(has.get("tags", ())) <= set(had.get("tags", ()))
+        and has.get("metadata", {}).items() <= had.get("metadata", {}).items()
+        and has.get("expires_at") in (None, had.get("expires_at"))
+        and new.mentions <= known.mentions
+    )
+
+
+def told(acts: Iterable[MemoryAct], without: Collection[int] = ()) -> MemoryState | None:
+    """What a memory is by its acts, but for those that were taken back and for some more; nothing if nobody says it."""
+    state: MemoryState | None = None
+    for act in sorted(acts, key=lambda act: act.key):
+        if act.trash is None and act.key not in without:
+            state = _step(state, act)
+    return state
+
+
+def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
+    said = act.said
+    if state is None:
+        return None if act.text is None else _made(act)
+    if act.act == "say":
+        by = (*state.by, act.origin) if state.text == act.text else (act.origin,)
+        return state._replace(
+            text=act.text or state.text,
+            by=tuple(dict.fromkeys(by)),
+            tags=tuple(dict.fromkeys([*state.tags, *said.get("tags", ())])),
+            metadata={**state.metadata, **said.get("metadata", {})},
+            expires_at=said.get("expires_at", state.expires_at),
+        )
+    return state._replace(
+        text=act.text or state.text,
+        by=(act.origin,) if act.text else state.by,
+        tags=tuple(said.get("tags", state.tags)),
+        metadata=said.get("metadata", state.metadata),
+    )
+
+
+def _made(act: MemoryAct) -> MemoryState:
+    """A memory of which this is the first that is known. An update leaves nothing of what it was an update of."""
+    said = act.said
+    tags, metadata = tuple(said.get("tags", ())), said.get("metadata", {})
+    return MemoryState(act.text or "", (act.origin,), tags, metadata, act.source, said.get("expires_at"))
+
+
+def remade(row: MemoryText, was: MemoryState | None, will: MemoryState) -> MemoryText:
+    """A memory as it will be once its acts make something else of it than they did; its text is left to the caller.
+
+    What differs between the two changes, and nothing else: a row may know of more than its acts do.
+    """
+    if was is None:
+        was = will
+    metadata = {name: value for name, value in row.metadata.items() if name not in was.metadata}
+    metadata |= {name: row.metadata.get(name, value) for name, value in will.metadata.items()}
+    metadata |= {name: value for name, value in will.metadata.items() if was.metadata.get(name) != value}
+    tags = [tag for tag in row.tags if tag not in was.tags or tag in will.tags]
+    tags += [tag for tag in will.tags if tag not in was.tags]
+    return row._replace(
+        tags=will.tags if row.tags == was.tags else tuple(dict.fromkeys(tags)),
+        metadata=will.metadata if row.metadata == was.metadata else metadata,
+        source=will.source if row.source == was.source else row.source,
+        expires_at=will.expires_at if row.expires_at == was.expires_at else row.expires_at,
+        origin=will.origin if row.origin == was.origin else row.origin,
+    )
+
+
+def entities_of(acts: Iterable[MemoryAct]) -> set[int]:
+    return {entity for act in acts for _, entity in act.mentions | act.named}
+
+
+def lost_mentions(acts: Sequence[MemoryAct], without: Collection[int], text: str) -> set[Place]:
+    """What only these acts handed in as mentioned in a text."""
+    mine: set[Place] = set()
+    others: set[Place] = set()
+    for act in acts:
+        if act.act == "say" and act.text == text:
+            others |= act.named
+            if act.trash is None:
+                (mine if act.key in without else others).update(act.mentions)
+    return mine - others
+
+
+class Twin(NamedTuple):
+    """A live memory whose text is said again, as it was before."""
+
+    key: int
+    id: str
+    tags: Sequence[str]
+    metadata: Mapping[str, Any]
+    source: str
+    expires_at: int | None
+    created_at: int
+    origin: int | None
+
+    def said_first(self, text: str, mentioned: Mentioned) -> MemoryAct:
+        said = said_of(text, self.tags, self.metadata, self.source, self.expires_at, mentioned)
+        return MemoryAct(self.key, "say", self.created_at, self.origin, said)
+
+    def said_again(
+        self, draft: MemoryDraft, text: str, at: int, origin: int | None, mentions: Collection[Place]
+    ) -> MemoryAct:
+        expires = None if draft.expires_at is None else to_micros(draft.expires_at)
+        mentioned = Mentioned(beside=frozenset(mentions))
+        said = said_of(text, draft.tags, draft.metadata, draft.source, expires, mentioned)
+        return MemoryAct(self.key, "say", at, origin, said)
+
+
+def mentioned_in(rows: Iterable[Sequence[Any]]) -> Mentioned:
+    """From what a memory mentions as its own: position of the chunk and entity, its name, and the text of the chunk."""
+    named, beside = set[Place](), set[Place]()
+    for position, entity, name, text in rows:
+        (named if name_key(name) in name_key(text) else beside).add((position, entity))
+    return Mentioned(frozenset(named), frozenset(beside))

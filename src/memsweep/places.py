@@ -1,0 +1,46 @@
+"""Where our files are, before any setting is read. Nothing heavy is imported: a hook finds a server with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from memsweep.errors import BadSetting
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    if given := environ.get("MEMSWEEP_CONFIG"):
+        return expanded(given)
+    if home := environ.get("MEMSWEEP_HOME"):
+        return expanded(home) / "memsweep.toml"
+    from platformdirs import user_config_path
+
+    return user_config_path("memsweep", appauthor=False) / "memsweep.toml"
+
+
+def default_home() -> Path:
+    from platformdirs import user_data_path
+
+    return user_data_path("memsweep", appauthor=False)
+
+
+def home_at_a_glance(environ: Mapping[str, str] = os.environ) -> Path:
+    """The home that the settings would name, if they can be read; anything else is an error of some kind."""
+    if given := environ.get("MEMSWEEP_HOME"):
+        return expanded(given).absolute()
+    try:
+        text = config_file(environ).read_text("utf-8-sig")
+    except FileNotFoundError:
+        return default_home()
+    import tomllib  # late: most people have no file
+
+    named = tomllib.loads(text).get("home")
+    return expanded(str(named)).absolute() if named else default_home()
+
+
+def expanded(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise BadSetting(f"{path!s:.100} cannot be found: there is no such user.") from None

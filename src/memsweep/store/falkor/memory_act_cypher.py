@@ -1,0 +1,30 @@
+"""Who said memories and who updated them: Cypher. Pure text; every value is a parameter.
+
+`of` is the key of the memory as text, which the indexes find faster.
+"""
+
+from __future__ import annotations
+
+_ACT = "a.memory, a.act, a.at, a.origin, a.said, a.receipt, a.key, a.trash"
+OF_ORIGINS = f"""
+    MATCH (a:MemoryAct) WHERE a.trash IS NULL AND ($origins IS NULL OR a.origin IN $origins)
+    WITH a MATCH (m:Memory {{ref: a.of}}) RETURN {_ACT} ORDER BY a.key"""
+OF_MEMORIES = f"UNWIND $of AS of MATCH (a:MemoryAct {{of: of}}) RETURN {_ACT} ORDER BY a.key"
+OF_RECEIPT = f"MATCH (a:MemoryAct {{receipt: $receipt}}) WHERE a.trash IS NULL RETURN {_ACT} ORDER BY a.key"
+TAKEN_BACK = f"MATCH (a:MemoryAct {{trash: $receipt}}) RETURN {_ACT} ORDER BY a.key"
+ADD = "CREATE (:MemoryAct {*row})"
+MARK = "MATCH (a:MemoryAct {ref: toString(row.key)}) SET a.receipt = row.receipt, a.trash = row.trash"
+FREE = "MATCH (a:MemoryAct {trash: row}) DELETE a"
+FREE_OF_MEMORY = "MATCH (a:MemoryAct {of: toString(row)}) DELETE a"
+
+MENTIONS = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk)-[n:MENTIONS]->(e:Entity)
+    RETURN m.key, c.position, c.key, e.key, n.origin"""
+MENTIONED_BY = """
+    MATCH (c:Chunk)-[n:MENTIONS]->(:Entity) WHERE n.origin IN $origins RETURN DISTINCT c.memory"""
+DROP_MENTION = """
+    MATCH (c:Chunk {ref: toString(row.chunk)})-[n:MENTIONS]->(e) WHERE e.key = row.entity DELETE n"""
+# What a memory mentions as its own, with what is needed to tell whether its text does.
+OWN_MENTIONS = """
+    MATCH (m:Memory {ref: toString($memory)})-[:HAS_CHUNK]->(c:Chunk)-[n:MENTIONS]->(e:Entity) WHERE n.origin IS NULL
+    RETURN c.position, e.key, e.name, c.text"""

@@ -1,0 +1,93 @@
+"""Who said memories and who updated them. What writes works inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
+from memsweep.model.superseding import Pair, bases_from, bases_text
+from memsweep.store.falkor import cypher, superseding_cypher
+from memsweep.store.falkor import memory_act_cypher as own
+from memsweep.store.falkor.transaction import Transaction
+from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention
+from memsweep.store.stored import mapping, to_json
+
+
+class FalkorMemoryActs:
+    """Implements `memsweep.store.ports.memory_acts.MemoryActRows`."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def of_origins(self, origins: Collection[int] | None) -> list[MemoryAct]:
+        return self._acts(own.OF_ORIGINS, origins=None if origins is None else sorted(origins))
+
+    def of_memories(self, memories: Collection[int]) -> list[MemoryAct]:
+        return self._acts(own.OF_MEMORIES, of=[str(key) for key in sorted(memories)]) if memories else []
+
+    def taken_back_by(self, receipt: int) -> list[MemoryAct]:
+        return self._acts(own.TAKEN_BACK, receipt=receipt)
+
+    def of_receipt(self, receipt: int) -> list[MemoryAct]:
+        return self._acts(own.OF_RECEIPT, receipt=receipt)
+
+    def add(self, acts: Iterable[MemoryAct]) -> None:
+        rows = [
+            {**act._asdict(), "key": self._tx.new_key(), "of": str(act.memory), "said": to_json(dict(act.said))}
+            for act in acts
+        ]
+        self._tx.do(own.ADD, rows)
+
+    def mark(self, acts: Mapping[int, tuple[int | None, int | None]]) -> None:
+        rows = [{"key": key, "receipt": receipt, "trash": trash} for key, (receipt, trash) in acts.items()]
+        self._tx.do(own.MARK, rows)
+
+    def free(self, receipts: Collection[int]) -> None:
+        self._tx.do(own.FREE, sorted(receipts))
+
+    def mentions(self, memories: Collection[int]) -> list[MentionAt]:
+        rows = self._tx.ask(own.MENTIONS, keys=sorted(memories)) if memories else []
+        return [MentionAt(*row) for row in rows]
+
+    def own_mentions(self, memory: int) -> Mentioned:
+        return mentioned_in(self._tx.ask(own.OWN_MENTIONS, memory=memory))
+
+    def mentioned_by(self, origins: Collection[int]) -> set[int]:
+        return {memory for (memory,) in self._tx.ask(own.MENTIONED_BY, origins=sorted(origins))} if origins else set()
+
+    def add_mentions(self, mentions: Iterable[NewMention]) -> None:
+        rows = [each._asdict() for each in mentions]
+        self._tx.do(cypher.ADD_OTHERS_MENTION, rows)
+
+    def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
+        self._tx.do(own.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in mentions])
+
+    def links(self) -> list[Link]:
+        found = self._tx.ask_all(*((query, {}) for query in superseding_cypher.EVERY_LINK))
+        rows = sorted(tuple(row) for rows in found for row in rows)
+        return [Link((old, new), at, bases_from(bases)) for old, new, at, bases in rows]
+
+    def set_links(self, links: Iterable[Link]) -> None:
+        """Their memories may be in the trash, each of them."""
+        wanted = list(links)
+        trashed = self._trashed({key for link in wanted for key in link.pair})
+        steps: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for (old, new), at, bases in wanted:
+            step = superseding_cypher.add_link(new_is_trashed=new in trashed, old_is_trashed=old in trashed)
+            steps[step].append({"old": old, "new": new, "at": at, "origins": bases_text(bases)})
+        for step, rows in steps.items():
+            self._tx.do(step, rows)
+
+    def drop_links(self, pairs: Collection[Pair]) -> None:
+        rows = [{"old": old, "new": new} for old, new in sorted(pairs)]
+        for step in superseding_cypher.drop_link():
+            self._tx.do(step, rows)
+
+    def _trashed(self, memories: Collection[int]) -> set[int]:
+        rows = self._tx.ask(superseding_cypher.TRASHED, keys=sorted(memories)) if memories else []
+        return {key for (key,) in rows}
+
+    def _acts(self, query: str, **values: Any) -> list[MemoryAct]:
+        return [MemoryAct._make((*row[:4], mapping(row[4]), *row[5:])) for row in self._tx.ask(query, **values)]

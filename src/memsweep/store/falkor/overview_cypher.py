@@ -1,0 +1,70 @@
+"""What lists and counts memories: Cypher. Pure text; every value is a parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memsweep.model.counts import DAY_MICROS
+from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
+from memsweep.store.falkor import origin_cypher
+from memsweep.store.falkor.cypher import asked_for, held_back
+
+_IN_STATE = {"stale": "m.stale", "pinned": "m.pinned", "expiring": "m.expires_at IS NOT NULL"}
+_REPLACED = "OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, count(newer) > 0 AS replaced"
+
+
+def passing(
+    asked: ListFilters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
+) -> tuple[str, dict[str, Any]]:
+    """The memories `m` that pass, with the values; what is in quarantine is `$held_…`."""
+    parts, values = asked_for(asked.filters, path_keys, origin_keys)
+    held = "false" if asked.back is None else f"({held_back})"
+    if asked.state == "quarantined":
+        parts.append(held)
+    elif asked.state == "current":
+        parts.append(f"NOT m.stale AND NOT {held}")
+    elif asked.state in _IN_STATE:
+        parts.append(_IN_STATE[asked.state])
+    where = " AND ".join(parts) or "true"
+    if asked.state in ("current", "superseded"):
+        sign = "" if asked.state == "superseded" else "NOT "
+        return f"{where} {_REPLACED} WHERE {sign}replaced WITH m", values
+    return f"{where} WITH m", values
+
+
+def page(where: str) -> str:
+    """Of the memories between two keys the newest; an index finds them, but does not put them in order."""
+    return f"""
+    MATCH (m:Memory) WHERE m.key < $before AND m.key >= $from AND {where} ORDER BY m.key DESC LIMIT $limit
+    {_REPLACED} {origin_cypher.OF_MEMORY}
+    RETURN m.key, m.id, left(m.text, {SHOWN_CHARACTERS}), size(m.text), m.tags, m.source, m.created_at, m.updated_at,
+           m.expires_at, m.stale, m.pinned, replaced, m.released_at, m.path, m.language, {origin_cypher.FIELDS}
+    ORDER BY m.key DESC"""
+
+
+# What was made before the first day counts as of the day before it.
+MADE = f"""
+    MATCH (m:Memory)
+    WITH CASE WHEN m.created_at < $first THEN $first - 1 ELSE m.created_at END AS at, m.path IS NOT NULL AS is_code
+    RETURN toInteger(floor(at / {DAY_MICROS}.0)), is_code, count(at)"""
+SOURCES = "MATCH (m:Memory) RETURN m.source, count(m)"
+ORIGINS = f"""
+    MATCH (m:Memory) WITH m.origin AS origin, count(m) AS counted
+    OPTIONAL MATCH (o:Origin {{ref: toString(origin)}}) RETURN counted, {origin_cypher.FIELDS}"""
+TAGS = """
+    MATCH (m:Memory) UNWIND m.tags AS tag WITH tag, count(DISTINCT m) AS counted
+    RETURN tag, counted ORDER BY counted DESC, tag LIMIT $limit"""
+STATES = """
+    MATCH (m:Memory) RETURN sum(CASE WHEN m.stale THEN 1 ELSE 0 END), sum(CASE WHEN m.pinned THEN 1 ELSE 0 END),
+        count(m.expires_at)"""
+SUPERSEDED = "MATCH (:Memory)-[:SUPERSEDES]->(m:Memory) RETURN count(DISTINCT m)"
+CODE_FILES = """
+    MATCH (m:Memory) WHERE m.path IS NOT NULL
+    RETURN m.root, m.language, m.stale, count(m), sum(m.lines)"""
+CODE_ROOTS = "MATCH (r:CodeRoot) RETURN r.path ORDER BY r.key"
+CODE_RUNS = "MATCH (s:CodeScope) RETURN s.root, s.filters, s.runs, s.verified_at ORDER BY s.verified_at DESC"
+
+
+def count(where: str) -> str:
+    return f"MATCH (m:Memory) WHERE {where} RETURN count(m)"

@@ -1,0 +1,87 @@
+"""A text that is said again: what is added to the memory that has it, and by whom. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memsweep.model.memory import MemoryDraft, NewMemory, Remembered
+from memsweep.model.memory_act import Twin, said_again
+from memsweep.model.origin import Origin
+from memsweep.model.times import to_micros
+from memsweep.store.falkor import cypher, superseding
+from memsweep.store.falkor.memory_acts import FalkorMemoryActs
+from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.transaction import Transaction
+from memsweep.store.falkor.writing import Told, about_twin, add_names, logged
+from memsweep.store.saying import acts_before
+from memsweep.store.stored import mapping, to_json
+
+
+class _Row(NamedTuple):
+    """As `cypher.MEMORIES_BY_HASH` tells it."""
+
+    key: int
+    id: str
+    tags: list[str]
+    metadata: str
+    thread: int | None
+    text: str
+    last_seen_at: int | None
+    created_at: int
+    expires_at: int | None
+    pinned: bool
+    source: str
+    origin: int | None
+
+
+def touch_twin(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
+    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    if (twin := _touched(tx, draft, digest, now)) is None:
+        return None
+    known, first = acts_before(FalkorMemoryActs(tx), twin, digest.hex())
+    again = twin.said_again(draft, digest.hex(), to_micros(now), origin_key(tx, origin), ())
+    FalkorMemoryActs(tx).add(said_again(known, first, again))
+    return twin.id
+
+
+def add_to_twin(tx: Transaction, new: NewMemory) -> Remembered | None:
+    """The same, with what the caller named and told beside it."""
+    if (twin := _touched(tx, new.draft, new.content_hash, new.now)) is None:
+        return None
+    known, first = acts_before(FalkorMemoryActs(tx), twin, new.content_hash.hex())
+    chunks, origin = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=twin.id)], origin_key(tx, new.origin)
+    # It may have been cut into fewer pieces when it was stored.
+    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
+    told = [mention for mention in new.mentions if mention.handed_in]
+    other = None if origin == twin.origin else origin
+    created, places = add_names(tx, new, told, Told(twin.key, chunks, {}, origin, other))
+    superseding.supersede(tx, twin.key, new, origin)
+    again = twin.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
+    FalkorMemoryActs(tx).add(said_again(known, first, again))
+    return logged(tx, new, Remembered(twin.id, 0, len(created), duplicate_of=twin.id), created)
+
+
+def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> Twin | None:
+    """As it was before."""
+    found, *thread = tx.ask_all(*about_twin(draft, digest))
+    if thread and not thread[0]:
+        return None
+    where = thread[0][0][0] if thread else None
+    rows = (_Row(*row) for row in found)
+    row = next((row for row in rows if row.thread == where and row.text == draft.text), None)
+    if row is None:
+        return None
+    last = row.created_at if row.last_seen_at is None else row.last_seen_at
+    seen: dict[str, Any] = {
+        "last_seen_at": max(last, to_micros(now)),
+        "tags": list(dict.fromkeys([*row.tags, *draft.tags])),
+        "metadata": to_json({**json.loads(row.metadata), **draft.metadata}),
+        "expires_at": row.expires_at if draft.expires_at is None else to_micros(draft.expires_at),
+        "pinned": row.pinned or draft.pinned,
+    }
+    tx.do(cypher.CHANGE_MEMORY, [{"key": row.key, "set": seen}])
+    tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
+    metadata = mapping(row.metadata)
+    return Twin(row.key, row.id, row.tags, metadata, row.source, row.expires_at, row.created_at, row.origin)

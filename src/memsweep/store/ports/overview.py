@@ -1,0 +1,23 @@
+"""What is in a workspace, listed and counted."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from memsweep.model.code_roots import CodeRoot
+from memsweep.model.counts import RawCounts
+from memsweep.model.listing import ListedMemory, ListFilters
+
+
+class Overview(Protocol):
+    def memories(self, asked: ListFilters, before: int | None, limit: int) -> dict[int, ListedMemory | None]:
+        """By key, the newest first, of those below a key; None for one that is damaged."""
+
+    def count(self, asked: ListFilters) -> int:
+        """How many memories pass."""
+
+    def counts(self, first_day: int) -> RawCounts:
+        """Of the live memories, at one moment; by day from one on, which is counted from 1970."""
+
+    def code_roots(self) -> tuple[CodeRoot, ...]:
+        """The folders that were indexed, with their files and runs."""

@@ -1,0 +1,37 @@
+"""Who said memories and who updated them: statements. Pure text; values are always bound, sets of keys JSON lists."""
+
+from __future__ import annotations
+
+_ACT = """
+    select memory_act.memory, act, at, memory_act.origin, said, receipt, memory_act.id, memory_act.trash
+    from memory_act"""
+OF_ORIGINS = f"""{_ACT} join memory on memory.id = memory_act.memory and memory.trash is null
+    where memory_act.trash is null
+      and (:origins is null or memory_act.origin in (select value from json_each(:origins)))
+    order by memory_act.id"""
+OF_MEMORIES = f"{_ACT} where memory in (select value from json_each(?)) order by id"
+OF_RECEIPT = f"{_ACT} where receipt = ? and trash is null order by id"
+TAKEN_BACK = f"{_ACT} where trash = ? order by id"
+ADD = "insert into memory_act (memory, act, at, origin, said, receipt) values (?, ?, ?, ?, ?, ?)"
+MARK = "update memory_act set receipt = ?, trash = ? where id = ?"
+FREE = "delete from memory_act where trash in (select value from json_each(?))"
+
+MENTIONS = """
+    select chunk.memory, chunk.position, chunk.id, mention.entity, mention.origin
+    from chunk join mention on mention.chunk = chunk.id and mention.trash is null
+    where chunk.trash is null and chunk.memory in (select value from json_each(?))"""
+MENTIONED_BY = """
+    select distinct chunk.memory from mention join chunk on chunk.id = mention.chunk
+    where mention.trash is null and mention.origin in (select value from json_each(?))"""
+ADD_MENTION = """
+    insert into mention (chunk, entity, origin)
+    select chunk.id, entity.id, :origin from chunk, entity
+    where chunk.id = :chunk and chunk.trash is null and entity.id = :entity and entity.trash is null
+    on conflict do nothing"""
+DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
+# What a memory mentions as its own, with what is needed to tell whether its text does.
+OWN_MENTIONS = """
+    select chunk.position, mention.entity, entity.name, chunk.text
+    from chunk join mention on mention.chunk = chunk.id and mention.origin is null
+    join entity on entity.id = mention.entity
+    where chunk.memory = ? and mention.trash is null"""

@@ -1,0 +1,70 @@
+"""Memories listed and counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import apsw
+
+from memsweep.model.code_roots import CodeRoot, code_roots
+from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
+from memsweep.model.listing import ListedMemory, ListFilters
+from memsweep.model.origin import stored_origin
+from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.listed import read_listed
+from memsweep.store.sqlite import overview_sql
+from memsweep.store.stored import texts
+
+_RARE = 2000
+
+
+class SqliteOverview:
+    """Implements `memsweep.store.ports.overview.Overview`."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def memories(self, asked: ListFilters, before: int | None, limit: int) -> dict[int, ListedMemory | None]:
+        below = [] if before is None else [before]
+        with self._pool.reading() as db:
+            where, values = _passing(db, asked)
+            rows = db.execute(overview_sql.page(where, after_another=bool(below)), [*values, *below, limit])
+            return {row[0]: read_listed(row, texts) for row in rows}
+
+    def count(self, asked: ListFilters) -> int:
+        with self._pool.reading() as db:
+            where, values = _passing(db, asked)
+            return int(one(db, overview_sql.count(where), values))
+
+    def counts(self, first_day: int) -> RawCounts:
+        with self._pool.reading() as db:
+            stale, pinned, expiring, superseded = (count or 0 for count in row(db, overview_sql.STATES))
+            origins: Iterable[Any] = db.execute(overview_sql.ORIGINS)
+            return RawCounts(
+                made=tuple(
+                    MadeOn(day, bool(is_code), count)
+                    for day, is_code, count in db.execute(overview_sql.MADE, {"first": first_day * DAY_MICROS})
+                ),
+                sources=dict(db.execute(overview_sql.SOURCES)),
+                tags=dict(db.execute(overview_sql.TAGS, (MOST_TAGS,))),
+                origins=tuple((stored_origin(*said), count) for count, *said in origins),
+                languages=dict(db.execute(overview_sql.LANGUAGES)),
+                stale=stale,
+                pinned=pinned,
+                expiring=expiring,
+                superseded=superseded,
+            )
+
+    def code_roots(self) -> tuple[CodeRoot, ...]:
+        with self._pool.reading() as db:
+            paths = [path for (path,) in db.execute(overview_sql.CODE_ROOTS)]
+            files: Iterable[Any] = db.execute(overview_sql.CODE_FILES).fetchall()
+            return code_roots(paths, files, db.execute(overview_sql.CODE_RUNS))
+
+
+def _passing(db: apsw.Connection, asked: ListFilters) -> tuple[str, list[Any]]:
+    tags = json.dumps(asked.filters.tags)
+    rare = bool(asked.filters.tags) and one(db, overview_sql.RAREST_TAG, (tags, _RARE)) < _RARE
+    return overview_sql.passing(asked, rare_tag=rare)

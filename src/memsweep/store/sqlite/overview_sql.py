@@ -1,0 +1,110 @@
+"""What lists and counts memories: statements. Pure text; values are always bound.
+
+`memory_by_number` has all that a filter asks for, in the order of listings: no text is read but those that are shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from memsweep.model.counts import DAY_MICROS
+from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
+from memsweep.model.memory import CODE_SOURCE
+from memsweep.store.sqlite import origin_sql
+from memsweep.store.sqlite.search_sql import HELD_BACK, condition, held_values
+from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
+
+_LISTED = "from memory indexed by memory_by_number where trash is null"
+_SUPERSEDED = """memory.id in (
+    select old from supersession join memory as newer on newer.id = supersession.new and newer.trash is null)"""
+_OF_KIND = {
+    "memory": f"memory.source <> '{CODE_SOURCE}'",
+    "code": f"memory.source = '{CODE_SOURCE}'",
+    "fact": "false",
+    "segment": "false",
+}
+_IN_STATE = {
+    "stale": "memory.stale",
+    "pinned": "memory.pinned",
+    "expiring": "memory.expires_at is not null",
+    "superseded": _SUPERSEDED,
+}
+
+
+RAREST_TAG = (
+    "select min((select count(*) from (select 1 from memory_tag where tag = value limit ?2))) from json_each(?1)"
+)
+_HAS_TAG = "exists (select 1 from memory_tag where tag = ? and memory_tag.memory = memory.id)"
+
+
+def passing(asked: ListFilters, *, rare_tag: bool) -> tuple[str, list[Any]]:
+    """` and …` for a statement about memories, with its values.
+
+    Of a rare tag all memories are looked up first; a common one is looked for in each memory until the page is full.
+    """
+    clause, values = condition(replace(asked.filters, kind=None, tags=asked.filters.tags if rare_tag else ()))
+    parts = [clause] if clause else []
+    if not rare_tag:
+        parts += [_HAS_TAG] * len(asked.filters.tags)
+        values += asked.filters.tags
+    if asked.filters.kind is not None:
+        parts.append(_OF_KIND[asked.filters.kind])
+    if asked.door is not None:
+        parts.append("coalesce((select door from origin where id = memory.origin), '') = ?")
+        values.append(asked.door)
+    held = "false" if asked.back is None else f"({HELD_BACK})"
+    of_held = [] if asked.back is None else held_values(asked.back)
+    if asked.state == "quarantined":
+        parts.append(held)
+        values += of_held
+    elif asked.state == "current":
+        parts.append(f"not memory.stale and not {held} and not {_SUPERSEDED}")
+        values += of_held
+    elif asked.state is not None:
+        parts.append(_IN_STATE[asked.state])
+    return "".join(f" and {part}" for part in parts), values
+
+
+def page(where: str, *, after_another: bool) -> str:
+    before = " and memory.id < ?" if after_another else ""
+    return f"""
+    with listed as materialized (select id {_LISTED}{where}{before} order by id desc limit ?)
+    select memory.id, memory.uid, substr(text, 1, {SHOWN_CHARACTERS}), length(text), tags, source, created_at,
+           updated_at, expires_at, stale, pinned, not {NOT_SUPERSEDED}, released_at, code_file.path, language,
+           {origin_sql.FIELDS}
+    from listed join memory on memory.id = listed.id left join origin on origin.id = memory.origin
+    left join code_file on code_file.memory = memory.id order by memory.id desc"""
+
+
+# What was made before the first day counts as of the day before it.
+MADE = f"""
+    select max(created_at, :first - 1) / {DAY_MICROS} as day, source = '{CODE_SOURCE}' as is_code, count(*) {_LISTED}
+    group by day, is_code"""
+SOURCES = f"select source, count(*) {_LISTED} group by source"
+ORIGINS = f"""
+    select counted, {origin_sql.FIELDS} from (select origin, count(*) as counted {_LISTED} group by origin) as brought
+    left join origin on origin.id = brought.origin"""
+# Tags stay with what is in the trash.
+TAGS = """
+    select tag, count(*) as counted from memory_tag
+    where memory not in (select id from memory where trash is not null)
+    group by tag order by counted desc, tag limit ?"""
+STATES = f"""
+    select sum(stale), sum(pinned), sum(expires_at is not null), sum({_SUPERSEDED}) {_LISTED}"""
+LANGUAGES = """
+    select language, count(*) from code_file join memory indexed by memory_by_number
+    on memory.id = code_file.memory and trash is null and not stale group by language"""
+CODE_ROOTS = "select path from code_root order by id"
+CODE_FILES = """
+    select code_root.path, language, stale, count(*), sum(lines) from code_file
+    join code_root on code_root.id = code_file.root
+    join memory indexed by memory_by_number on memory.id = code_file.memory and trash is null
+    group by code_root.id, language, stale"""
+CODE_RUNS = """
+    select path, filters, runs, verified_at from code_scope join code_root on code_root.id = root
+    order by verified_at desc"""
+
+
+def count(where: str) -> str:
+    return f"select count(*) {_LISTED}{where}"

@@ -1,0 +1,1 @@
+"""What is served over HTTP: the guard before every door, and the doors themselves."""

@@ -1,0 +1,134 @@
+"""Who may speak to an HTTP door of ours at all, before it is asked who they are. Pure.
+
+A page of another site, open in the same browser, can send requests to 127.0.0.1. It cannot choose their Host, Origin or
+Sec-Fetch-Site: so those are compared exactly, and whatever does not name us is refused before anything is read.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memsweep.errors import BadInput
+from memsweep.model.text import MAX_TEXT_BYTES
+
+Headers = Sequence[tuple[bytes, bytes]]
+"""As ASGI has them: names in small letters."""
+
+MOST_BODY_BYTES = MAX_TEXT_BYTES + MAX_TEXT_BYTES // 2  # the longest text, with quotes and line ends escaped
+_READS = ("GET", "HEAD", "OPTIONS")
+_OWN_SITE = (b"same-origin", b"none")  # none: typed or opened by the person
+_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?")
+_USUAL_PORT = 80
+
+SECURITY_HEADERS: Headers = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    # With `no-referrer` a browser sends `Origin: null` from our own forms.
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+)
+"""On every answer that does not say otherwise by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What is answered instead: a status, and a sentence that says what to do."""
+
+    status: int
+    sentence: str
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The names of one door: each Host that is ours, with the only Origin that goes with it."""
+
+    origins: dict[bytes, bytes]
+    most_body_bytes: int = MOST_BODY_BYTES
+
+    def refusal(self, method: str, headers: Headers) -> Refusal | None:
+        """Why a request is not for us; None if it may come in."""
+        hosts, origins = _all(headers, b"host"), _all(headers, b"origin")
+        host = hosts[0].lower() if len(hosts) == 1 else b""
+        if host not in self.origins:
+            known = ", ".join(sorted(name.decode() for name in self.origins))
+            return Refusal(421, f"This server is not called that; its names are {known}. `--allowed-host` adds one.")
+        if any(origin.lower() != self.origins[host] for origin in origins):
+            return Refusal(403, "Requests from the pages of other sites are refused.")
+        if method not in _READS and any(site not in _OWN_SITE for site in _all(headers, b"sec-fetch-site")):
+            return Refusal(403, "Requests from the pages of other sites are refused.")
+        return self._too_large(headers)
+
+    def _too_large(self, headers: Headers) -> Refusal | None:
+        declared = _all(headers, b"content-length")
+        return self.body_refusal(max((int(each) for each in declared if each.isdigit()), default=0))
+
+    def body_refusal(self, size: int) -> Refusal | None:
+        """Why a body of this size, or that has grown to it, is not read further."""
+        if size <= self.most_body_bytes:
+            return None
+        return Refusal(413, f"The body has more than {self.most_body_bytes:,} bytes, which is the most. Split it.")
+
+
+def make_guard(port: int, allowed_hosts: Iterable[str] = (), most_body_bytes: int = MOST_BODY_BYTES) -> Guard:
+    """A door on this port: by the names of loopback, and by those that somebody allowed.
+
+    Beyond loopback a proxy adds TLS, so the page of an allowed name has its origin there.
+    """
+    ports = ["", f":{port}"] if port == _USUAL_PORT else [f":{port}"]
+    origins = {f"{name}{each}": "http" for name in ("127.0.0.1", "localhost", "[::1]") for each in ports}
+    origins |= {check_host(name): "https" for name in allowed_hosts}
+    return Guard({name.encode(): f"{scheme}://{name}".encode() for name, scheme in origins.items()}, most_body_bytes)
+
+
+def check_host(name: str) -> str:
+    """A name as it can be allowed: exactly what clients will say, without a scheme, a path or a wildcard."""
+    host, port = _split(name.lower())
+    named = _is_address(host) if host.startswith("[") else _NAME.fullmatch(host) is not None
+    if not named or not (port == "" or (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
+        raise BadInput(
+            f"allowed host {name!r:.80} is not a name with or without a port.",
+            hint="Give what clients put into their address, such as memory.example.com or 10.0.0.5:8765.",
+        )
+    return name.lower()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a listener there."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def with_security(headers: Headers) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer, and ours where it has none of that name."""
+    said = {name.lower() for name, _ in headers}
+    return [*headers, *((name, value) for name, value in SECURITY_HEADERS if name not in said)]
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Host and port; a colon with nothing after it is no port."""
+    head, colon, port = name.rpartition(":")
+    if not colon or port.endswith("]"):
+        return name, ""
+    return head, port or "?"
+
+
+def _is_address(host: str) -> bool:
+    try:
+        return host.endswith("]") and ipaddress.ip_address(host[1:-1]).version == 6
+    except ValueError:
+        return False
+
+
+def _all(headers: Headers, wanted: bytes) -> list[bytes]:
+    return [value for name, value in headers if name == wanted]
