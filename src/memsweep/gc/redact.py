@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.gc.masking import MaskedMemory, known_from, masked_memory, masked_name, masked_record, numbered
+from memsweep.gc.revert_records import MOVE
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.memory import EmbeddingModel
@@ -29,7 +30,7 @@ from memsweep.model.revision import (
     left_as,
 )
 from memsweep.model.strategies import SECRETS
-from memsweep.model.text import content_hash
+from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store import plans
 from memsweep.store.changes import NewReceipt
@@ -100,13 +101,13 @@ def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
         plans.refuse_altered(made, items)
         redaction = _Redaction(tx, items, memories, records, to_micros(doing.now))
         totals = redaction.totals
-        moves = _masked_moves(tx)
+        moves = _masked_moves(tx, redaction.names | {each.name_key: _masked_key(each, known) for each in aliases})
         named = NewReceipt(receipt_id, SECRETS, SECRETS, doing.actor, doing.now, plan_id, totals, redaction.skipped)
         receipt = tx.receipts.add(named)
         redaction.write(tx, receipt)
         _redact_aliases(tx, aliases, receipt, to_micros(doing.now))
         tx.records.forget_names(names)
-        tx.moves.set(moves)
+        _redact_moves(tx, moves, receipt, to_micros(doing.now))
         tx.plans.use(saved.key, receipt)
         plans.use_whole(tx, made, receipt)
         tx.audit(doing.counted(SECRETS, receipt_id, totals, SECRETS, redaction.ids))
@@ -242,6 +243,12 @@ class _Redaction:
         self.totals = totals_of(item for item in items if (_kind_of(item), item.key) in done)
         self.ids = [each.before.id for each in self._memories.values()]
 
+    @property
+    def names(self) -> dict[str, str]:
+        """Of entities, as they are compared: before, and after."""
+        entities = (each for (kind, _), each in self._records.items() if kind == "entity")
+        return {each.before.values["name_key"]: each.values["name_key"] for each in entities}
+
     def write(self, tx: Changes, receipt: int) -> None:
         tx.revisions.add(self._revisions(receipt))
         for key, each in self._memories.items():
@@ -332,10 +339,24 @@ def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:
     return (_kind_of(item), item.key) in done or _kind_of(item) in ("alias", "name_seen")
 
 
-def _masked_moves(tx: Changes) -> list[Move]:
-    """What merges wrote down of names. It does not come back: a merge is undone without that name then."""
-    masked = ((move, Gate("redact").json(move.said, "a name")) for move in tx.moves.of(tx.moves.targets(), _NAMED))
-    return [move._replace(said=said) for move, said in masked if said != move.said]
+def _masked_moves(tx: Changes, names: Mapping[str, str]) -> list[tuple[Move, Move]]:
+    """What merges wrote down of names, before and after; `names` as they are compared, which no rule knows."""
+    moves = tx.moves.of(tx.moves.targets(), _NAMED)
+    masked = (
+        (move, Gate("redact").json([names.get(move.said[0], move.said[0]), *move.said[1:]], "")) for move in moves
+    )
+    return [(move, move._replace(said=said)) for move, said in masked if said != list(move.said)]
+
+
+def _masked_key(alias: Alias, known: Mapping[str, str]) -> str:
+    return name_key(masked_name(alias.name, known)[0])
+
+
+def _redact_moves(tx: Changes, moves: Sequence[tuple[Move, Move]], receipt: int, now: int) -> None:
+    """The names wait with the receipt."""
+    tx.moves.set([after for _, after in moves])
+    kept = ((old.receipt, {"id": f"merge {old.receipt}", "move": list(old), "after": new.said}) for old, new in moves)
+    tx.revisions.add(NewRevision(receipt, MOVE, merge, now, as_redaction(before)) for merge, before in kept)
 
 
 def _redact_aliases(tx: Changes, aliases: Sequence[Alias], receipt: int, now: int) -> None:
