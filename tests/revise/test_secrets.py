@@ -254,3 +254,25 @@ def written_down(memory: Memory, path: Path) -> list[Any]:
     memory.care.backup(path)
     with open_file(path) as db:
         return [list(db.execute(f"select * from {table} order by 1, 2, 3")) for table in ("merge_move", "alias")]
+
+
+def test_a_description_is_redacted_and_comes_back(make: Callable[..., App], home: Path) -> None:
+    app = make(MEMSWEEP_SECRETS_ACTION="off")
+    app.create_workspace("w", f"for {AWS}")
+    memory = app.memory("w")
+    memory.remember("There is something.")
+    plan = memory.sweep.plan("secrets")
+    assert plan.item_count == 1
+    receipt = memory.sweep.apply(plan.id, confirm=True).id
+    assert described(app) == f"for {AWS_MARK}"
+    memory.sweep.undo(receipt)
+    assert described(app) == f"for {AWS}"
+    memory.sweep.prune("secrets", confirm=True)
+    memory.sweep.purge(0, confirm=True)
+    for file in home.rglob("*"):
+        assert not file.is_file() or AWS.encode() not in file.read_bytes(), file
+    assert not memory.care.doctor().findings
+
+
+def described(app: App) -> str:
+    return next(each.description for each in app.workspaces() if each.id == "w")

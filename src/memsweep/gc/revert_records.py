@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
 
 ALIAS = "alias"
+DESCRIPTION = "description"
 MOVE = "move"
 """A name that a merge wrote down."""
 PEOPLES = ("entity", "relation", "segment")
@@ -29,14 +30,15 @@ class RecordsBack:
         self.conflicts: list[tuple[str, str]] = []
         self._aliases = [each for each in revisions if each.kind == ALIAS]
         self._moves = self._moves_back([each for each in revisions if each.kind == MOVE])
-        self._spent = [each.key for each in revisions if each.kind == MOVE]
+        self._spent = [each.key for each in revisions if each.kind in (MOVE, DESCRIPTION)]
+        self.description = self._description_back([each for each in revisions if each.kind == DESCRIPTION])
         self._back: list[Revision] = []
         for kind in FIELDS:
             self._pick(kind, [each for each in revisions if each.kind == kind])
 
     @property
     def count(self) -> int:
-        return len(self._back) + len(self._aliases) + len(self._moves)
+        return len(self._back) + len(self._aliases) + len(self._moves) + bool(self.description)
 
     @property
     def totals(self) -> Totals:
@@ -44,11 +46,18 @@ class RecordsBack:
         return Totals(0, 0, counts["entity"], counts["relation"], counts["segment"])
 
     def write(self, tx: Changes) -> None:
+        if self.description:
+            tx.records.describe(self.description)
         tx.moves.set(self._moves)
         tx.aliases.put(Alias(*each.before["alias"]) for each in self._aliases)
         for kind in FIELDS:
             tx.records.write(kind, [(each.item, each.before["values"]) for each in self._back if each.kind == kind])
         tx.revisions.drop([*(each.key for each in (*self._back, *self._aliases)), *self._spent])
+
+    def _description_back(self, revisions: Sequence[Revision]) -> str:
+        """Of the workspace, unless it has another one by now."""
+        now = self._tx.records.description() if revisions else ""
+        return next((each.before["text"] for each in revisions if each.before["after"] == now), "")
 
     def _moves_back(self, revisions: Sequence[Revision]) -> list[Move]:
         """Those of merges that still stand, as the redaction left them."""
