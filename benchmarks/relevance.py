@@ -13,6 +13,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,7 +79,7 @@ def asked(cases: Mapping[str, Any], app: App) -> Iterator[Asked]:
 
 def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str], replaced: set[str]) -> Asked:
     store, question = app.engine.open(name), step["question"]
-    ranking = rank(store, app.embedder, question, Filters())
+    ranking = rank(store, app.embedder, question, Filters(), datetime.now(UTC))
     found, _ = look_at(store, app.embedder.model.name, question, ranking, ALL)
     (words,) = store.matched_words(question, [question])
     names = names_in(question, words)

@@ -6,19 +6,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memsweep.caller import bound_token, granted
+from memsweep.caller import called_by as called_by
+from memsweep.caller import calling as calling
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.origin import Origin, without_secrets
-from memsweep.model.text import check_text, without_password
+from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
 from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory
@@ -38,24 +40,10 @@ if TYPE_CHECKING:
     from memsweep.remember.sightings import Sightings
     from memsweep.services.adopt import AdoptService
     from memsweep.services.projects import Projects
+    from memsweep.services.tokens import TokenService
     from memsweep.store.protocol import Engine
 
-MAX_DESCRIPTION = 1000
 BY_LIBRARY = Origin("library", tier="agent")
-
-
-# Whose call is being served, and through which door; it follows the call into its thread. Doors set it, nobody else.
-calling: ContextVar[Origin | None] = ContextVar("calling", default=None)
-
-
-@contextmanager
-def called_by(origin: Origin) -> Iterator[None]:
-    """What is remembered inside came from there: for doors that serve several callers, such as hooks."""
-    token = calling.set(origin)
-    try:
-        yield
-    finally:
-        calling.reset(token)
 
 
 class App:
@@ -76,20 +64,22 @@ class App:
         self._actor, self._project = actor, project
         self._opened_by = opened_by
         self._is_guest = False
-        self.resolver = Resolver(settings, lambda: self.engine, project)
+        self.resolver = Resolver(settings, lambda: self._engine, project)
 
     def beside(self, settings: Settings, opened_by: Origin, project: str) -> App:
         """Another app in this process, for another project or door. It shares the store and the model, which stay
         open when it is closed, so `settings` must name the same."""
         other = App(settings, opened_by.actor, clock=self.clock, opened_by=opened_by, project=project)
-        other.__dict__.update(engine=self.engine, local_model=self.local_model, embedder=self.embedder)
+        other.__dict__.update(_engine=self._engine, local_model=self.local_model, embedder=self.embedder)
         other._is_guest = True
         return other
 
     @property
     def actor(self) -> str:
-        """Who is acting, for the audit log: the client of this call, or whoever opened the app."""
-        return self.origin.actor if calling.get() is not None else self._actor
+        """Who is acting, for the audit log: the client of this call, with its token, or whoever opened the app."""
+        token = granted.get()
+        actor = self._actor if calling.get() is None else self.origin.actor
+        return actor if token is None else f"{actor} ({token.name})"
 
     @property
     def origin(self) -> Origin:
@@ -105,14 +95,17 @@ class App:
         return AsyncMemory(self, self._name(workspace_id), self._is_named(workspace_id), self._along(workspace_id))
 
     def _along(self, workspace_id: str) -> str:
-        return "" if workspace_id else self.settings.personal
+        personal, token = self.settings.personal, bound_token()
+        return "" if workspace_id or (token and not token.allows(personal)) else personal
 
     def _name(self, workspace_id: str) -> str:
         return check_name(workspace_id or self.workspace_id)
 
     @property
     def workspace_id(self) -> str:
-        """What an empty workspace id means: the workspace of the settings, or of the project."""
+        """What an empty workspace id means: the first of the token, that of the settings, or of the project."""
+        if token := bound_token():
+            return token.workspaces[0]
         return self.settings.workspace or self.resolver.place.workspace_id
 
     def project_of(self, workspace_id: str) -> str:
@@ -129,7 +122,7 @@ class App:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""
         return self.engine.deleted_workspaces() if deleted else self.engine.workspaces()
 
-    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20) -> TrashPage:
+    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20, receipt_id: str = "") -> TrashPage:
         """What is in the trash of a workspace, and the deleted workspaces.
 
         Where the workspace itself was deleted, or the configured one is not made yet, there are only those.
@@ -139,7 +132,9 @@ class App:
         deleted = self.workspaces(deleted=True)
         in_use = frozenset(each.id for each in self.workspaces()) if deleted else frozenset()
         try:
-            items, total = self.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
+            items, total = self.memory(workspace_id).sweep.trash(
+                offset=offset, limit=limit, receipt_id=receipt_id or None
+            )
         except UnknownWorkspace:
             if not deleted or (workspace_id and workspace_id not in {each.id for each in deleted}):
                 raise
@@ -210,8 +205,9 @@ class App:
         return self.settings.home
 
     def export_folder(self) -> Path:
-        """Where agents may write files; made when it is first asked for."""
-        return self._private_folder("exports")
+        """Where agents may write files; made when it is first asked for. What a token is for has its own."""
+        token = bound_token()
+        return self._private_folder(os.path.join("exports", token.digest[:16] if token else ""))
 
     def _private_folder(self, name: str) -> Path:
         from memsweep.store.file.connect import make_folder
@@ -291,8 +287,24 @@ class App:
 
         return AdoptService(self.settings, self.clock)
 
-    @cached_property
+    @property
+    def tokens(self) -> TokenService:
+        """Who may come in over HTTP."""
+        from memsweep.services.tokens import TokenService
+
+        return TokenService(self)
+
+    @property
     def engine(self) -> Engine:
+        """The store, as far as the token of this call goes."""
+        if (token := bound_token()) is None:
+            return self._engine
+        from memsweep.store.bounded import BoundedEngine
+
+        return BoundedEngine(self._engine, token)
+
+    @cached_property
+    def _engine(self) -> Engine:
         if self.settings.store:
             return _falkor(self.settings.store)
         from memsweep.store.sqlite.engine import SqliteEngine
@@ -308,19 +320,9 @@ class App:
 
     @cached_property
     def embedder(self) -> Embedder:
-        chosen = self.settings.embedding
-        if chosen.provider == "local":
-            return self.local_model
-        if chosen.provider == "minilm":
-            from memsweep.embed.minilm import MiniLMEmbedder
+        from memsweep.embed.choosing import make_embedder
 
-            return MiniLMEmbedder(chosen.threads)
-        from memsweep.embed.remote import OllamaEmbedder, OpenAIEmbedder
-
-        if chosen.provider == "ollama":
-            return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
-        headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
-        return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
+        return make_embedder(self.settings, lambda: self.local_model)
 
     @cached_property
     def listings(self) -> Listings:
@@ -361,15 +363,15 @@ class App:
         import memsweep.remember.recall  # noqa: F401
 
         with suppress(MemsweepError):
-            _ = self.engine
+            _ = self._engine
 
     def close(self) -> None:
         if "sandbox" in self.__dict__:
             self.sandbox.close()
-        if "engine" in self.__dict__:
+        if "_engine" in self.__dict__:
             self._note_sightings()
             if not self._is_guest:
-                self.engine.close()
+                self._engine.close()
 
     def _note_sightings(self) -> None:
         for workspace_id in self.sightings.waiting() if "sightings" in self.__dict__ else ():
@@ -392,9 +394,3 @@ def make_app(
     settings: Settings | None = None, actor: str = "library", opened_by: Origin = BY_LIBRARY, *, project: str = ""
 ) -> App:
     return App(settings or load_settings(), actor, opened_by=opened_by, project=project)
-
-
-def check_description(text: str) -> str:
-    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
-        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
-    return check_text(text, "description") if text.strip() else ""

@@ -9,6 +9,7 @@ MemsweepError                 1  anything below
 │   ├── AlreadyExists         4  the id is taken
 │   ├── Unconfirmed           4  a destructive call without its confirmation
 │   └── ModelMismatch         4  the workspace was embedded by another model
+├── NotAllowed                4  the token does not go that far
 ├── StoreError                5  the disk or the engine refused
 │   ├── StoreAway             5  the server cannot be reached
 │   ├── StoreBusy             5  another process holds the write lock for too long
@@ -100,6 +101,11 @@ class Unconfirmed(Conflict):
 
 class ModelMismatch(Conflict):
     code = "model_mismatch"
+
+
+class NotAllowed(MemsweepError):
+    code = "not_allowed"
+    exit_status = 4
 
 
 class StoreError(MemsweepError):

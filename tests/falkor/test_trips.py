@@ -89,13 +89,13 @@ def test_names_threads_and_facts_cost_falkor_one_way_more_at_most(app: App) -> N
     assert trips(add, 20) <= 5
 
 
-def test_a_search_goes_to_falkor_and_back_seven_times(app: App) -> None:
+def test_a_search_goes_to_falkor_and_back_six_times(app: App) -> None:
     memory = app.memory()
     for number in range(30):
         memory.remember(f"the lamp of room {number} is broken")
     memory.search("which lamp")
     # One of them looks for facts of the graph, one for the personal workspace.
-    assert trips(lambda: memory.search("which lamp is broken in room 7"), 10) <= 7
+    assert trips(lambda: memory.search("which lamp is broken in room 7"), 10) <= 6
 
 
 def test_the_vector_set_of_falkor_follows_one_memory_behind_and_nobody_notices(app: App) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,9 @@ import pytest
 from memsweep.code.exclude import Exclusions
 from memsweep.code.gitignore import Patterns
 from memsweep.store.falkor.cypher import path_matches
-from tests.house.tree import modules, named, parsed
+from tests.house.tree import imports, modules, named, nodes, offences
 from tests.support.patterns import Used, attacks, growth, patterns
 
-PATTERNS = patterns()
 _ASKING = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 # Patterns that are made while we run: of wildcards, and never of plain stars (memsweep/model/wildcards.py).
 # Those of redact/rule.py are made for its tables, where they are found and timed.
@@ -31,11 +31,12 @@ KNOWN_TO_BE_SLOW = [
 ]
 
 
-@pytest.mark.parametrize("where", PATTERNS)
-def test_a_pattern_takes_time_as_the_text_grows_and_no_more(where: str) -> None:
-    used = PATTERNS[where]
-    for name, attack in attacks(used.pattern).items():
-        assert not (slow := growth(used, attack)), f"{where}: {slow} with {name}"
+@pytest.mark.slow
+@pytest.mark.soak
+def test_a_pattern_takes_time_as_the_text_grows_and_no_more() -> None:
+    tried = ((where, used, *each) for where, used in patterns().items() for each in attacks(used.pattern).items())
+    found = (f"{where}: {slow} with {name}" for where, used, name, attack in tried if (slow := growth(used, attack)))
+    assert list(found) == []
 
 
 @pytest.mark.parametrize("pattern", KNOWN_TO_BE_SLOW)
@@ -44,17 +45,19 @@ def test_a_slow_pattern_would_be_noticed(pattern: str) -> None:
     assert any(growth(used, attack) for attack in attacks(used.pattern).values())
 
 
-@pytest.mark.parametrize("path", modules(), ids=named)
-def test_no_pattern_hides_in_a_function(path: Path) -> None:
+def test_no_pattern_hides_in_a_function() -> None:
     """Where it would not be found by the test above."""
-    inside = [
-        node.lineno
-        for function in ast.walk(parsed(path))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Call) and _asks_re(node) and not _is_made_later(node, path)
-    ]
-    assert inside == []
+
+    def hidden(path: Path) -> Iterator[str]:
+        return (
+            f"line {node.lineno}"
+            for function in nodes(path)
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and _asks_re(node) and not _is_made_later(node, path)
+        )
+
+    assert offences(hidden, [path for path in modules() if not {"re", "fnmatch"}.isdisjoint(imports(path))]) == []
 
 
 def _asks_re(node: ast.Call) -> bool:

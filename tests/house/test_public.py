@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+from functools import cache
 
 import anyio
 import pytest
@@ -24,8 +25,9 @@ from tests.support.answers import answer_fields
 MOST_SCHEMA_TOKENS = {"default": 5000, "core": 2000, "graph": 5000, "context": 4000, "read-only": 3000, "full": 10000}
 
 
-def _tools(profile, tmp_path):
-    app = App(load_settings({"MEMSWEEP_HOME": str(tmp_path)}))
+@cache
+def _tools(profile):
+    app = App(load_settings({"MEMSWEEP_HOME": "/nonexistent"}))
     return anyio.run(make_server(app, profile).list_tools)
 
 
@@ -59,35 +61,35 @@ def test_every_error_has_a_code_of_its_own():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_profile_stays_under_its_budget_of_tokens_and_the_page_says_so(profile, tmp_path):
-    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in _tools(profile, tmp_path)]
+def test_every_profile_stays_under_its_budget_of_tokens_and_the_page_says_so(profile):
+    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in _tools(profile)]
     tokens = len(json.dumps({"tools": tools}, separators=(",", ":"), ensure_ascii=False).encode()) / 4
     assert tokens < MOST_SCHEMA_TOKENS[profile]
     page = (ROOT / "docs" / "tools.md").read_text("utf-8")
     assert re.search(rf"^\| `{profile}` \|.*\| {MOST_SCHEMA_TOKENS[profile]:,} \|$", page, re.MULTILINE)
 
 
-def test_every_tool_that_a_profile_names_exists(tmp_path):
-    known = {tool.name for tool in _tools("full", tmp_path)}
+def test_every_tool_that_a_profile_names_exists():
+    known = {tool.name for tool in _tools("full")}
     for profile, names in CHOSEN.items():
         assert set(names) <= known, profile
-        assert {tool.name for tool in _tools(profile, tmp_path)} == set(names)
+        assert {tool.name for tool in _tools(profile)} == set(names)
 
 
-def test_the_read_only_profile_changes_nothing(tmp_path):
-    assert all(tool.annotations.read_only_hint for tool in _tools("read-only", tmp_path))
+def test_the_read_only_profile_changes_nothing():
+    assert all(tool.annotations.read_only_hint for tool in _tools("read-only"))
 
 
-def test_an_agent_can_read_what_it_can_write(tmp_path):
-    names = {tool.name for tool in _tools("default", tmp_path)}
+def test_an_agent_can_read_what_it_can_write():
+    names = {tool.name for tool in _tools("default")}
     assert {"briefing", "graph_query", "update_memory", "undo", "undo_prune"} <= names
-    loaded = [tool.name for tool in _tools("default", tmp_path) if (tool.meta or {}).get("anthropic/alwaysLoad")]
+    loaded = [tool.name for tool in _tools("default") if (tool.meta or {}).get("anthropic/alwaysLoad")]
     assert loaded == ["briefing", "add_memory", "search_memory"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_argument_has_a_type_and_every_object_its_fields(profile, tmp_path):
-    for tool in _tools(profile, tmp_path):
+def test_every_argument_has_a_type_and_every_object_its_fields(profile):
+    for tool in _tools(profile):
         for name, schema in tool.input_schema["properties"].items():
             assert _untyped(schema, f"{tool.name}.{name}") in FREE, f"{tool.name}.{name} is {schema}"
 
@@ -116,8 +118,8 @@ def test_the_instructions_are_read_whole():
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_every_tool_says_what_it_does_to_the_world(profile, tmp_path):
-    for tool in _tools(profile, tmp_path):
+def test_every_tool_says_what_it_does_to_the_world(profile):
+    for tool in _tools(profile):
         assert tool.description, tool.name
         assert tool.annotations.read_only_hint is not None, tool.name
         assert tool.output_schema == {"type": "object"}, tool.name
@@ -125,18 +127,18 @@ def test_every_tool_says_what_it_does_to_the_world(profile, tmp_path):
         assert tool.input_schema["additionalProperties"] is False, tool.name
 
 
-def test_every_tool_and_argument_is_documented(tmp_path):
+def test_every_tool_and_argument_is_documented():
     page = (ROOT / "docs" / "tools.md").read_text("utf-8")
-    for tool in _tools("full", tmp_path):
+    for tool in _tools("full"):
         section = re.search(rf"^### `{tool.name}`.*?(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
         assert section, f"docs/tools.md has no section for {tool.name}"
         for name in [*tool.input_schema["properties"], *answer_fields()[tool.name]]:
             assert f"`{name}`" in section.group(), f"docs/tools.md does not explain {tool.name}: {name}"
 
 
-def test_every_documented_tool_exists(tmp_path):
+def test_every_documented_tool_exists():
     page = (ROOT / "docs" / "tools.md").read_text("utf-8")
-    assert set(re.findall(r"^### `(\w+)`", page, re.MULTILINE)) == {tool.name for tool in _tools("full", tmp_path)}
+    assert set(re.findall(r"^### `(\w+)`", page, re.MULTILINE)) == {tool.name for tool in _tools("full")}
 
 
 def _commands(app, prefix=""):

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-from tests.house.tree import ROOT, SOURCE, functions, imports, modules, named, parsed
+from tests.house.tree import ROOT, SOURCE, functions, imports, modules, named, nodes, offences
 
 MOST_LINES = 400
 MOST_FUNCTION_LINES = 60
@@ -27,11 +27,6 @@ IMPURE_CALLS = {"now", "today", "utcnow", "open", "print", "input"}
 
 # Only doors may catch everything, each once.
 DOORS = {"hooks/answering.py", "hooks/door.py"}
-
-
-def offences(rule, paths=None):
-    """What a rule has to say of each module, as `module: what`."""
-    return [f"{named(path)}: {what}" for path in paths or modules() for what in rule(path)]
 
 
 def test_a_module_is_small_enough_to_read():
@@ -57,7 +52,7 @@ def test_a_pure_module_touches_nothing():
     def impure(path):
         called = {
             node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            for node in ast.walk(parsed(path))
+            for node in nodes(path)
             if isinstance(node, ast.Call)
         }
         return ({name.split(".")[0] for name in imports(path)} & IMPURE_MODULES) | (called & IMPURE_CALLS)
@@ -69,7 +64,7 @@ def test_nothing_catches_everything_outside_the_doors():
     def broad(path):
         return (
             f"line {node.lineno}"
-            for node in ast.walk(parsed(path))
+            for node in nodes(path)
             if isinstance(node, ast.ExceptHandler)
             and (node.type is None or getattr(node.type, "id", "") in {"Exception", "BaseException"})
             and not any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node))
@@ -84,7 +79,7 @@ def test_sql_lives_in_modules_of_its_own():
     def sql(path):
         return (
             node.value[:60]
-            for node in ast.walk(parsed(path))
+            for node in nodes(path)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and statement.match(node.value)
         )
 

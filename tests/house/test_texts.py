@@ -18,6 +18,7 @@ from memsweep.model.segment import ContextSegment
 from memsweep.model.stating import stated
 from memsweep.remember.chunking import cut, line_spans
 from memsweep.remember.names import find_names
+from tests.support.counts import THOROUGH
 
 FULL_OF = {
     "a capital": " A",
@@ -73,9 +74,10 @@ WORK: dict[str, Callable[[str], Any]] = {
     "messages": lambda text: memsweep.sweep_messages([{"role": "user", "content": text}] * 3, budget=100),
     "markdown": parse_markdown,
 }
-_SMALL, _TIMES = 20_000, 5
+_SMALL, _TIMES = 20_000 if THOROUGH else 8_000, 5
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("full_of", FULL_OF)
 @pytest.mark.parametrize("work", WORK)
 def test_work_on_a_text_grows_as_the_text_does(work: str, full_of: str) -> None:

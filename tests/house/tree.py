@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -17,32 +17,36 @@ def modules() -> tuple[Path, ...]:
 
 
 @cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Everything that is written in a module."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def named(path: Path) -> str:
     return path.relative_to(SOURCE).as_posix()
 
 
+def offences(rule: Callable[[Path], Iterable[str]], paths: Sequence[Path] = ()) -> list[str]:
+    """What a rule has to say of each module, as `module: what`."""
+    return [f"{named(path)}: {what}" for path in paths or modules() for what in rule(path)]
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
 
-def imports(path: Path) -> Iterator[str]:
+@cache
+def imports(path: Path) -> frozenset[str]:
     """Full names of everything imported, wherever the import stands, but for type checking only."""
     skipped = {
         inner
-        for node in ast.walk(parsed(path))
+        for node in nodes(path)
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(parsed(path)):
-        if node in skipped:
-            continue
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    kept = [node for node in nodes(path) if node not in skipped]
+    plain = {alias.name for node in kept if isinstance(node, ast.Import) for alias in node.names}
+    named = {f"{node.module}.{alias.name}" for node in kept if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return frozenset(plain | named)

@@ -19,6 +19,7 @@ class Search(Used):
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("keyword", KEYWORDS)
 def test_a_text_full_of_a_keyword_takes_time_as_it_grows(keyword: str) -> None:
     search = Search(re.compile(""), frozenset())

@@ -9,6 +9,7 @@ import pytest
 from memsweep import Memory
 from memsweep.errors import BadInput
 from memsweep.model.search import Page
+from tests.support.engines import on_every_engine
 
 
 def kinds(page: Page) -> list[str]:
@@ -79,6 +80,43 @@ def test_a_fact_of_the_graph_answers_a_question(memory: Memory) -> None:
     ]
     assert "build server stands in the basement" in texts
     assert kinds(memory.search("where does the build run", filters={"kind": "memory"})) == []
+
+
+@on_every_engine
+def test_a_fact_is_found_by_its_words_in_any_form(memory: Memory) -> None:
+    for number in range(120):  # newer, and each with one of the words
+        memory.graph.relate(f"script {number}", "RUNS_ON", f"host {number}")
+    memory.graph.relate("Nightly build", "RUNS_ON", "Jenkins", valid_at="2020-01-01")
+    memory.graph.relate("Priya", "SIGNS_OFF", "Deploys")
+    memory.graph.relate("Büro Zürich", "OPENS_AT", "🏔 Gipfelhaus")
+    answers = {
+        "where do the builds at night run": "Nightly build runs on Jenkins",
+        "what is running on jenkins": "Nightly build runs on Jenkins",
+        "who signs off deploys": "Priya signs off Deploys",
+        "who signed it off": "Priya signs off Deploys",
+        "who is responsible for the deployed version": "Priya signs off Deploys",
+        "when does the Büro open": "Büro Zürich opens at 🏔 Gipfelhaus",
+    }
+    for query, answer in answers.items():
+        first, *_ = memory.search(query, filters={"kind": "fact"}, mode="deep").hits
+        assert first.passage.text == answer
+    assert memory.search("who won the world cup", filters={"kind": "fact"}, mode="deep").hits == ()
+
+
+@on_every_engine
+def test_a_fact_is_found_while_it_holds(memory: Memory) -> None:
+    memory.graph.relate("build", "RUNS_ON", "Jenkins", valid_at="2020-01-01")
+    memory.graph.relate("build", "RUNS_ON", "Buildkite", valid_at="2024-01-01", replaces=True)
+    memory.graph.relate("build", "RUNS_ON", "a moon base", valid_at="2999-01-01")
+
+    def found(**filters: object) -> list[str]:
+        page = memory.search("where does the build run", filters={"kind": "fact", **filters}, mode="deep")
+        return [hit.passage.text for hit in page.hits]
+
+    assert found() == ["build runs on Buildkite"]
+    assert found(as_of="2022-06-01") == ["build runs on Jenkins"]
+    assert found(as_of="2019-06-01") == []
+    assert sorted(found(as_of="3000-01-01")) == ["build runs on Buildkite", "build runs on a moon base"]
 
 
 def test_a_fact_that_was_replaced_or_removed_is_not_found(memory: Memory) -> None:

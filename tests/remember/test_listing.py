@@ -11,6 +11,7 @@ import pytest
 
 from memsweep.app import App, Memory, called_by
 from memsweep.errors import BadInput
+from memsweep.model.counts import MadeOn, day_of, growth
 from memsweep.model.listing import ListedMemory
 from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
@@ -210,3 +211,65 @@ def test_the_command_prints_pages(run: Callable[..., Any]) -> None:
     assert "Lamp 1" not in second
     assert "No memories." in run("list", "--state", "stale").out
     assert "state must be one of" in run("list", "--state", "x").err
+
+
+def test_counts_are_those_of_the_listing(filled: Filled) -> None:
+    """Whatever is counted is what a listing with the same filter has."""
+    memory, counts = filled.memory, filled.memory.counts()
+
+    def total(**asked: Any) -> int:
+        return memory.memories(limit=1, **asked).total
+
+    assert sum(counts.sources.values()) == sum(counts.tiers.values()) == total()
+    for name, found in (("source", counts.sources), ("tier", counts.tiers), ("client", counts.clients)):
+        assert found == {each: total(filters={name: each}) for each in found}, name
+    assert counts.tags == {tag: total(filters={"tags": [tag]}) for tag in ("a", "b", "ünï 🙂")}
+    assert counts.doors == {door: total(door=door) for door in ("cli", "hook", "mcp", "index")}
+    assert counts.states == {state: total(state=state) for state in counts.states}
+    assert counts.languages == {"python": 1}
+    last = counts.days[-1]
+    assert (last.total_notes, last.total_files) == (total(filters={"kind": "memory"}), total(filters={"kind": "code"}))
+
+
+def test_indexed_folders_say_what_is_in_them_and_how_fresh_it_is(filled: Filled) -> None:
+    found = filled.memory.code.overview()
+    (root,) = found.roots
+    assert (root.path.endswith("/repo"), root.languages, root.files, root.stale_files) == (True, {"python": 1}, 1, 1)
+    assert [each.runs for each in root.scopes] == [2]
+    assert root.verified_at == max(each.at for each in found.runs)
+    assert [dict(each.counts)["stale"] for each in found.runs] == [1, 0]
+
+
+@on_every_engine
+def test_nothing_is_counted_where_nothing_is_stored(app: App) -> None:
+    assert app.memory("").counts().days == ()
+    assert app.memory("").code.overview().roots == ()
+
+
+def test_growth_is_a_running_total_and_the_future_is_today() -> None:
+    today = day_of(NOW)
+    made = [
+        MadeOn(today - 400, False, 5),
+        MadeOn(today - 2, True, 3),
+        MadeOn(today, False, 1),
+        MadeOn(today + 9, False, 2),
+    ]
+    days = growth([MadeOn(*each) for each in made], NOW, 3)
+    assert [(day.notes, day.files, day.total_notes, day.total_files) for day in days] == [
+        (0, 3, 5, 3),
+        (0, 0, 5, 3),
+        (3, 0, 8, 3),
+    ]
+    assert days[-1].day == NOW.date()
+
+
+def test_stats_show_growth_and_folders(run: Callable[..., Any], tmp_path: Path) -> None:
+    run("remember", "Lamp 1 is broken.", "--tag", "lamp")
+    (tmp_path / "a.py").write_text("def one():\n    return 1\n")
+    run("index", str(tmp_path))
+    history = run("stats", "--history").out
+    assert "+1 memory, 1 file; 2 in all" in history
+    assert "lamp 1" in history
+    assert "1 file; verified" in run("stats", "--code").out
+    assert len(run("stats", "--history", "--days", "7", "--json").json["days"]) == 7
+    assert "days must be from 1 to" in run("stats", "--history", "--days", "0").err

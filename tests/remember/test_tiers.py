@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from memsweep.app import Memory, called_by
 from memsweep.model.origin import Origin
 from memsweep.model.search import Owner
-from memsweep.remember.tiers import OTHERS, WEIGHTS, by_tier
+from memsweep.remember.files import settled
+from memsweep.remember.tiers import OTHERS, WEIGHTS, by_tier, leading
 
 ROWS = [(-0.9, 1, 0.9, 0.0, 0.0), (-0.9, 2, 0.9, 0.0, 0.0), (-0.5, 3, 0.5, 0.0, 0.0)]
 
@@ -24,6 +28,17 @@ def test_within_one_tier_the_order_stays() -> None:
 def test_the_weights_fall_with_the_tiers_and_stay_close() -> None:
     assert [WEIGHTS["person"], WEIGHTS["agent"], WEIGHTS["tool"], OTHERS] == sorted([*WEIGHTS.values(), OTHERS])[::-1]
     assert OTHERS >= 0.9
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 3), st.sampled_from([*WEIGHTS, "import"]), st.integers(0, 3)), max_size=40),
+    st.integers(1, 12),
+)
+def test_those_that_lead_are_enough_to_know_the_first_few(drawn: list[tuple[float, str, int]], first: int) -> None:
+    rows = sorted((-score, key, 0.0, 0.0, 0.0) for key, (score, _, _) in enumerate(drawn))
+    owners = {key: Owner(key, None, tier, at) for key, (_, tier, at) in enumerate(drawn)}
+    lead = rows[: leading(rows, first)]
+    assert settled(by_tier(lead, owners), owners)[:first] == settled(by_tier(rows, owners), owners)[:first]
 
 
 def test_a_search_ranks_by_it(memory: Memory) -> None:

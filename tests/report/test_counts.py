@@ -11,7 +11,7 @@ from memsweep.model.audit import Purged
 from memsweep.model.plan import Totals
 from memsweep.model.text import counted, listed
 from memsweep.report.counts import amount, moved, moved_with_a_way_back, named, nonzero
-from tests.house.tree import SOURCE, modules, parsed
+from tests.house.tree import SOURCE, modules, nodes
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_no_message_puts_a_plural_after_any_number():
     found = []
     for path in modules():
         place = path.relative_to(SOURCE).as_posix()
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, ast.JoinedStr) and place not in _WORD_FOR_WORD:
                 pairs = zip(node.values, node.values[1:], strict=False)
                 found += [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import sys
 from collections.abc import Sequence
 
@@ -15,9 +14,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; its exit status says what kind of error there was."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a letter that a terminal does not know is no error
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     given = sys.argv[1:] if arguments is None else arguments
     match list(given):
+        case ["--version"]:
+            print(f"memsweep {__version__}")
+            return 0
+        case ["where"] | ["where", "--json"]:
+            return _where(as_json=len(given) > 1)
         case ["serve"]:
             return _serve("default")
         case ["serve", "--profile", profile]:
@@ -26,15 +29,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
             from memsweep.hooks.door import run as run_hook
 
             return run_hook(event)
-    if list(given) == ["--version"]:
-        print(f"memsweep {__version__}")
-        return 0
-    if list(given) in (["where"], ["where", "--json"]):
-        return _where(as_json=len(given) > 1)
+    _log_to_stderr()
     from memsweep.cli.commands import command_line
     from memsweep.cli.door import run_door
 
     return run_door(command_line(given[0] if given else ""), arguments)
+
+
+def _log_to_stderr() -> None:
+    import logging  # late: what has to start in a moment has nothing to log
+
+    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
 
 
 def _where(*, as_json: bool) -> int:
@@ -53,6 +58,7 @@ def _serve(profile: str) -> int:
     """As agents start it: many times, and waiting. Nothing is imported to read a command line that is plain."""
     from memsweep.server.start import start
 
+    _log_to_stderr()
     try:
         start(profile)
     except MemsweepError as error:

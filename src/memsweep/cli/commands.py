@@ -13,6 +13,8 @@ from memsweep import __version__
 # this order.
 COMMANDS = {
     "serve": "serve",
+    "token": "token",
+    "ui": "ui",
     "init": "init",
     "remember": "remember",
     "briefing": "recall",
@@ -27,8 +29,10 @@ COMMANDS = {
     "index": "index",
     "watch": "watch",
     "prune": "prune",
+    "plan": "plan",
     "undo": "prune",
     "recover": "prune",
+    "receipts": "receipts",
     "delete": "prune",
     "trash": "prune",
     "purge": "prune",

@@ -1,4 +1,4 @@
-"""memsweep context import, export, analyze, prune, restore, search, pin, unpin, list, delete"""
+"""memsweep context import, export, analyze, prune, restore, search, strip, stash, pin, unpin, list, delete"""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.model.text import excerpt
 from memsweep.model.window import Swept
 from memsweep.report import context as report
+from memsweep.report import strip as strips
 from memsweep.report.counts import named
 from memsweep.store.named_files import read_text
 
@@ -204,6 +205,44 @@ def search(
                 f"{hit['score']:6.2f}  {harmless(hit['segment_id'])}  {_line(hit['text'])}{beside}", markup=False
             )
         console.print(f"{len(answer['results'])} found among {answer['stash_size']:,} in the stash.")
+
+    show(answer, as_json, words)
+
+
+@cli.command("strip")
+def strip(
+    budget: Budget = None, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """Show every segment in order: its tokens, its score, what keeps it, whether it would go. Nothing is saved."""
+    answer = strips.strip(with_app(lambda app: _window(app, workspace, project).strip(budget=budget)))
+
+    def words(console: Console) -> None:
+        for each in answer["segments"]:
+            why = each["root"] or (", ".join(each["reasons"]) if each["goes"] else "")
+            mark = "goes " if each["goes"] else "root " if each["root"] else "stays"
+            line = f"{mark} {each['tokens']:7,} {each['keep_score']:5.2f}  {harmless(each['segment_id'])}"
+            console.print(f"{line}  {_line(each['text'])}{f'  ({harmless(why)})' if why else ''}", markup=False)
+        say(console, f"{answer['tokens_before']:,} → {answer['tokens_after']:,} tokens. {answer['message']}")
+
+    show(answer, as_json, words)
+
+
+@cli.command("stash")
+def stash(
+    limit: Annotated[int, Option("--limit", "-n", help="How many, at most 200.")] = 20,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    project: InProject = DEFAULT_PROJECT,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """List what is in the stash, the last first."""
+    answer = strips.stash(with_app(lambda app: _window(app, workspace, project).stash(limit=limit, cursor=cursor)))
+
+    def words(console: Console) -> None:
+        for each in answer["segments"]:
+            console.print(f"{each['tokens']:7,}  {harmless(each['segment_id'])}  {_line(each['text'])}", markup=False)
+        following = f"; the next page: --cursor {answer['next_cursor']}" if answer["next_cursor"] else ""
+        console.print(f"[dim]{answer['total']:,} in the stash{following}[/dim]")
 
     show(answer, as_json, words)
 

@@ -1,5 +1,5 @@
-"""memsweep graph relate, reinforce, entities, related, query, status, validate, communities, context, build, export,
-import, show
+"""memsweep graph relate, reinforce, entities, names, related, query, status, validate, communities, context, build,
+export, import, show
 """
 
 from __future__ import annotations
@@ -106,6 +106,28 @@ def entities(
     show(answer, as_json, lambda console: words.entities(console, answer["entities"], total))
 
 
+@cli.command("names")
+def names(
+    search: Annotated[str, Argument(metavar="[SEARCH]", help="Part of the name.")] = "",
+    prefix: Annotated[bool, Option("--prefix", help="Only names that begin with it.")] = False,
+    kind: Annotated[str, Option("--type", "-t", help="Only of this type.")] = "",
+    limit: Limit = 50,
+    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """List entities in the order of their names, page by page."""
+    options: dict[str, Any] = {"prefix": prefix, "entity_type": kind, "limit": limit, "cursor": cursor}
+    answer = report.entity_page(with_app(lambda app: app.memory(workspace).graph.names(search, **options)))
+
+    def say_page(console: Console) -> None:
+        words.entities(console, answer["entities"], answer["total"])
+        if answer["next_cursor"]:
+            console.print(f"[dim]the next page: --cursor {answer['next_cursor']}[/dim]")
+
+    show(answer, as_json, say_page)
+
+
 @cli.command("related")
 def related(
     entity: Name,
@@ -119,7 +141,9 @@ def related(
     found = with_app(
         lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit, relation_types=relation)
     )
-    answer = report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+    answer = report.neighbourhood(
+        found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
+    )
     show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_pair, with_app
+from memsweep.cli.statistics import show_code, show_counts
 from memsweep.report import memory as report
 from memsweep.report import updates
+from memsweep.report.statistics import code_overview, counted_by_day
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,8 +116,22 @@ def _earlier(console: Console, answer: updates.HistoryAnswer) -> None:
         print(f"{harmless(each['text'])}\n")
 
 
-def stats(workspace: InWorkspace = "", as_json: Json = False) -> None:
+def stats(
+    history: Annotated[bool, Option("--history", help="Show how it has grown, and where memories came from.")] = False,
+    days: Annotated[int, Option(metavar="N", help="How many days --history goes back.")] = 90,
+    code: Annotated[bool, Option("--code", help="Show indexed folders, how fresh they are, the last runs.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
     """Show counts and sizes of a workspace."""
+    if history:
+        counts = counted_by_day(with_app(lambda app: app.memory(workspace).counts(days=days)))
+        show(counts, as_json, lambda console: show_counts(console, counts))
+        return
+    if code:
+        found = code_overview(with_app(lambda app: app.memory(workspace).code.overview()))
+        show(found, as_json, lambda console: show_code(console, found))
+        return
     answer = report.stats(with_app(lambda app: app.memory(workspace).stats()))
 
     def words(console: Console) -> None:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from memsweep.context.policy import Policy
+from memsweep.context.counting import Counter
+from memsweep.context.policy import Policy, check_storable
+from memsweep.context.receipts import Acting
 from memsweep.context.roots import hard_reason
+from memsweep.context.segment import segment_from_dict
 from memsweep.errors import AlreadyExists, BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.store.ports.windows import OpenWindow
+
+
+def draft_of(given: ContextSegment | Mapping[str, Any], acting: Acting, counter: Counter) -> ContextSegment:
+    """A segment as it will be stored; one that has no id gets one."""
+    if isinstance(given, ContextSegment):
+        return check_storable(given)
+    if not isinstance(given, Mapping):
+        raise BadInput(f"a segment must be an object, not {given!r:.60}.")
+    data = {**given, "segment_id": given.get("segment_id") or acting.new_id("seg")}
+    return check_storable(segment_from_dict(data, now=acting.now, count=counter.count))
 
 
 def known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool, message_of: Mapping[str, str]) -> set[str]:

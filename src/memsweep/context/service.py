@@ -10,19 +10,18 @@ from functools import partial
 from typing import Any, Generic
 
 from memsweep.context import choosing, recalling, steps
-from memsweep.context.arguments import crowded, known, require_count, target_of
-from memsweep.context.counting import Counter
+from memsweep.context.arguments import crowded, draft_of, known, require_count, target_of
 from memsweep.context.dependencies import WindowDependencies
 from memsweep.context.engine import GCEngine, require_unique
 from memsweep.context.gate import SegmentGate, check_own_id, passed_focus
 from memsweep.context.information import Lexicon
-from memsweep.context.plan import PruningPlan, plan_to_free
-from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, tell, weights_with
+from memsweep.context.plan import plan_to_free
+from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, tell, weights_with
 from memsweep.context.receipts import Acting, compaction_notes, take_out, take_out_compacted
-from memsweep.context.saved import load_plan, save_plan
-from memsweep.context.segment import segment_from_dict
+from memsweep.context.saved import load_plan, save_analysis
 from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
+from memsweep.context.strip import stash_page, strip_window
 from memsweep.context.transcripts import Transcript, read_session, tier_of
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.ids import check_name
@@ -32,11 +31,12 @@ from memsweep.model.window import (
     Added,
     Analyzed,
     Configured,
-    Held,
     StashFound,
+    StashPage,
     Swept,
     WindowChange,
     WindowState,
+    WindowStrip,
     WorkingSet,
 )
 from memsweep.operation import Calls, Mode, operation
@@ -79,7 +79,7 @@ class ContextWindow(Generic[Mode]):
             origin = origin.through("import")
         counter = self._tools.counter()
         gate = SegmentGate(self._tools.secrets(source), counter.count)
-        drafts = [gate.passed(self._draft(each, acting, counter)) for each in segments]
+        drafts = [gate.passed(draft_of(each, acting, counter)) for each in segments]
         if not drafts and read is None:
             raise BadInput("segments is empty.", hint="Give at least one.")
         require_unique(drafts)
@@ -149,7 +149,11 @@ class ContextWindow(Generic[Mode]):
         plan = plan_to_free(seen.candidates, target, confirm_delete=True)
         plan_id = acting.new_id("plan") if plan.candidates and not dry_run else None
         if not dry_run and (plan_id is not None or told != state.focus):
-            self._save(acting, told, plan, plan_id, active)
+            with self._writing(acting) as window:
+                window.state.focus = told
+                if plan_id is not None:
+                    lifetime = timedelta(hours=self._tools.plan_hours)
+                    save_analysis(window, acting, plan, plan_id, active, lifetime)
         shown = choosing.shown_first(plan, seen.candidates)[:max_candidates]
         return Analyzed(
             change=WindowChange(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
@@ -164,6 +168,13 @@ class ContextWindow(Generic[Mode]):
             notes=tuple(filter(None, (seen.roots.note_on(plan.segment_ids),))),
             texts=choosing.excerpts(active[each.segment_id] for each in shown),
         )
+
+    @operation
+    def strip(self, *, budget: int | None = None) -> WindowStrip:
+        """Every segment with its tokens, its score, what keeps it, and whether it would go at a budget (by default the
+        soft limit); nothing is saved."""
+        with self._reading() as window:
+            return strip_window(window, self._judge(self._policy(window.state), self._acting()), budget)
 
     @operation
     def prune(
@@ -270,6 +281,12 @@ class ContextWindow(Generic[Mode]):
             return StashFound(_change(window.state, window.state.tokens), hits, window.state.stashed, beside, origins)
 
     @operation
+    def stash(self, *, limit: int = 50, cursor: str | None = None) -> StashPage:
+        """What is in the stash, the last first, page by page."""
+        with self._reading() as window:
+            return stash_page(window, limit, cursor)
+
+    @operation
     def restore(
         self, segment_ids: Sequence[str] | None = None, *, query: str | None = None, budget: int | None = None
     ) -> Swept:
@@ -309,7 +326,7 @@ class ContextWindow(Generic[Mode]):
                 self._policy(state),
                 segment_ids,
                 lambda going: gate.passed(
-                    self._draft({"text": summary, "type": "summary", "references": list(going)}, acting, counter)
+                    draft_of({"text": summary, "type": "summary", "references": list(going)}, acting, counter)
                 ),
                 partial(take_out, window, acting),
             )
@@ -346,25 +363,6 @@ class ContextWindow(Generic[Mode]):
         """Its counters, limits and focus."""
         with self._reading() as window:
             return window.state
-
-    def _save(
-        self, acting: Acting, told: Mapping[str, Any], plan: PruningPlan, plan_id: str | None, rows: Mapping[str, Held]
-    ) -> None:
-        items = [choosing.plan_item(candidate, rows[candidate.segment_id]) for candidate in plan.candidates]
-        with self._writing(acting) as window:
-            window.state.focus = told
-            if plan_id is not None:
-                save_plan(window, items, plan_id, acting.now, timedelta(hours=self._tools.plan_hours))
-                counts = {"segments": len(items), "tokens": plan.total_tokens_freed}
-                window.audit("plan", plan_id, counts, f"context:{self.project_id}", acting.actor, acting.now)
-
-    def _draft(self, given: ContextSegment | Mapping[str, Any], acting: Acting, counter: Counter) -> ContextSegment:
-        if isinstance(given, ContextSegment):
-            return check_storable(given)
-        if not isinstance(given, Mapping):
-            raise BadInput(f"a segment must be an object, not {given!r:.60}.")
-        data = {**given, "segment_id": given.get("segment_id") or acting.new_id("seg")}
-        return check_storable(segment_from_dict(data, now=acting.now, count=counter.count))
 
     def _acting(self) -> Acting:
         return Acting(self._tools.actor, self._tools.clock(), self._tools.new_id)

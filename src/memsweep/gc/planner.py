@@ -113,12 +113,15 @@ def plan_of(
     survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, part: Part = WHOLE
 ) -> PlanDraft:
     """A plan for exactly these things and what depends on them."""
+    found, total = list(filter(part.has, found)), len(survey.memories)
+    if not found:
+        return PlanDraft((), (), (), 0.0, total)
     rows = _Rows(
         {row.key: row for row in survey.memories},
         {row.key: row for row in survey.entities},
         {row.key: row for row in survey.relations},
     )
-    chosen, protected = _sorted_out(filter(part.has, found), rows, options)
+    chosen, protected = _sorted_out(found, rows, options)
     chosen = part.of(_newest_first(chosen, rows))
     if survey.brought is None and (fallen := _left_without_root(survey, chosen, options)):
         known = {item.key for item in chosen if item.kind == "entity"}
@@ -128,7 +131,6 @@ def plan_of(
         chosen, protected = chosen + more, protected + spared
     items = tuple(_item(item, rows.of(item)) for item in chosen)
     removed = sum(item.kind == "memory" and item.reason not in CHANGES for item in items)
-    total = len(survey.memories)
     return PlanDraft(
         items=items,
         protected=tuple(protected),
@@ -237,6 +239,8 @@ def _newest_first(chosen: list[Found], rows: _Rows) -> list[Found]:
 def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options) -> list[Found]:
     """Entities that had a root and lose it with the chosen memories; those among them that are protected, too."""
     removed = {item.key for item in chosen if item.kind == "memory"}
+    if not removed:
+        return []
     touched = any(memory in removed for memory, _ in survey.mentions)
     if not touched and not any(memory in removed for memory, _, _ in survey.stated):
         return []

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from memsweep.graph.validate import contradictions, superseded
-from memsweep.graph.walk import holds
 from memsweep.model.graph import Edge
+from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Briefing, GraphSurvey
 
 STALE_WEIGHT = 0.5

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memsweep.graph.walk import holds
+from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Communities, Community, GraphSurvey
 
 Links = dict[int, dict[int, float]]

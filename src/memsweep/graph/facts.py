@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -11,14 +11,17 @@ from memsweep.errors import BadInput
 from memsweep.graph import merge as merging
 from memsweep.graph import split as splitting
 from memsweep.graph.batch import label, share
-from memsweep.graph.walk import Walk, holding_at, walk
+from memsweep.graph.names import contradictions_at
+from memsweep.graph.walk import Walk, walk
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Decayed, Edge, Entity, GraphBatch, Merged, Reinforced, Related, Split
+from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import HeldBack
 from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.validity import holding_at
+from memsweep.model.whole_graph import Doubt
 from memsweep.store.held_back import HeldGraph
 from memsweep.store.ports.graph_store import Graph
 
@@ -59,8 +62,13 @@ class GraphDependencies:
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     start: Entity
+    """With how often it is mentioned and how many facts it has in all."""
     entities: tuple[Entity, ...]
     walk: Walk
+    facts: tuple[FactCount, ...] = ()
+    """How many facts of each kind the start has, the most frequent first."""
+    contradictions: tuple[Doubt, ...] = ()
+    """Among the facts of the start."""
 
 
 def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
@@ -137,7 +145,15 @@ def related(
     )
     reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, now)}
     others = sorted((key for key in reached if key != start), key=lambda key: (found.distance[key], reached[key].name))
-    return Neighbourhood(reached[start], tuple(reached[key] for key in others), found)
+    mentions, counts = tools.store.fact_counts(start)
+    facts = sum(each.current + each.ended for each in counts)
+    return Neighbourhood(
+        replace(reached[start], mentions=mentions, relations=facts),
+        tuple(reached[key] for key in others),
+        found,
+        tuple(counts),
+        contradictions_at(tools.store, start, counts, tools.rates, now),
+    )
 
 
 def recalled_edges(

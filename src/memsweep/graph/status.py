@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 
-from memsweep.graph.walk import holds
 from memsweep.model.graph import Edge
 from memsweep.model.reach import components
+from memsweep.model.validity import holds
 from memsweep.model.whole_graph import GraphStatus, GraphSurvey
 
 BUCKETS = 10

@@ -12,9 +12,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import combinations, pairwise
 
-from memsweep.graph.walk import holds
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.text import name_key
+from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Doubt, DoubtKind, GraphSurvey
 
 GENERIC = frozenset(
@@ -57,6 +57,7 @@ ONE_WAY = frozenset(
     replaces supersedes larger_than smaller_than ancestor_of descendant_of
     """.split()
 )
+_CAN_CONTRADICT = SINGLE | ONE_WAY | {relation for pair in OPPOSITES for relation in pair}
 SIMILAR = 0.88
 _SHORTEST_SIMILAR = 5
 _MOST_IN_BLOCK = 50
@@ -79,6 +80,11 @@ def doubts(survey: GraphSurvey, now: datetime) -> list[Doubt]:
 def superseded(edges: Iterable[Edge]) -> set[tuple[int, str]]:
     """Subjects and relations of which one fact has replaced another: they have one object at a time."""
     return {(edge.subject, _plain(edge.relation)) for edge in edges if edge.invalid_at is not None}
+
+
+def may_contradict(relation: str) -> bool:
+    """Whether a fact of this kind can contradict another one, by what the relation means."""
+    return _plain(relation) in _CAN_CONTRADICT
 
 
 def contradictions(edges: Sequence[Edge], entities: dict[int, Entity], single: set[tuple[int, str]]) -> Iterator[Doubt]:

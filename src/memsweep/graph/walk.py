@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
 
 from memsweep.model.graph import Edge
 
@@ -49,23 +48,3 @@ def walk(
         if not border:
             break
     return Walk(distance, tuple(taken.values()))
-
-
-def held(edge: Edge, as_of: datetime) -> bool:
-    """Whether the fact was valid at a moment."""
-    begun = edge.valid_at is None or edge.valid_at <= as_of
-    return begun and (edge.invalid_at is None or edge.invalid_at > as_of)
-
-
-def holds(edge: Edge, now: datetime) -> bool:
-    """Whether the fact is valid now.
-
-    If it was seen when it had begun, it has begun: where that lies in the future, a clock that was ahead dated it.
-    """
-    begun = edge.valid_at is None or edge.valid_at <= max(now, edge.last_seen)
-    return begun and (edge.invalid_at is None or edge.invalid_at > now)
-
-
-def holding_at(as_of: datetime | None, now: datetime) -> Callable[[Edge], bool]:
-    """Whether facts hold now, or held at a date."""
-    return lambda edge: holds(edge, now) if as_of is None else held(edge, as_of)

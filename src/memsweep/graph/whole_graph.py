@@ -18,8 +18,9 @@ from memsweep.graph.exchange import form, format_of_file, format_of_text
 from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate, within
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
-from memsweep.graph.walk import Walk, holding_at, walk
+from memsweep.graph.walk import Walk, walk
 from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.validity import holding_at
 from memsweep.model.whole_graph import (
     MAX_IMPORT_BYTES,
     Briefing,

@@ -117,6 +117,34 @@ class Entity:
     relations: int
 
 
+class NamedEntities(NamedTuple):
+    """What a listing of entities asks for: a part of a name, or its beginning; in the forms that are compared."""
+
+    search: str = ""
+    is_prefix: bool = False
+    type_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPage:
+    """Entities in the order of their names."""
+
+    entities: tuple[Entity, ...]
+    first: int
+    total: int
+    next_cursor: str | None
+
+
+class FactCount(NamedTuple):
+    """How many facts of one kind an entity has: those that were not ended, and those that were."""
+
+    relation: str
+    outgoing: bool
+    """Whether the entity is their subject."""
+    current: int
+    ended: int
+
+
 class Faded(NamedTuple):
     """A fact that counts less now than when it was confirmed."""
 

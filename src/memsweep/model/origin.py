@@ -11,12 +11,13 @@ from typing import Literal
 from memsweep.errors import BadInput
 
 Tier = Literal["person", "agent", "tool", "import", "unknown"]
-Door = Literal["mcp", "http", "cli", "library", "hook", "import", "index"]
+Door = Literal["mcp", "http", "cli", "page", "library", "hook", "import", "index"]
 
 TIERS: tuple[str, ...] = ("person", "agent", "tool", "import")
 """Said by a person, concluded by an agent, printed by a tool, brought by an import or the web: most trusted first."""
 TIER_OF_DOOR = {
     "cli": "person",
+    "page": "person",
     "mcp": "agent",
     "http": "agent",
     "library": "agent",
@@ -82,6 +83,7 @@ class Origin:
         return ", ".join(filter(None, (self.tier, self.client or self.door)))
 
 
+@lru_cache(maxsize=512)
 def stored_origin(door: str | None, *rest: str | None) -> Origin:
     """From what an engine keeps, in the order of the fields; nothing at all is from before origins were kept."""
     return UNKNOWN if door is None else Origin(door, *(part or "" for part in rest))

@@ -22,13 +22,20 @@ class Mark(NamedTuple):
     key: int
     passed: int
     total: int
+    name: str = ""
+    """Of the last row, where rows are in the order of names."""
 
 
 def page_size(limit: object, most: int = MAX_LIMIT) -> int:
     """How many a page may have."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= most:
-        raise BadInput(f"limit must be from 1 to {most}, not {limit!r:.40}.")
-    return limit
+    return within("limit", limit, most)
+
+
+def within(what: str, number: object, most: int) -> int:
+    """A whole number from 1 to the most there may be."""
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+        raise BadInput(f"{what} must be from 1 to {most}, not {number!r:.40}.")
+    return number
 
 
 def cursor_at(offset: int, total: int, listing: str) -> str | None:
@@ -45,24 +52,30 @@ def offset_of(cursor: str | None, listing: str) -> int:
 
 def cursor_after(mark: Mark, listing: str) -> str:
     """The cursor of the page that follows a row, whatever is added or removed meanwhile."""
-    return _written(_MARK.pack(mark.key, min(mark.passed, _MOST), min(mark.total, _MOST)), listing)
+    numbers = _MARK.pack(mark.key, min(mark.passed, _MOST), min(mark.total, _MOST))
+    return _written(numbers + mark.name.encode("utf-8", "surrogatepass"), listing)
 
 
 def mark_of(cursor: str | None, listing: str) -> Mark | None:
     """The row that a page follows; a cursor of another listing is refused."""
-    return Mark(*_MARK.unpack(_read(cursor, _MARK.size, listing))) if cursor else None
+    if not cursor:
+        return None
+    raw = _read(cursor, _MARK.size, listing, and_more=True)
+    key, passed, total = _MARK.unpack(raw[: _MARK.size])
+    return Mark(key, passed, total, raw[_MARK.size :].decode("utf-8", "replace"))
 
 
 def _written(place: bytes, listing: str) -> str:
     return base64.urlsafe_b64encode(_ticket(listing) + place).decode().rstrip("=")
 
 
-def _read(cursor: str, size: int, listing: str) -> bytes:
+def _read(cursor: str, size: int, listing: str, *, and_more: bool = False) -> bytes:
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except (ValueError, binascii.Error, TypeError):
         raw = b""
-    if len(raw) != _TICKET_BYTES + size or raw[:_TICKET_BYTES] != _ticket(listing):
+    rest = len(raw) - _TICKET_BYTES - size
+    if rest < 0 or (rest and not and_more) or raw[:_TICKET_BYTES] != _ticket(listing):
         raise BadInput(
             f"cursor {cursor!r:.40} does not belong to this listing.",
             hint="Repeat the call that gave it with the same arguments, or leave it out.",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -102,12 +103,13 @@ class Survey:
 
 
 def spoken_of(
-    mentions: Iterable[tuple[int, int]], stated: Iterable[tuple[int, int, int]], without: Collection[int] = ()
+    mentions: Sequence[tuple[int, int]], stated: Sequence[tuple[int, int, int]], without: Collection[int] = ()
 ) -> set[int]:
     """Entities that a live memory, other than these, mentions or states something of."""
-    found = {entity for memory, entity in mentions if memory not in without}
-    found.update(end for memory, *ends in stated if memory not in without for end in ends)
-    return found
+    if without:
+        mentions = [each for each in mentions if each[0] not in without]
+        stated = [each for each in stated if each[0] not in without]
+    return {*map(itemgetter(1), mentions), *map(itemgetter(1), stated), *map(itemgetter(2), stated)}
 
 
 class Found(NamedTuple):
@@ -185,6 +187,8 @@ class Plan:
     workspace_memories: int
     narrowed_from: str = ""
     """The plan that this is a part of; the two are used once together."""
+    receipt_id: str | None = None
+    """Of its use."""
 
 
 @dataclass(frozen=True, slots=True)

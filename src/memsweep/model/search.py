@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from memsweep.model.code import CodePlace
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import Role
+from memsweep.model.times import from_micros
 
 MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
@@ -30,7 +32,7 @@ class HeldBack(NamedTuple):
 class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
 
-    `as_of`: what was there at a moment and was not superseded yet.
+    `as_of`: what was there at a moment and was not superseded yet; of facts, those that held then.
     Without a kind, segments are not looked at. A role is what a file of code is for.
     """
 
@@ -56,9 +58,14 @@ class Filters:
         return None
 
     @property
+    def any_role(self) -> bool:
+        """Whether files of every role may pass, and what is no file."""
+        return self.role is None and self.include_tests
+
+    @property
     def may_be_loose(self) -> bool:
         """Whether something without tags, source or path may pass."""
-        nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to)
+        nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to, as_of=self.as_of)
         asked = replace(self, include_stale=False, include_tests=True, tier=None, client=None, session=None)
         return asked == nothing_else
 
@@ -82,6 +89,17 @@ def stream_and_position(place: Place) -> tuple[int, int]:
     return place >> _POSITION_BITS, place & ((1 << _POSITION_BITS) - 1)
 
 
+class Owner(NamedTuple):
+    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted; when
+    it was made and a hash of the chunk, which decide between equals."""
+
+    memory: int
+    path: str | None
+    tier: str = UNKNOWN.tier
+    created_at: int = 0
+    digest: bytes = b""
+
+
 class Candidate(NamedTuple):
     """A chunk that the words or the meaning of a query found. Scores: higher is better, 0 is no match."""
 
@@ -89,6 +107,9 @@ class Candidate(NamedTuple):
     words: float
     similarity: float
     place: Place | None
+    is_code: bool = False
+    owner: Owner | None = None
+    """Where it is from, if the engine says so without being asked."""
 
 
 class Ranked(NamedTuple):
@@ -101,26 +122,43 @@ class Ranked(NamedTuple):
     neighbours: float
 
 
+class FactWords(NamedTuple):
+    """The facts that are asked for: at entities with one of these names, or at those that somebody named with a name
+    that begins so, or whose relation does, as it is written."""
+
+    names: Sequence[str]
+    names_begin: Sequence[str]
+    relations_begin: Sequence[str]
+
+
 class Statement(NamedTuple):
-    """A relation that holds, with the names of its ends."""
+    """A fact, with the names of its ends and when it holds."""
 
     id: str
     subject: str
     relation: str
     object: str
     created_at: datetime
+    last_seen: datetime
+    valid_at: datetime | None
+    invalid_at: datetime | None
     origin: Origin = UNKNOWN
 
 
-class Owner(NamedTuple):
-    """The memory that a chunk is part of, by key, the path of its file if it is code, and how far it is trusted; when
-    it was made and a hash of the chunk, which decide between equals."""
-
-    memory: int
-    path: str | None
-    tier: str = UNKNOWN.tier
-    created_at: int = 0
-    digest: bytes = b""
+def statement(row: Sequence[Any]) -> Statement:
+    """As an engine keeps it: the texts, the times in microseconds, the fields of the origin."""
+    uid, subject, relation, target, created, seen, valid, invalid, *origin = row
+    return Statement(
+        uid,
+        subject,
+        relation,
+        target,
+        created_at=from_micros(created),
+        last_seen=from_micros(seen),
+        valid_at=None if valid is None else from_micros(valid),
+        invalid_at=None if invalid is None else from_micros(invalid),
+        origin=stored_origin(*origin),
+    )
 
 
 @dataclass(frozen=True, slots=True)

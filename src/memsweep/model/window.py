@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from memsweep.model.origin import Origin
-from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
+from memsweep.model.segment import Action, ContextSegment, PruningCandidate, SegmentType
 
 
 @dataclass(slots=True)
@@ -116,6 +116,52 @@ class Analyzed:
     notes: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     """How each of the candidates begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class StripSegment:
+    """A segment as a part of its window: what it is worth (1 for a root), why it stays, or why it would go."""
+
+    segment_id: str
+    type: SegmentType
+    role: str | None
+    tokens: int
+    keep_score: float
+    root: str
+    """Why nothing takes it now; empty if it is no root."""
+    goes: bool
+    action: Action | None
+    reasons: tuple[str, ...]
+    pinned: bool
+    text: str
+    """How it begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowStrip:
+    """Every segment of a window in order, judged for a budget of tokens."""
+
+    change: WindowChange
+    """As it would be if what would go went."""
+    budget: int
+    soft_tokens: int
+    hard_tokens: int
+    segments: tuple[StripSegment, ...]
+    stashed: int
+    shortfall: int
+    reason: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StashPage:
+    """A part of the stash, the last place first."""
+
+    segments: tuple[ContextSegment, ...]
+    first: int
+    total: int
+    next_cursor: str | None
+    origins: Mapping[str, Origin] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,8 @@ _KEYWORDS = _tree()
 
 def find(text: str) -> list[Secret]:
     """The secrets in a text, in order; none overlaps another."""
+    if not text:
+        return []
     found = [*_words(text), *_at_keywords(_KEYWORDS, text, _small_letters(text))]
     return _joined(found) if found else []
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from memsweep.model.likeness import Comparable, Token, comparable, differences, nearly_same
@@ -34,8 +35,13 @@ _FEWEST = 3
 _LONGEST_VALUE = 3
 _MOST_SENTENCES = 5
 _MOST_CHARACTERS = 2_000
+_IN_COMMON = 0.5  # of the words of the shorter of two statements, at least, if one contradicts the other
+_MORE = 0.3  # of the words of the longer of two texts, at most, that the other lacks and repeats it all the same
+_OWN = 6  # words, at most, that each has beside them
+_WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BE = {"is", "are", "am", "be"}
+_STRESS = NEGATIONS | EMPHASIS
 _WHOLE = HEDGES | NEGATIONS | EMPHASIS | DROPPED | UNKNOWN_SUBJECTS
 
 
@@ -53,12 +59,33 @@ class Word(NamedTuple):
     is_number: bool
 
 
-class Said(NamedTuple):
+class Sentence:
+    """Taken apart when it is needed: most pairs of sentences have too few words in common to be compared."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.words = frozenset(_WORD.findall(text.lower()))
+
+    @cached_property
+    def whole(self) -> Comparable:
+        return comparable(self.text)
+
+    @cached_property
+    def statement(self) -> tuple[Word, ...]:
+        """The words that count, negations in one form."""
+        words = (word for token in self.whole.tokens for word in _words(token, self.text))
+        return tuple(word for word in words if word.key not in DROPPED)
+
+
+class Said(Sentence):
     """A text, ready to be judged."""
 
-    text: str
-    whole: Comparable
-    sentences: tuple[tuple[str, tuple[Word, ...]], ...]
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        found = [each for each in _SENTENCE.split(self.text.strip()) if each]
+        if len(found) == 1:
+            return (self,)
+        return tuple(map(Sentence, found)) if len(found) <= _MOST_SENTENCES else ()
 
 
 def may_be_judged(text: str) -> bool:
@@ -68,44 +95,51 @@ def may_be_judged(text: str) -> bool:
 
 def said(text: str) -> Said | None:
     """None for a text of which nothing could be sure."""
-    if not may_be_judged(text):
-        return None
-    whole = comparable(text)
-    if len(whole.words) < _FEWEST:
-        return None
-    sentences = [each for each in _SENTENCE.split(text.strip()) if each]
-    if len(sentences) == 1:
-        return Said(text, whole, ((text, _statement(whole, text)),))
-    if len(sentences) > _MOST_SENTENCES:
-        sentences = []
-    return Said(text, whole, tuple((each, _statement(comparable(each), each)) for each in sentences))
+    return Said(text) if may_be_judged(text) else None
 
 
 def judged(new: Said, old: Said) -> Judgement | None:
     """What a new text seems to be to an old one; None where that is not sure."""
-    if nearly_same(new.whole, old.whole) or _says_the_same(new, old):
+    if _may_repeat(new, old) and _repeats(new, old):
         return Judgement("repeats", tuple(differences(new.text, old.text)))
-    for ours, mine in new.sentences:
-        for theirs, yours in old.sentences:
-            if contradict(mine, yours):
-                return Judgement("contradicts", tuple(differences(ours, theirs)))
+    for ours in new.sentences:
+        for theirs in old.sentences:
+            if _may_contradict(ours, theirs) and contradict(ours.statement, theirs.statement):
+                return Judgement("contradicts", tuple(differences(ours.text, theirs.text)))
     return None
 
 
+# What repeats or contradicts another text has most of its words, and counting them costs less than taking a text apart.
+
+
+def _may_repeat(new: Said, old: Said) -> bool:
+    more = max(len(new.words), len(old.words))
+    return more - len(new.words & old.words) <= max(_OWN, _MORE * more)
+
+
+def _may_contradict(ours: Sentence, theirs: Sentence) -> bool:
+    fewer, more = sorted((len(ours.words), len(theirs.words)))
+    both = len(ours.words & theirs.words)
+    return both >= _IN_COMMON * fewer and more - both <= _OWN and ours.text != theirs.text
+
+
+def _repeats(new: Said, old: Said) -> bool:
+    if min(len(new.whole.words), len(old.whole.words)) < _FEWEST:
+        return False
+    return nearly_same(new.whole, old.whole) or _says_the_same(new, old)
+
+
 def _says_the_same(new: Said, old: Said) -> bool:
-    ours, theirs = ([_keys(words) for _, words in each.sentences] for each in (new, old))
-    return ours == theirs != []
+    if not len(new.sentences) == len(old.sentences) > 0:
+        return False
+    pairs = zip(new.sentences, old.sentences, strict=True)
+    return all(one.text == other.text or _keys(one.statement) == _keys(other.statement) for one, other in pairs)
 
 
 def contradict(new: Sequence[Word], old: Sequence[Word]) -> bool:
     if min(len(new), len(old)) < _FEWEST or not HEDGES.isdisjoint(word.key for word in (*new, *old)):
         return False
     return _one_denies(new, old) or _another_value(new, old) or _prefers_the_other(new, old)
-
-
-def _statement(whole: Comparable, text: str) -> tuple[Word, ...]:
-    """The words of a text that count, negations in one form."""
-    return tuple(word for token in whole.tokens for word in _words(token, text) if word.key not in DROPPED)
 
 
 def _words(token: Token, text: str) -> Iterator[Word]:
@@ -142,8 +176,10 @@ def _stem(key: str) -> str:
 
 def _one_denies(new: Sequence[Word], old: Sequence[Word]) -> bool:
     denials = [sum(word.key in NEGATIONS for word in each) for each in (new, old)]
-    rest = [[word.key for word in each if word.key not in NEGATIONS | EMPHASIS] for each in (new, old)]
-    return sorted(denials) == [0, 1] and rest[0] == rest[1] and len(rest[0]) >= 2 and len(new) + len(old) > 5
+    if sorted(denials) != [0, 1]:
+        return False
+    rest = [[word.key for word in each if word.key not in _STRESS] for each in (new, old)]
+    return rest[0] == rest[1] and len(rest[0]) >= 2 and len(new) + len(old) > 5
 
 
 class Difference(NamedTuple):

@@ -50,7 +50,7 @@ def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGH
     span = best_similarity - floor
     for_meaning, for_words = weights.meaning, 1 - weights.meaning
     rows = []
-    for key, by_words, similarity, _ in pool:
+    for key, by_words, similarity, *_ in pool:
         words = by_words / best_words if best_words > 0 else 0.0
         meaning = (similarity - floor) / span if similarity > floor and span > 0 else 0.0
         rows.append((-for_words * words - for_meaning * meaning, key, words, meaning, 0.0))
@@ -73,8 +73,7 @@ def spread(rows: Iterable[Row], keys_at: Mapping[Place, int], weights: FusionWei
         turned = found[key][0] if key in found else 0.0
         if turned < 0:
             for step, weight in steps:
-                if place + step in keys_at:
-                    taker = keys_at[place + step]
+                if (taker := keys_at.get(place + step)) is not None:
                     gained[taker] = gained.get(taker, 0.0) - weight * turned
     for key, gain in gained.items():
         turned, _, words, meaning, _ = found.get(key, _NOT_FOUND)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.search import Filters, Passage, Statement
+from memsweep.model.search import FactWords, Filters, Passage, Statement
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
+from memsweep.model.validity import holding_at
 from memsweep.remember.relevance import MOST_WORDS
 from memsweep.store.held_back import HeldGraph
 
@@ -26,22 +27,31 @@ MOST_EMBEDDED = 16
 _MOST_STATEMENTS = 100
 _MOST_SEGMENTS = 200  # of one window
 _LONGEST_NAME = 3  # words
+_FEWEST_LETTERS = 3
+_ENDINGS = ("ing", "ies", "ed", "es", "e", "y", "s")
 _WORD = re.compile(r"\w+")
 
 
-def passages_of(store: Store, filters: Filters, query: str, asked: Collection[str]) -> list[Passage]:
+def passages_of(store: Store, filters: Filters, query: str, asked: Collection[str], now: datetime) -> list[Passage]:
     """Facts and segments that may answer, as far as they were asked for; none for a query that is a text itself."""
     if not filters.may_be_loose or len(asked) > MOST_WORDS:
         return []
     found: list[Passage] = []
     if filters.kind in (None, "fact"):
-        names = names_to_look_up(query, asked)
-        stated = store.statements_about(names, short_words(asked), _MOST_STATEMENTS)
+        ended = filters.as_of is not None
+        known = store.statements_about(fact_words(query, asked), ended=ended, limit=_MOST_STATEMENTS)
+        stated = list(filter(holding_at(filters.as_of, now), known))
         held = HeldGraph(store.graph, filters.held_back).facts([each.id for each in stated])
         found += [_of_statement(each) for each in stated if each.id not in held]
-    if filters.kind == "segment":
+    if filters.kind == "segment" and filters.as_of is None:
         found += [each for each in _segments(store, query) if not _is_held(each, filters)]
     return [each for each in found if _is_between(each.created_at, filters) and filters.accept(each.origin)]
+
+
+def fact_words(query: str, asked: Collection[str]) -> FactWords:
+    starts = beginnings(asked)
+    written = [form for start in starts for form in (start, start.upper(), start.capitalize())]
+    return FactWords(names_to_look_up(query, asked), starts, list(dict.fromkeys(written)))
 
 
 def names_to_look_up(query: str, asked: Collection[str]) -> list[str]:
@@ -57,9 +67,18 @@ def names_to_look_up(query: str, asked: Collection[str]) -> list[str]:
     return list(dict.fromkeys([*telling, *(word[:-1] for word in telling if word.endswith("s") and len(word) > 3)]))
 
 
-def short_words(asked: Collection[str]) -> list[str]:
-    """Words that a longer name may begin with."""
-    return [name_key(word) for word in asked if len(word) > 2]
+def beginnings(asked: Collection[str]) -> list[str]:
+    """How other forms of these words begin: `deploy` for `deployed`, `sign` for `signing`. Some begin other words, too;
+    the words that a fact has in common with the query decide."""
+    found = (_beginning(name_key(word)) for word in asked)
+    return list(dict.fromkeys(start for start in found if len(start) >= _FEWEST_LETTERS))
+
+
+def _beginning(word: str) -> str:
+    ending = next((each for each in _ENDINGS if word.endswith(each) and len(word) - len(each) >= _FEWEST_LETTERS), "")
+    start = word.removesuffix(ending)
+    is_double = ending in ("ing", "ed") and len(start) > _FEWEST_LETTERS and start[-1] == start[-2]
+    return start[:-1] if is_double else start
 
 
 def _of_statement(fact: Statement) -> Passage:

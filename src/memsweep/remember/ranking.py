@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
@@ -11,10 +12,10 @@ from memsweep.model.roles import role_of
 from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
 from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
-from memsweep.remember.files import by_file
+from memsweep.remember.files import by_file, settled
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.relevance import calibration_for, evidence_of, names_in, relevance_of, words_to_match
-from memsweep.remember.tiers import by_tier
+from memsweep.remember.tiers import by_tier, leading
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
@@ -37,28 +38,42 @@ class Found(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys."""
+    """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys.
+
+    If `settled` is a number, only so many of the rows are sure to stand in their order.
+    """
 
     rows: list[Row]
     similarity: Mapping[int, float]
     loose: Mapping[int, Found] = {}
+    settled: int | None = None
+
+    def reaches(self, end: int) -> bool:
+        return self.settled is None or end <= self.settled
 
     def with_evidence(self) -> Ranking:
         return self._replace(rows=[row for row in self.rows if row[0] < 0])
 
 
-def rank(store: Store, embedder: Embedder, query: str, filters: Filters) -> Ranking:
+def rank(
+    store: Store, embedder: Embedder, query: str, filters: Filters, now: datetime, first: int | None = None
+) -> Ranking:
     """All that words or meaning found, and what stands beside it. Where there are several kinds, each has its own
-    ranking, and the most relevant of it decides where that stands among the others."""
+    ranking, and the most relevant of it decides where that stands among the others.
+
+    Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out.
+    """
     model = embedder.model.name
-    others = _loose(store, embedder, query, filters)
-    rankings, similarity = _of_chunks(store, embedder, query, filters) if filters.kind in _OF_CHUNKS else ([], {})
+    others = _loose(store, embedder, query, filters, now)
+    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
+    rankings, similarity, settled = whole
     several = len(rankings) + bool(others) > 1
     if several:
         rankings = [_by_relevance(store, model, query, Ranking(rows, similarity)) for rows in rankings]
     rows = [row for rows in rankings for row in rows]
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
-    return Ranking(sorted(rows, key=lambda row: row[0]) if several or others else rows, similarity, others)
+    rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
+    return Ranking(rows, similarity, others, settled)
 
 
 def look_at(store: Store, model: str, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
@@ -81,22 +96,40 @@ def look_at(store: Store, model: str, query: str, ranking: Ranking, part: slice)
     return found, store.unreadable([key for key in keys if key not in passages])
 
 
-def _of_chunks(
-    store: Store, embedder: Embedder, query: str, filters: Filters
-) -> tuple[list[list[Row]], dict[int, float]]:
-    """Memories and code: their rankings, if there are both, and all cosines."""
+class _OfChunks(NamedTuple):
+    """Memories and code: their rankings, if there are both, all cosines, and how many rows are in their order."""
+
+    rankings: list[list[Row]]
+    similarity: dict[int, float]
+    settled: int | None = None
+
+
+_NOTHING = _OfChunks([], {})
+
+
+def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None) -> _OfChunks:
     candidates = _candidates(store, query, _embedded(embedder, query), filters)
     weights = weights_for(embedder.model.name)
     ranked = fuse(candidates, weights)
     keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
     ranked = spread(ranked, keys_at, weights)
-    owners = store.owners([key for _, key, *_ in ranked])
-    code = {key for key, owner in owners.items() if owner.path is not None}
-    parts = [[each for each in candidates if (each.key in code) == is_code] for is_code in (False, True)]
+    similarity = {each.key: each.similarity for each in candidates}
+    if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
+        lead = leading(ranked, first)
+        owners = _owners(store, candidates, ranked[:lead])
+        return _OfChunks([settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, first)
+    owners = _owners(store, candidates, ranked)
+    parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
-    similarity = {each.key: each.similarity for each in candidates}
-    return [by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity
+    return _OfChunks([by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity)
+
+
+def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
+    """Where the chunks of some rows are from, which not every engine has said yet, nor of neighbours."""
+    known = {each.key: each.owner for each in candidates if each.owner is not None}
+    unknown = [row[1] for row in rows if row[1] not in known]
+    return known | store.owners(unknown) if unknown else known
 
 
 def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> list[Candidate]:
@@ -110,7 +143,7 @@ def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> li
 
 
 def _has_role(owner: Owner | None, filters: Filters) -> bool:
-    if filters.role is None and filters.include_tests:
+    if filters.any_role:
         return True
     role = role_of(owner.path) if owner is not None and owner.path is not None else None
     return (filters.role in (None, role)) and (filters.include_tests or role != "test")
@@ -128,10 +161,10 @@ def _by_relevance(store: Store, model: str, query: str, ranking: Ranking) -> lis
     return scaled
 
 
-def _loose(store: Store, embedder: Embedder, query: str, filters: Filters) -> dict[int, Found]:
+def _loose(store: Store, embedder: Embedder, query: str, filters: Filters, now: datetime) -> dict[int, Found]:
     """Facts and segments, with negative keys."""
     (asked,) = store.matched_words(query, [query])
-    passages = loose.passages_of(store, filters, query, asked)
+    passages = loose.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
     words = dict(zip(passages, store.matched_words(query, [each.text for each in passages]), strict=True))
@@ -162,7 +195,7 @@ def _neighbourhood(
     weights: FusionWeights,
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
-    known = {place: key for key, _, _, place in candidates if place is not None}
+    known = {each.place: each.key for each in candidates if each.place is not None}
     speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
     around = places_around((place for place, key in known.items() if key in speaking), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
+_FIRST = max(CONSIDERED, MAX_LIMIT)  # hits whose order is worked out at once; who pages on beyond them gets all
 
 
 def recall(
@@ -27,6 +29,7 @@ def recall(
     embedder: Embedder,
     query: str,
     *,
+    now: datetime,
     filters: Filters = Filters(),
     limit: int = DEFAULT_LIMIT,
     cursor: str | None = None,
@@ -43,8 +46,9 @@ def recall(
     check_model(store.model(), embedder.model)
     model = embedder.model.name
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
-    if ranking is None:
-        ranking = rank(store, embedder, query, filters)
+    end = CONSIDERED if mode == "precise" else offset + limit
+    if ranking is None or not ranking.reaches(end):
+        ranking = rank(store, embedder, query, filters, now, _FIRST if end <= _FIRST else None)
         if listings and len(ranking.rows) > limit:
             listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":

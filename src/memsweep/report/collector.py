@@ -121,6 +121,7 @@ class PinAnswer(TypedDict):
 
 class AuditAnswer(TypedDict):
     events: list[dict[str, Any]]
+    next_cursor: NotRequired[str | None]
 
 
 class ExplainAnswer(TypedDict):
@@ -161,9 +162,9 @@ def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | 
         "chunks_to_delete": plan.totals.chunks,
         "entities_to_delete": plan.totals.entities,
         "relations_to_delete": plan.totals.relations,
-        "preview": [_item(item, why) for item in items],
+        "preview": [item(each, why) for each in items],
         "protected": [dict(item) for item in plan.protected],
-        "warnings": [_warning(said) for said in plan.warnings],
+        "warnings": [warning(said) for said in plan.warnings],
         "message": redactions.would(plan),
         "next_cursor": next_cursor,
     }
@@ -334,7 +335,8 @@ def audited(events: Iterable[AuditEvent]) -> AuditAnswer:
     return {"events": [shown(event) for event in events]}
 
 
-def _item(item: PlanView, why: Why) -> dict[str, Any]:
+def item(item: PlanView, why: Why) -> dict[str, Any]:
+    """One item of a plan."""
     return {
         "id": item.id,
         "type": item.kind.capitalize(),
@@ -372,7 +374,7 @@ def _left_alone(receipt: Receipt) -> str:
     return f" Skipped {counted(number, 'item')} that changed after the plan was made." if number else ""
 
 
-def _warning(said: str) -> str:
+def warning(said: str) -> str:
     """A warning of the planner in our own words."""
     if young := _YOUNG.fullmatch(said):
         number = int(young[1])

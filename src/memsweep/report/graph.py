@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -11,7 +12,10 @@ from memsweep.model.times import iso
 from memsweep.report.secrets_met import SecretsMet, secrets_met
 
 if TYPE_CHECKING:
-    from memsweep.model.graph import Edge, Entity, Reinforced, Related
+    from memsweep.model.graph import Edge, Entity, EntityPage, FactCount, Reinforced, Related
+    from memsweep.model.whole_graph import Doubt
+
+_MOST_KINDS = 20
 
 
 class RelateAnswer(SecretsMet):
@@ -36,6 +40,20 @@ class RelatedAnswer(TypedDict):
     entity: dict[str, Any]
     related: list[dict[str, Any]]
     relations: list[dict[str, Any]]
+    facts: list[dict[str, Any]]
+    contradictions: NotRequired[list[str]]
+
+
+class EntityPageAnswer(TypedDict):
+    entities: list[dict[str, Any]]
+    first: int
+    total: int
+    next_cursor: str | None
+
+
+def entity_page(page: EntityPage) -> EntityPageAnswer:
+    counted = [{**shown_entity(each), "mentions": each.mentions, "facts": each.relations} for each in page.entities]
+    return {"entities": counted, "first": page.first, "total": page.total, "next_cursor": page.next_cursor}
 
 
 def related_facts(result: Related) -> RelateAnswer:
@@ -65,15 +83,23 @@ def entities(found: Iterable[Entity], total: int) -> EntitiesAnswer:
 
 
 def neighbourhood(
-    start: Entity, others: Iterable[Entity], distance: Mapping[int, int], edges: Iterable[Edge]
+    start: Entity,
+    others: Iterable[Entity],
+    distance: Mapping[int, int],
+    edges: Iterable[Edge],
+    facts: Iterable[FactCount] = (),
+    contradictions: Iterable[Doubt] = (),
 ) -> RelatedAnswer:
     near = list(others)
     names = {each.key: each.name for each in (start, *near)}
-    return {
-        "entity": shown_entity(start),
+    doubts = [each.why for each in contradictions]
+    answer: RelatedAnswer = {
+        "entity": {**shown_entity(start), "mentions": start.mentions, "facts": start.relations},
         "related": [{**shown_entity(each), "hops": distance[each.key]} for each in near],
         "relations": [shown_edge(each, names) for each in edges],
+        "facts": [each._asdict() for each in islice(facts, _MOST_KINDS)],
     }
+    return {**answer, "contradictions": doubts} if doubts else answer
 
 
 def shown_entity(each: Entity) -> dict[str, Any]:

@@ -55,7 +55,9 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
         def shown() -> graph_report.RelatedAnswer:
             found = app.memory(workspace_id).graph.related(unquote(entity))
-            return graph_report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+            return graph_report.neighbourhood(
+                found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
+            )
 
         return _as_json(shown)
 

@@ -13,6 +13,7 @@ from memsweep.operation import Mode, operation
 if TYPE_CHECKING:
     from memsweep.code.index import Progress
     from memsweep.model.code import IndexResult
+    from memsweep.model.code_roots import CodeOverview
     from memsweep.services.access import Access
 
 
@@ -72,6 +73,23 @@ class CodeService(Generic[Mode]):
         """The folders that are indexed here."""
         store = self._access.found()
         return [] if store is None else store.code_roots()
+
+    @operation
+    def overview(self, *, runs: int = 10) -> CodeOverview:
+        """The indexed folders with their files by language, what is stale and how fresh they are, and the last runs.
+
+        A run that found nothing changed is only seen in when its folder was verified.
+        """
+        from memsweep.model.audit import AuditQuery
+        from memsweep.model.code_roots import CodeOverview
+        from memsweep.model.paging import page_size
+
+        page_size(runs)
+        store = self._access.found()
+        if store is None:
+            return CodeOverview()
+        events = store.collector.audit(runs, AuditQuery(action="index"))
+        return CodeOverview(store.overview.code_roots(), tuple(event for _, event in events))
 
     @operation
     def wait_to_index(self, repo_path: str | os.PathLike[str]) -> bool:

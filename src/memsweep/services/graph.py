@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memsweep.graph.facts import GraphDependencies, Neighbourhood
     from memsweep.graph.whole_graph import Queried, WholeGraphDependencies
     from memsweep.model.gate import Gate
-    from memsweep.model.graph import Decayed, Entity, GraphBatch, Merged, Reinforced, Related, Split
+    from memsweep.model.graph import Decayed, Entity, EntityPage, GraphBatch, Merged, Reinforced, Related, Split
     from memsweep.model.plan import Plan, Receipt
     from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, GraphSurvey, Imported
     from memsweep.services.access import Access
@@ -107,6 +107,26 @@ class GraphService(Generic[Mode]):
         if self._access.found() is None:
             return [], 0
         return facts.entities(graph_facts(self._access), search, entity_type, min_confidence, sort_by, limit)
+
+    @operation
+    def names(
+        self,
+        search: str = "",
+        *,
+        prefix: bool = False,
+        entity_type: str = "",
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> EntityPage:
+        """List entities in the order of their names, page by page: those with a part of a name, or its beginning."""
+        from memsweep.graph.names import asked_for, list_entities
+        from memsweep.model.graph import EntityPage
+
+        asked = asked_for(search, entity_type, prefix=prefix)
+        if self._access.found() is None:
+            return EntityPage((), 0, 0, None)
+        tools = graph_facts(self._access)
+        return list_entities(tools.store, asked, tools.rates, tools.clock(), limit=limit, cursor=cursor)
 
     @operation
     def related(

@@ -39,9 +39,12 @@ class Projects:
         return stranded(self._app.settings, self._owned())
 
     def memories(self, workspace_id: str) -> int:
+        engine = self._app.engine
+        if engine.owner_of(workspace_id) is None:
+            return 0
         try:
-            return self._app.engine.open(workspace_id).stats().total_memories
-        except UnknownWorkspace:
+            return engine.open(workspace_id).stats().total_memories
+        except UnknownWorkspace:  # it was deleted in between
             return 0
 
     def trust(self, workspace_id: str, *, agreed: bool) -> tuple[str, bool]:

@@ -86,8 +86,8 @@ def _root(store: Store, path: str) -> IndexedRoot:
 
 def _would_take(app: App, strategies: tuple[str, ...]) -> Totals:
     total = Totals()
-    for strategy in strategies:
-        total = total.plus(app.memory().sweep.preview(strategy))
+    for each in app.memory().sweep.preview(*strategies, limit=0) if strategies else ():
+        total = total.plus(each.totals)
     return total
 
 

@@ -5,7 +5,8 @@ A plan is saved whole, shown as its rows are now, and used once, while it is fre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -39,10 +40,14 @@ SECRET = "secret"
 """The reason whose items are shown with their secrets masked."""
 NEAR_DUPLICATE = "near_duplicate"
 """The reason that is shown with both texts."""
+BESIDE = frozenset({NEAR_DUPLICATE, "duplicate", SECRET})
+"""Reasons that can be shown with a text before and after."""
 CONTEXT = "context:"
 """How the strategy of a plan for a context window begins; its name follows."""
 _SHOWN_PROTECTED = 50
 _SHOWN_TEXT = 240
+_MARK = re.compile(r"\[secret: [^\]]*\]?")
+_DOTS = "•" * 8
 _SHOWN: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
 _SUMMARY: Mapping[str, Any] = {
     "totals": {},
@@ -110,7 +115,7 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
     owner = strategy.removeprefix(CONTEXT) if strategy.startswith(CONTEXT) else None
     if owner != window:
         raise Conflict(f"plan {found.head.id} is one of {strategy}, and cannot be used here.")
-    return found, _opened(rows.items, found.head)
+    return found, replace(_opened(rows.items, found.head), receipt_id=found.receipt_id)
 
 
 def spared(saved: SavedPlan) -> list[tuple[Kind, int]]:
@@ -148,26 +153,28 @@ def refuse_altered(plan: Plan, items: Sequence[PlanItem], window: str | None = N
         raise StoreCorrupt(f"plan {plan.id} is not as it was saved; nothing was removed.", hint=_renewal(window))
 
 
-def views(rows: ItemReads, items: Sequence[PlanItem]) -> list[PlanView]:
-    """Items as their rows are now."""
+def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = (NEAR_DUPLICATE,)) -> list[PlanView]:
+    """Items as their rows are now; those with the reasons `beside` with what stays in their place."""
     wanted: dict[Kind, set[int]] = {}
     for item in items:
         wanted.setdefault(item.kind, set()).add(item.key)
         for name in _named(item.evidence):
             wanted.setdefault("memory", set()).add(item.evidence[name])
     described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
-    near = [item for item in items if item.reason == NEAR_DUPLICATE]
-    wanted_texts = {key for item in near for key in (item.key, item.evidence["kept"])}
+    twins = [item for item in items if item.reason in beside and "kept" in item.evidence]
+    wanted_texts = {key for item in twins for key in (item.key, item.evidence["kept"])}
     secret = {item.key for item in items if item.reason == SECRET and item.kind == "memory"}
     texts = rows.texts(wanted_texts | secret)
-    return [_masked(view, texts.get(item.key, "")) if item.reason == SECRET else view
+    return [_masked(view, texts.get(item.key, ""), SECRET in beside) if item.reason == SECRET else view
             for item in items for view in [_view(item, described, texts)]]  # fmt: skip
 
 
-def _masked(view: PlanView, text: str) -> PlanView:
+def _masked(view: PlanView, text: str, beside: bool) -> PlanView:
     """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
     if view.kind == "memory":
-        return replace(view, name=None if view.file_path else excerpt(redacted(text)[0]), beside=None)
+        after = redacted(text)[0]
+        name = None if view.file_path else excerpt(after)
+        return replace(view, name=name, beside=_redaction(after) if beside else None)
     if view.kind in ("entity", "relation"):
         return replace(view, name=redacted(view.name or "")[0], relation=view.relation and redacted(view.relation)[0])
     return replace(view, id=str(view.evidence.get("id") or view.evidence.get("in", view.kind)), name=None)
@@ -207,6 +214,14 @@ def _beside(text: str | None, kept: str | None) -> Beside | None:
     if text is None or kept is None:
         return None
     return Beside(clipped(text, _SHOWN_TEXT), clipped(kept, _SHOWN_TEXT), tuple(differences(text, kept)))
+
+
+def _redaction(after: str) -> Beside:
+    """Where the first secret is: dots for it before, a mark afterwards."""
+    first = _MARK.search(after)
+    start = max(0, first.start() - _SHOWN_TEXT // 3) if first else 0
+    shown = clipped(after[start:], _SHOWN_TEXT)
+    return Beside(_MARK.sub(_DOTS, shown), shown, ())
 
 
 def _opened(rows: ItemReads, head: NewPlan) -> Plan:

@@ -13,6 +13,7 @@ from memsweep.store.ports.graph_store import Graph, WholeGraph
 from memsweep.store.ports.memories import Memories, Vectors
 from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
+from memsweep.store.ports.tokens import Tokens
 from memsweep.store.ports.windows import Segments
 
 
@@ -51,6 +52,9 @@ class Engine(Protocol):
 
     @property
     def keeper(self) -> HomeKeeper: ...
+
+    @property
+    def tokens(self) -> Tokens: ...
 
     def workspaces(self) -> list[Workspace]: ...
 

@@ -25,6 +25,8 @@ def expect_or_null(kind: type, *found: object) -> None:
 
 def texts(kept: str) -> tuple[str, ...]:
     """A list of texts, from JSON."""
+    if kept == "[]":
+        return ()
     found = json.loads(kept)
     expect(list, found)
     expect(str, *found)

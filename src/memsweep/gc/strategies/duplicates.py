@@ -8,32 +8,37 @@ the older one. Nearness is no chain: what goes is near to what is kept, not only
 
 from __future__ import annotations
 
-import zlib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
-from memsweep.model.likeness import Comparable, Run, comparable, nearly_same
+from memsweep.model.likeness import NEAR, Comparable, Run, comparable, nearly_same, outline
 from memsweep.model.plan import Found, MemoryRow, Survey
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
 
-_HASHES = 32
-_BAND = 4
-_PRIME = (1 << 61) - 1
-_Mark = tuple[object, ...]
+_ROUNDING = 1e-9  # (1 - 0.9) * 10 is a little less than 1
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     superseded = {old for old, _, _ in survey.supersessions}
     rows = {row.key: row for row in survey.memories if not row.is_code and row.key not in superseded}
-    texts = {key: comparable(survey.texts[key]) for key in rows if key in survey.texts}
     exact = _chains(_groups((row.content_hash, row.key) for row in rows.values()))
+    texts = _worth_comparing({key: survey.texts[key] for key in rows if key in survey.texts}, exact)
     folded = _chains(_groups((text.words, key) for key, text in texts.items() if text.words))
     for group in _clusters(list(rows), [*exact, *folded, *_near_pairs(texts)]):
         yield from _taken_from(group, rows, texts)
+
+
+def _worth_comparing(texts: Mapping[int, str], exact: Iterable[tuple[int, int]]) -> dict[int, Comparable]:
+    """The texts with whose outline there is another one; of equal texts one is enough."""
+    same_as = {other: first for first, other in exact}
+    alike = _groups((outline(text), key) for key, text in texts.items() if key not in same_as)
+    found = {key: comparable(texts[key]) for group in alike for key in group}
+    return found | {key: found[first] for key, first in same_as.items() if first in found}
 
 
 def _taken_from(group: set[int], rows: Mapping[int, MemoryRow], texts: Mapping[int, Comparable]) -> Iterator[Found]:
@@ -84,27 +89,31 @@ def _clusters(keys: list[int], pairs: list[tuple[int, int]]) -> list[set[int]]:
 
 
 def _near_pairs(texts: Mapping[int, Comparable]) -> Iterator[tuple[int, int]]:
-    """Pairs that are nearly the same; texts meet only where they state the same facts and share a band of hashes."""
-    buckets: dict[_Mark, list[int]] = defaultdict(list)
+    """Pairs that are nearly the same, as many as connect all that are; only texts that state the same facts meet."""
     for facts in _groups((text.facts, key) for key, text in texts.items() if text.runs):
-        for key in facts:
-            for band in _bands(texts[key].runs):
-                buckets[texts[key].facts, *band].append(key)
-    checked: set[tuple[int, int]] = set()
-    for bucket in buckets.values():
-        first = bucket[0]  # the others of a bucket meet each other in another one, or through the first
-        for other in bucket[1:]:
-            if (first, other) not in checked:
-                checked.add((first, other))
-                if nearly_same(texts[first], texts[other]):
-                    yield first, other
+        different = {texts[key].words: key for key in facts}
+        yield from _near_in(list(different.values()), texts)
 
 
-def _bands(runs: frozenset[Run]) -> Iterator[tuple[int, ...]]:
-    hashes = [zlib.crc32(" ".join(run).encode("utf-8", "replace")) for run in runs]
-    signature = [min((a * h + b) % _PRIME for h in hashes) for a, b in _MULTIPLIERS]
-    for start in range(0, _HASHES, _BAND):
-        yield (start, *signature[start : start + _BAND])
+def _near_in(group: Sequence[int], texts: Mapping[int, Comparable]) -> Iterator[tuple[int, int]]:
+    """Texts that share as many runs have one of their rarest in common: no others are compared.
+
+    Of a text's runs all but `NEAR` of them may be missing in the other, so one of the first that follow is in both.
+    """
+    common = Counter(run for key in group for run in texts[key].runs)
+    buckets: dict[Run, list[int]] = defaultdict(list)
+    part_of = {key: {key} for key in group}
+    for key in sorted(group, key=lambda key: len(texts[key].runs)):
+        runs = texts[key].runs
+        for run in nsmallest(int((1 - NEAR) * len(runs) + _ROUNDING) + 1, runs, key=lambda run: (common[run], run)):
+            for other in buckets[run]:
+                if part_of[other] is not part_of[key] and nearly_same(texts[key], texts[other]):
+                    _unite(part_of, key, other)
+                    yield other, key
+            buckets[run].append(key)
 
 
-_MULTIPLIERS = tuple((2 * n * 0x9E3779B97F4A7C15 % _PRIME + 1, n * 0xC2B2AE3D27D4EB4F % _PRIME) for n in range(1, 33))
+def _unite(part_of: dict[int, set[int]], left: int, right: int) -> None:
+    small, large = sorted((part_of[left], part_of[right]), key=len)
+    large |= small
+    part_of.update(dict.fromkeys(small, large))

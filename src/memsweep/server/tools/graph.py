@@ -90,7 +90,9 @@ def graph_tools(app: App) -> list[ToolRow]:
     ) -> report.RelatedAnswer:
         """Find what is connected to an entity (name or id) by current facts, nearest first."""
         found = app.memory(workspace_id).graph.related(entity, depth=depth, limit=limit, relation_types=relation_types)
-        return report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
+        return report.neighbourhood(
+            found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
+        )
 
     return [
         ToolRow(graph_relate, repeats=True),

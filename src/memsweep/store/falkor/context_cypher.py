@@ -22,6 +22,9 @@ ORIGINS = f"""
     UNWIND $names AS name MATCH (s:Segment {{id_ref: name}})
     OPTIONAL MATCH (o:Origin {{ref: toString(s.origin)}}) RETURN s.id, {_ORIGIN}"""
 AT_PLACES = f"UNWIND $names AS name MATCH (s:Segment {{place_ref: name}}) RETURN {_FIELDS}, s.turn"
+STASHED = f"""
+    MATCH (s:Segment {{project: $project}}) WHERE s.stash IS NOT NULL AND s.place < $before
+    RETURN {_FIELDS}, s.turn ORDER BY s.place DESC LIMIT $limit"""
 IN_TURN = f"""
     UNWIND $names AS name MATCH (s:Segment {{turn_ref: name}}) WHERE s.stash IS NULL AND s.generation = $generation
     RETURN {_FIELDS}, s.turn ORDER BY s.turn LIMIT $limit"""

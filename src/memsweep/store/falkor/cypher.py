@@ -171,7 +171,10 @@ OWNERS = f"""
 HIDDEN_TERMS = """
     MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms
     UNION
-    MATCH (:Memory)-[:SUPERSEDES]->(m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms"""
+    MATCH ()-[link:SUPERSEDES]->() WHERE link.at > -4611686018427387904
+    WITH startNode(link).ref AS newer, endNode(link).ref AS older
+    MATCH (:Memory {ref: newer}) MATCH (:Memory {ref: older})-[:HAS_CHUNK]->(c:Chunk)
+    RETURN c.key AS key, c.terms AS terms"""
 COUNT_EACH = """
     UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
 COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
@@ -239,7 +242,7 @@ def condition(
         parts.append("NOT m.stale")
     # A pattern in the condition itself would cost three times as much as one that may match nothing.
     then = "" if filters.as_of is None else " WHERE link.at <= $as_of"
-    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, newer WHERE newer IS NULL"
+    current = f"OPTIONAL MATCH (m)<-[link:SUPERSEDES]-(newer:Memory){then} WITH c, m, newer WHERE newer IS NULL"
     return f"{' AND '.join(parts) or 'true'} {current}", values
 
 
@@ -280,20 +283,25 @@ def asked_for(
     return parts, values
 
 
+_OWNER = "m.key, m.path, coalesce(o.tier, 'unknown'), m.created_at, c.hash"
+_SPOT = f"{origin_cypher.OF_MEMORY} RETURN c.key, c.stream, c.stream_position, {_OWNER}"
+
+
 def match_words(where: str) -> str:
-    """Of the best `reach` chunks of a full-text query those that are live and pass, with their place and terms."""
+    """Of the best `reach` chunks of a full-text query those that are live and pass, with their place, where they are
+    from, and their terms."""
     return (
         "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score"
         " WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"
-        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.stream, c.stream_position, c.terms"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} {_SPOT}, c.terms"
     )
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place."""
+    """Which of some chunks are live and pass, with their place and where they are from."""
     # With the condition in the first MATCH the server would begin at every memory.
     found = "UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
-    return f"{found} WHERE {where} RETURN c.key, c.stream, c.stream_position"
+    return f"{found} WHERE {where} {_SPOT}"
 
 
 def newest(where: str) -> str:

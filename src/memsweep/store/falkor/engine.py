@@ -32,6 +32,7 @@ from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
+from memsweep.store.falkor.tokens import FalkorTokens
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
@@ -51,6 +52,7 @@ class FalkorEngine:
         self._opened: dict[str, tuple[GraphHandle, FalkorStore]] = {}
         self._lock = threading.Lock()
         self.keeper = FalkorHomeKeeper(self)
+        self.tokens = FalkorTokens(self.link)
 
     def workspaces(self) -> list[Workspace]:
         with contextlib.suppress(StoreError):  # a listing may go to a server that takes no writes

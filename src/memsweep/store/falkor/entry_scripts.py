@@ -31,6 +31,14 @@ ASSIGN = """
 DESCRIBE = """
     if redis.call('exists', KEYS[1]) == 0 then return 0 end
     redis.call('hset', KEYS[1], 'description', ARGV[1]) return 1"""
+# A field of a hash, if it is still what was read.
 FREE = """
     if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
     redis.call('hset', KEYS[1], ARGV[1], ARGV[3]) return 1"""
+# Of tokens: a name is free again once its token is revoked.
+ADD_TOKEN = """
+    for _, kept in ipairs(redis.call('hvals', KEYS[1])) do
+        local token = cjson.decode(kept)
+        if token['name'] == ARGV[3] and not token['revoked_at'] then return 0 end
+    end
+    return redis.call('hsetnx', KEYS[1], ARGV[1], ARGV[2])"""

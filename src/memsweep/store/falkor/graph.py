@@ -13,8 +13,10 @@ from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Edge,
     Entity,
+    FactCount,
     Faded,
     GraphBatch,
+    NamedEntities,
     Reinforced,
     Related,
     RelationDraft,
@@ -101,6 +103,28 @@ class FalkorGraph:
             "type": None if entity_type is None else name_key(entity_type),
         }
         return [entity_now(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
+
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        name, kind = after or ("", "")
+        values = {**self._named(asked), "name": name, "kind": kind, "limit": limit}
+        rows = self._graph.ask(graph_cypher.NAMED, **values)
+        return [((row[0], row[1]), entity_now(row[2:], rates, now)) for row in rows]
+
+    def count_named(self, asked: NamedEntities) -> int:
+        return int(self._graph.ask(graph_cypher.COUNT_NAMED, **self._named(asked))[0][0])
+
+    def _named(self, asked: NamedEntities) -> dict[str, Any]:
+        part = {"search": asked.search, "is_prefix": asked.is_prefix}
+        rows = self._graph.ask(graph_cypher.ONCE_NAMED_SO, **part) if asked.search else []
+        return {**part, "type": asked.type_key, "once_named": [key for (key,) in rows]}
+
+    def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
+        mentions, counts = self._graph.ask_all(
+            (graph_cypher.COUNT_MENTIONS_OF, {"key": key}), (graph_cypher.FACT_COUNTS, {"key": key})
+        )
+        return mentions[0][0], [FactCount(*row) for row in counts]
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
         rows = self._graph.ask(graph_cypher.ENTITIES_AT, keys=sorted(keys))

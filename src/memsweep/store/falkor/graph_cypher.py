@@ -11,6 +11,25 @@ ENTITIES = f"""
     OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
     OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
     RETURN {_ENTITY}, mentions, relations ORDER BY e.key"""
+_NAMED = """
+    MATCH (e:Entity) WHERE ($search = '' OR ($is_prefix AND e.name_key STARTS WITH $search)
+        OR (NOT $is_prefix AND e.name_key CONTAINS $search) OR e.key IN $once_named)
+      AND ($type = '' OR e.type_key = $type)"""
+NAMED = f"""{_NAMED}
+      AND (e.name_key > $name OR (e.name_key = $name AND e.type_key > $kind))
+    WITH e ORDER BY e.name_key, e.type_key LIMIT $limit
+    OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
+    OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
+    RETURN e.name_key, e.type_key, {_ENTITY}, mentions, relations ORDER BY e.name_key, e.type_key"""
+COUNT_NAMED = f"{_NAMED} RETURN count(e)"
+ONCE_NAMED_SO = """
+    MATCH (a:Alias) WHERE ($is_prefix AND a.name_key STARTS WITH $search)
+        OR (NOT $is_prefix AND a.name_key CONTAINS $search) RETURN DISTINCT a.entity"""
+COUNT_MENTIONS_OF = "MATCH (e:Entity {ref: toString($key)})<-[m:MENTIONS]-(:Chunk) RETURN count(m)"
+FACT_COUNTS = """
+    MATCH (e:Entity {ref: toString($key)})-[r:RELATED_TO]-(:Entity) WITH DISTINCT r, startNode(r).key = $key AS outgoing
+    WITH r.relation_key AS kind, outgoing, min(r.relation) AS relation, count(r) AS facts, count(r.invalid_at) AS ended
+    RETURN relation, outgoing, facts - ended, ended ORDER BY facts DESC, kind, outgoing"""
 ENTITIES_AT = (
     f"UNWIND $keys AS key MATCH (e:Entity {{ref: toString(key)}}) RETURN {_ENTITY}, 0 AS mentions, 0 AS relations"
 )
@@ -22,13 +41,6 @@ EDGES_AT = """
     RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
            collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
 
-ENTITIES_NAMED_LIKE = """
-    MATCH (e:Entity) WHERE e.name_key IN $names RETURN e.key AS key
-    UNION
-    UNWIND $starts AS start MATCH (e:Entity) WHERE e.name_key STARTS WITH start RETURN e.key AS key
-    UNION
-    MATCH (a:Alias) WHERE a.name_key IN $names RETURN a.entity AS key"""
-# What only files of code say is found as code.
 TOLD_FACTS = """
     UNWIND $ids AS id MATCH ()-[r:RELATED_TO {id: id}]->() WITH DISTINCT r
     OPTIONAL MATCH (c:Contribution {fact: r.ref})
@@ -42,20 +54,35 @@ TOLD_ENTITIES = """
 TOLD_MENTIONS = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
     RETURN DISTINCT e.key, m.origin, m.created_at, m.released_at, n.origin"""
-STATEMENTS_AT = (
+# What only files of code say is found as code.
+STATEMENTS_ABOUT = (
     """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WHERE r.invalid_at IS NULL
-    WITH DISTINCT r, r.key AS fact
-    OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, startNode(t) AS m
-    WITH r, sum(CASE WHEN m.trash IS NULL AND m.source <> 'code_indexer' THEN 1 ELSE 0 END) AS notes
+    CALL {
+        MATCH (e:Entity) WHERE e.name_key IN $named MATCH (e)-[r:RELATED_TO]-(:Entity)
+        RETURN r.key AS fact, e.key AS via
+        UNION
+        UNWIND $ranges AS range MATCH (e:Entity) WHERE e.name_key >= range[0] AND e.name_key < range[1]
+        WITH e WHERE e.handed_in MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via
+        UNION
+        MATCH (a:Alias) WHERE a.name_key IN $named WITH a.entity AS own
+        MATCH (e:Entity {ref: toString(own)}) MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via
+        UNION
+        UNWIND $kind_ranges AS range
+        MATCH ()-[r:RELATED_TO]->() WHERE r.relation >= range[0] AND r.relation < range[1]
+        WITH r WHERE NOT r.relation_key IN $code_kinds RETURN r.key AS fact, 0 AS via
+    }
+    WITH fact, count(via) AS parts
+    MATCH ()-[r:RELATED_TO {ref: toString(fact)}]->() WHERE $ended OR r.invalid_at IS NULL
+    OPTIONAL MATCH ()-[t:STATES {relation: fact}]->() WITH r, parts, startNode(t) AS m
+    WITH r, parts, sum(CASE WHEN m.trash IS NULL AND m.source <> 'code_indexer' THEN 1 ELSE 0 END) AS notes
     WHERE r.handed_in OR notes > 0
-    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object,
-         r.created_at AS at, r.origin AS origin
-    ORDER BY at DESC, subject, relation, object LIMIT $limit
+    WITH r.id AS id, startNode(r).name AS subject, r.relation AS relation, endNode(r).name AS object, parts,
+         r.created_at AS at, r.last_seen AS seen, r.valid_at AS valid, r.invalid_at AS invalid, r.origin AS origin
+    ORDER BY parts DESC, at DESC, subject, relation, object LIMIT $limit
     OPTIONAL MATCH (o:Origin {ref: toString(origin)})
-    RETURN id, subject, relation, object, at, """
+    RETURN id, subject, relation, object, at, seen, valid, invalid, """
     + _ORIGIN
-    + " ORDER BY at DESC, subject, relation, object"
+    + " ORDER BY parts DESC, at DESC, subject, relation, object"
 )
 
 # steps

@@ -123,6 +123,16 @@ class Holding:
             self._take(self._asked.ask(context_cypher.AT_PLACES, names=self._names(sorted(wanted))))
         return {held.place: held for held in self.held.values() if held.place in wanted}
 
+    def stashed(self, before: int, limit: int) -> list[Held]:
+        """Of the stash those before a place, the last first."""
+        if not self._is_whole:
+            # Those that have left it in this transaction take no room away from others.
+            room = limit + len(self.held) + len(self._gone)
+            values = {"project": self._project, "before": before, "limit": room}
+            self._take(self._asked.ask(context_cypher.STASHED, **values))
+        found = (held for held in self.held.values() if held.stashed and held.place < before)
+        return sorted(found, key=lambda held: -held.place)[:limit]
+
     def _is_waiting(self, key: int, generation: Generation) -> bool:
         held = self.held.get(key)
         return held is not None and not held.stashed and held.segment.generation == generation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from memsweep.model.counts import DAY_MICROS
 from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
 from memsweep.store.falkor import origin_cypher
 from memsweep.store.falkor.cypher import asked_for, held_back
@@ -40,6 +41,29 @@ def page(where: str) -> str:
     RETURN m.key, m.id, left(m.text, {SHOWN_CHARACTERS}), size(m.text), m.tags, m.source, m.created_at, m.updated_at,
            m.expires_at, m.stale, m.pinned, replaced, m.released_at, m.path, m.language, {origin_cypher.FIELDS}
     ORDER BY m.key DESC"""
+
+
+# What was made before the first day counts as of the day before it.
+MADE = f"""
+    MATCH (m:Memory)
+    WITH CASE WHEN m.created_at < $first THEN $first - 1 ELSE m.created_at END AS at, m.path IS NOT NULL AS is_code
+    RETURN toInteger(floor(at / {DAY_MICROS}.0)), is_code, count(at)"""
+SOURCES = "MATCH (m:Memory) RETURN m.source, count(m)"
+ORIGINS = f"""
+    MATCH (m:Memory) WITH m.origin AS origin, count(m) AS counted
+    OPTIONAL MATCH (o:Origin {{ref: toString(origin)}}) RETURN counted, {origin_cypher.FIELDS}"""
+TAGS = """
+    MATCH (m:Memory) UNWIND m.tags AS tag WITH tag, count(DISTINCT m) AS counted
+    RETURN tag, counted ORDER BY counted DESC, tag LIMIT $limit"""
+STATES = """
+    MATCH (m:Memory) RETURN sum(CASE WHEN m.stale THEN 1 ELSE 0 END), sum(CASE WHEN m.pinned THEN 1 ELSE 0 END),
+        count(m.expires_at)"""
+SUPERSEDED = "MATCH (:Memory)-[:SUPERSEDES]->(m:Memory) RETURN count(DISTINCT m)"
+CODE_FILES = """
+    MATCH (m:Memory) WHERE m.path IS NOT NULL
+    RETURN m.root, m.language, m.stale, count(m), sum(m.lines)"""
+CODE_ROOTS = "MATCH (r:CodeRoot) RETURN r.path ORDER BY r.key"
+CODE_RUNS = "MATCH (s:CodeScope) RETURN s.root, s.filters, s.runs, s.verified_at ORDER BY s.verified_at DESC"
 
 
 def count(where: str) -> str:

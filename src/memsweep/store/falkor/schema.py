@@ -14,7 +14,7 @@
 (:Origin {door, client, session …})            where things came from that have its key as `origin`
 (:SegmentLink {target, source})                a segment refers to an id of its window; both as the indexes find them
 (:MergeMove {receipt, place, kind …})          what a merge moved, in this order
-(:Revision {receipt, kind, item, before})      what something was before it changed in place; so few need no index
+(:Revision {receipt, kind, item, before})      what something was before it changed in place
 """
 
 from __future__ import annotations
@@ -56,6 +56,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX FOR (n:Origin) ON (n.ref)",),
     ("CREATE INDEX FOR (n:Contribution) ON (n.ref, n.fact)",),
     ("CREATE INDEX FOR (n:Memory) ON (n.key)",),
+    (
+        # Not on `relation_key`: a query that has an end as well would begin at that index, and miss what points there.
+        "CREATE INDEX FOR ()-[r:RELATED_TO]-() ON (r.relation)",
+        "CREATE INDEX FOR ()-[r:SUPERSEDES]-() ON (r.at)",
+        "CREATE INDEX FOR (n:Revision) ON (n.key, n.receipt, n.item)",
+    ),
     ("CREATE INDEX FOR (n:MemoryAct) ON (n.ref, n.of, n.receipt, n.trash)",),
 )
 SCHEMA = len(MIGRATIONS)

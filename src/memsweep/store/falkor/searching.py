@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.code import code_place
+from memsweep.model.code import CODE_RELATIONS, code_place
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
+    FactWords,
     Filters,
     HeldBack,
     Kind,
@@ -17,6 +18,7 @@ from memsweep.model.search import (
     Place,
     Statement,
     place_at,
+    statement,
     stream_and_position,
 )
 from memsweep.model.times import from_micros
@@ -29,8 +31,9 @@ from memsweep.store.falkor.words import any_of
 from memsweep.store.file.words import depth_of
 from memsweep.store.stored import expect
 
+_LAST_LETTER = "\U0010ffff"  # comes behind every other
 Where = tuple[str, dict[str, Any]]
-Places = dict[int, Place]
+Spots = dict[int, tuple[Place | None, bool, Owner]]  # by key: its place, whether it is code, where it is from
 
 
 def candidates(
@@ -43,7 +46,7 @@ def candidates(
     deep = depth_of(depth, ranking.chunks)
     matching = [_matching(words, where, 2 * deep)] if words else []
     *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
-    at: Places = {}
+    at: Spots = {}
     by_words = _by_words(graph, ranking, words, where, deep, matches[0], at) if words else {}
     near = _near(vector, live, embeddings, at)
     while len(near) < depth and not all_of_them:
@@ -56,7 +59,7 @@ def candidates(
     rest = graph.ask(cypher.EMBEDDINGS, refs=list(map(str, unscored))) if unscored else []
     similarity = near | cosines(vector, rest)
     found = sorted(by_words.keys() | near.keys())
-    return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), at.get(key)) for key in found]
+    return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), *at[key]) for key in found]
 
 
 def newest(graph: GraphHandle, filters: Filters, limit: int) -> list[Candidate]:
@@ -78,32 +81,31 @@ def smaller_kind(graph: GraphHandle) -> Kind | None:
     return "memory" if 2 * files > everything else "code"
 
 
-def statements_about(graph: GraphHandle, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
-    starts = [f"{word} " for word in words]
-    found = graph.ask(graph_cypher.ENTITIES_NAMED_LIKE, names=list(names), starts=starts)
-    if not found:
-        return []
-    rows = graph.ask(graph_cypher.STATEMENTS_AT, keys=[key for (key,) in found], limit=limit)
-    return [
-        Statement(uid, subject, relation, target, from_micros(at), stored_origin(*origin))
-        for uid, subject, relation, target, at, *origin in rows
-    ]
+def statements_about(graph: GraphHandle, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+    given = {
+        "named": list(asked.names),
+        "ranges": _ranges(asked.names_begin),
+        "kind_ranges": _ranges(asked.relations_begin),
+        "code_kinds": [kind.lower() for kind in sorted(CODE_RELATIONS)],
+    }
+    return list(map(statement, graph.ask(graph_cypher.STATEMENTS_ABOUT, **given, ended=ended, limit=limit)))
+
+
+def _ranges(beginnings: Iterable[str]) -> list[list[str]]:
+    return [[start, start + _LAST_LETTER] for start in beginnings]
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
     rows = graph.ask(cypher.OWNERS, keys=list(keys))
-    return {
-        key: Owner(memory, path, tier, created_at, _digest(digest))
-        for key, memory, path, tier, created_at, digest in rows
-    }
+    return {key: _owner(*rest) for key, *rest in rows}
 
 
-def _digest(value: object) -> bytes:
-    """Of a chunk; of one that is damaged there is none."""
+def _owner(memory: int, path: str | None, tier: str, created_at: int, digest: object) -> Owner:
+    """Of a chunk that is damaged there is no digest."""
     try:
-        return bytes.fromhex(value)  # type: ignore[arg-type]
+        return Owner(memory, path, tier, created_at, bytes.fromhex(digest))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return b""
+        return Owner(memory, path, tier, created_at)
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -163,27 +165,31 @@ def _by_words(
     where: Where,
     depth: int,
     rows: Sequence[Row],
-    at: Places,
+    at: Spots,
 ) -> dict[int, float]:
     """The best of the full text that pass; looks further only where many of the best do not."""
     reach = 2 * depth
     while len(rows) < depth and sum(words.values()) > reach:
         reach *= 8
         (rows,) = graph.ask_all(_matching(words, where, reach))
-    at |= _places(rows)
-    scores = ranking.scores(words, {key: terms for key, _, _, terms in rows})
+    at |= _spots(rows)
+    scores = ranking.scores(words, {key: terms for key, *_, terms in rows})
     return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
 
 
-def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Places) -> dict[int, float]:
+def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Spots) -> dict[int, float]:
     """The cosines of those that are live and pass."""
-    at |= _places(live)
+    at |= _spots(live)
     passing = {row[0] for row in live}
     return {key: score for key, score in cosines(query, embeddings).items() if key in passing and score > 0}
 
 
-def _places(rows: Iterable[Row]) -> Places:
-    return {key: place_at(stream, position) for key, stream, position, *_ in rows if stream is not None}
+def _spots(rows: Iterable[Row]) -> Spots:
+    found: Spots = {}
+    for key, stream, position, memory, path, *owner in rows:
+        place = None if stream is None else place_at(stream, position)
+        found[key] = place, path is not None, _owner(memory, path, *owner[:3])
+    return found
 
 
 def _where(graph: GraphHandle, filters: Filters) -> Where:

@@ -165,6 +165,9 @@ class FalkorWindow:
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
         return {place: held for place, held in self._segments.at_places(places).items() if held.stashed}
 
+    def stashed(self, before: int | None, limit: int) -> list[Held]:
+        return self._segments.stashed(self._places if before is None else before, limit)
+
     def add(self, segments: Iterable[ContextSegment], origin_of: OriginOf | None = None) -> None:
         new = list(segments)
         self.find(target for segment in new for target in segment.references)  # all at once

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -21,7 +21,7 @@ from memsweep.model.memory import (
     vector_bytes,
 )
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
-from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
     code,
@@ -165,8 +165,8 @@ class FalkorStore:
     def smaller_kind(self) -> Kind | None:
         return searching.smaller_kind(self._graph)
 
-    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
-        return searching.statements_about(self._graph, names, words, limit)
+    def statements_about(self, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+        return searching.statements_about(self._graph, asked, ended=ended, limit=limit)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         return searching.newest(self._graph, filters, limit)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, Faded, GraphBatch, Reinforced, Related
+from memsweep.model.graph import Edge, Entity, FactCount, Faded, GraphBatch, NamedEntities, Reinforced, Related
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.quarantine import ToldEntity, ToldFact
 from memsweep.model.whole_graph import GraphDump, GraphSurvey, Imported
@@ -68,6 +68,16 @@ class Graph(Protocol):
         """The key of an entity, or `NotFound`."""
 
     def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
+
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        """Entities in the order of names and types, each with the two as they are compared; those after one."""
+
+    def count_named(self, asked: NamedEntities) -> int: ...
+
+    def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
+        """How many chunks mention an entity, and how many facts of each kind it has."""
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]: ...
 

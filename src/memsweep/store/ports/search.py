@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 
 
 class SearchIndex(Protocol):
@@ -20,9 +20,10 @@ class SearchIndex(Protocol):
     def smaller_kind(self) -> Kind | None:
         """Which there are fewer of, memories or files of code; None where there is only one of the two."""
 
-    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
-        """Relations that hold now, at entities with one of these names, or with a name that begins with one of these
-        words; the newest first. What only code says is left out: it is found as code."""
+    def statements_about(self, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+        """Facts of which an end or the relation is asked for: those first of which most parts are, then the newest.
+
+        What only code says is left out: it is found as code. `ended`: facts that hold no more are wanted, too."""
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         """The newest chunks: the answer to a query without words."""

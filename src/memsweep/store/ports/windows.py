@@ -86,6 +86,9 @@ class OpenWindow(Protocol):
 
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
 
+    def stashed(self, before: int | None, limit: int) -> list[Held]:
+        """The stash, from the last place (or from that before one) to the first."""
+
     def add(self, segments: Iterable[ContextSegment], origin_of: OriginOf | None = None) -> None:
         """Each with the origin of the window, or its own."""
 

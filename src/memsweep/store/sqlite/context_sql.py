@@ -48,6 +48,9 @@ AT_PLACES = f"""
     select {_FIELDS} from (select value from json_each(:places)) as wanted cross join segment
     on segment.project = :project and segment.place = wanted.value
     where segment.stash is not null and segment.trash is null"""
+STASHED = f"""
+    select {_FIELDS} from segment where project = :project and place < :before and stash is not null and trash is null
+    order by place desc limit :limit"""
 NEXT_TO_EXAMINE = f"""
     select {_FIELDS} from segment where {_ACTIVE} and generation = :generation order by turn limit :count"""
 OF_FILES = f"""

@@ -16,8 +16,10 @@ from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Edge,
     Entity,
+    FactCount,
     Faded,
     GraphBatch,
+    NamedEntities,
     Reinforced,
     Related,
     RelationDraft,
@@ -106,6 +108,24 @@ class SqliteGraph:
         wanted = {"search": pattern, "type": None if entity_type is None else name_key(entity_type)}
         with self._pool.reading() as db:
             return [entity_now(item, rates, now) for item in db.execute(graph_sql.ENTITIES, wanted)]
+
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        name, kind = after or ("", "")
+        with self._pool.reading() as db:
+            rows: Any = db.execute(graph_sql.NAMED, {**_named(asked), "name": name, "kind": kind, "limit": limit})
+            return [((item[0], item[1]), entity_now(item[2:], rates, now)) for item in rows]
+
+    def count_named(self, asked: NamedEntities) -> int:
+        with self._pool.reading() as db:
+            return int(one(db, graph_sql.COUNT_NAMED, _named(asked)))
+
+    def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
+        with self._pool.reading() as db:
+            rows: Any = db.execute(graph_sql.FACT_COUNTS, {"key": key})
+            counts = [FactCount(relation, bool(outgoing), *rest) for relation, outgoing, *rest in rows]
+            return int(one(db, graph_sql.COUNT_MENTIONS, (key,))), counts
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
         with self._pool.reading() as db:
@@ -241,6 +261,12 @@ def _faded_rows(rows: Any, rate_of: Callable[[str], float], now: datetime) -> li
         (key, Faded(uid, name, kind, base, faded(base, rate_of(kind), age_days(from_micros(seen), now))))
         for key, uid, name, kind, base, seen in rows
     ]
+
+
+def _named(asked: NamedEntities) -> dict[str, str | None]:
+    part = _literal(asked.search)
+    pattern = None if not part else f"{part}%" if asked.is_prefix else f"%{part}%"
+    return {"search": pattern, "type": asked.type_key or None}
 
 
 def _literal(text: str) -> str:

@@ -54,6 +54,25 @@ ENTITIES = """
     where (:search is null or name_key like :search escape '\\'
            or exists (select 1 from alias where entity = live_entity.id and alias.name_key like :search escape '\\'))
       and (:type is null or type_key = :type)"""
+# The index of names has all that decides; only what is shown is looked up.
+_NAMED = """
+    from entity indexed by entity_by_name
+    where trash is null and (:search is null or name_key like :search escape '\\'
+        or id in (select entity from alias where alias.name_key like :search escape '\\'))
+      and (:type is null or type_key = :type)"""
+NAMED = f"""
+    with listed as materialized (
+        select id {_NAMED} and (name_key, type_key) > (:name, :kind) order by name_key, type_key limit :limit)
+    select name_key, type_key, entity.id, uid, name, type, confidence, last_seen, pinned,
+           (select count(*) from live_mention where entity = entity.id),
+           (select count(*) from live_relation where subject = entity.id or object = entity.id)
+    from listed join entity on entity.id = listed.id order by name_key, type_key"""
+COUNT_NAMED = f"select count(*) {_NAMED}"
+COUNT_MENTIONS = "select count(*) from live_mention where entity = ?"
+FACT_COUNTS = """
+    select min(relation), subject = :key, sum(invalid_at is null), sum(invalid_at is not null) from live_relation
+    where id in (select id from relation where subject = :key union select id from relation where object = :key)
+    group by relation_key, subject = :key order by count(*) desc, relation_key, subject = :key"""
 # What a fact counts now is kept beside its base, for who reads the file; nothing is computed from it.
 ENTITY_BASES = "select id, uid, name, type, confidence, last_seen from live_entity order by id"
 RELATION_BASES = """
@@ -80,25 +99,35 @@ EDGES_AT = f"""
     where object in (select value from json_each(:keys))
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
 
+_NOT_OF_CODE = "relation.relation_key not in ('calls', 'defines', 'imports', 'inherits')"  # as the index has it
+ANY_TOLD = f"""
+    select exists (select 1 from entity where handed_in = 1 and trash is null)
+        or exists (select 1 from relation where trash is null and {_NOT_OF_CODE})"""
+_BEGINS = "{0} >= wanted.value and {0} < wanted.value || char(1114111)"
 # What only files of code say is found as code.
 STATEMENTS_ABOUT = f"""
     with named (entity) as (
         select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
         union
-        select live_entity.id from json_each(:words) as wanted join live_entity
-            on live_entity.name_key > wanted.value || ' ' and live_entity.name_key < wanted.value || '!'
+        select entity.id from json_each(:names_begin) as wanted join entity on {_BEGINS.format("entity.name_key")}
+        where entity.handed_in = 1 and entity.trash is null
         union
         select alias.entity from json_each(:names) as wanted join alias on alias.name_key = wanted.value),
-    touching (id) as (
-        select live_relation.id from named join live_relation on live_relation.subject = named.entity
+    touching (id, via) as (
+        select live_relation.id, named.entity from named join live_relation on live_relation.subject = named.entity
         union
-        select live_relation.id from named join live_relation on live_relation.object = named.entity)
-    select relation.uid, subject.name, relation.relation, object.name, relation.created_at, {FIELDS}
-    from touching join relation on relation.id = touching.id
+        select live_relation.id, named.entity from named join live_relation on live_relation.object = named.entity
+        union
+        select relation.id, 0 from json_each(:relations_begin) as wanted
+        join relation on {_BEGINS.format("relation.relation")}
+        where relation.trash is null and {_NOT_OF_CODE})
+    select relation.uid, subject.name, relation.relation, object.name, relation.created_at, relation.last_seen,
+           relation.valid_at, relation.invalid_at, {FIELDS}
+    from (select id, count(*) as parts from touching group by id) as found join relation on relation.id = found.id
     join live_entity as subject on subject.id = relation.subject
     join live_entity as object on object.id = relation.object
     left join origin on origin.id = relation.origin
-    where relation.invalid_at is null and (relation.handed_in or exists (
+    where (:ended or relation.invalid_at is null) and (relation.handed_in or exists (
         select 1 from relation_source join memory on memory.id = relation_source.memory
         where relation_source.relation = relation.id and memory.trash is null and memory.source <> 'code_indexer'))
-    order by relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""
+    order by found.parts desc, relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""

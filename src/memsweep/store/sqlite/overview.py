@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import apsw
 
+from memsweep.model.code_roots import CodeRoot, code_roots
+from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
 from memsweep.model.listing import ListedMemory, ListFilters
-from memsweep.store.file.connect import Pool, one
+from memsweep.model.origin import stored_origin
+from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.listed import read_listed
 from memsweep.store.sqlite import overview_sql
 from memsweep.store.stored import texts
@@ -33,6 +37,31 @@ class SqliteOverview:
         with self._pool.reading() as db:
             where, values = _passing(db, asked)
             return int(one(db, overview_sql.count(where), values))
+
+    def counts(self, first_day: int) -> RawCounts:
+        with self._pool.reading() as db:
+            stale, pinned, expiring, superseded = (count or 0 for count in row(db, overview_sql.STATES))
+            origins: Iterable[Any] = db.execute(overview_sql.ORIGINS)
+            return RawCounts(
+                made=tuple(
+                    MadeOn(day, bool(is_code), count)
+                    for day, is_code, count in db.execute(overview_sql.MADE, {"first": first_day * DAY_MICROS})
+                ),
+                sources=dict(db.execute(overview_sql.SOURCES)),
+                tags=dict(db.execute(overview_sql.TAGS, (MOST_TAGS,))),
+                origins=tuple((stored_origin(*said), count) for count, *said in origins),
+                languages=dict(db.execute(overview_sql.LANGUAGES)),
+                stale=stale,
+                pinned=pinned,
+                expiring=expiring,
+                superseded=superseded,
+            )
+
+    def code_roots(self) -> tuple[CodeRoot, ...]:
+        with self._pool.reading() as db:
+            paths = [path for (path,) in db.execute(overview_sql.CODE_ROOTS)]
+            files: Iterable[Any] = db.execute(overview_sql.CODE_FILES).fetchall()
+            return code_roots(paths, files, db.execute(overview_sql.CODE_RUNS))
 
 
 def _passing(db: apsw.Connection, asked: ListFilters) -> tuple[str, list[Any]]:

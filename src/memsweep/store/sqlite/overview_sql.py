@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from memsweep.model.counts import DAY_MICROS
 from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.store.sqlite import origin_sql
@@ -74,6 +75,35 @@ def page(where: str, *, after_another: bool) -> str:
            {origin_sql.FIELDS}
     from listed join memory on memory.id = listed.id left join origin on origin.id = memory.origin
     left join code_file on code_file.memory = memory.id order by memory.id desc"""
+
+
+# What was made before the first day counts as of the day before it.
+MADE = f"""
+    select max(created_at, :first - 1) / {DAY_MICROS} as day, source = '{CODE_SOURCE}' as is_code, count(*) {_LISTED}
+    group by day, is_code"""
+SOURCES = f"select source, count(*) {_LISTED} group by source"
+ORIGINS = f"""
+    select counted, {origin_sql.FIELDS} from (select origin, count(*) as counted {_LISTED} group by origin) as brought
+    left join origin on origin.id = brought.origin"""
+# Tags stay with what is in the trash.
+TAGS = """
+    select tag, count(*) as counted from memory_tag
+    where memory not in (select id from memory where trash is not null)
+    group by tag order by counted desc, tag limit ?"""
+STATES = f"""
+    select sum(stale), sum(pinned), sum(expires_at is not null), sum({_SUPERSEDED}) {_LISTED}"""
+LANGUAGES = """
+    select language, count(*) from code_file join memory indexed by memory_by_number
+    on memory.id = code_file.memory and trash is null and not stale group by language"""
+CODE_ROOTS = "select path from code_root order by id"
+CODE_FILES = """
+    select code_root.path, language, stale, count(*), sum(lines) from code_file
+    join code_root on code_root.id = code_file.root
+    join memory indexed by memory_by_number on memory.id = code_file.memory and trash is null
+    group by code_root.id, language, stale"""
+CODE_RUNS = """
+    select path, filters, runs, verified_at from code_scope join code_root on code_root.id = root
+    order by verified_at desc"""
 
 
 def count(where: str) -> str:

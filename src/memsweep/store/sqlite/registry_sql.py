@@ -60,3 +60,10 @@ COUNT_LIVE = "select count(*) from memory where trash is null"
 REVISION = """
     select coalesce(group_concat(seq, '.'), '') || '.' || (select count(*) from memory where stale) || '.'
            || (select coalesce(max(id), 0) from chunk) from sqlite_sequence"""
+
+# tokens
+_TOKEN = "digest, name, workspaces, read_only, created_at, expires_at, revoked_at"
+FIND_TOKEN = f"select {_TOKEN} from token where digest = ?"
+LIST_TOKENS = f"select {_TOKEN} from token order by created_at, digest"
+ADD_TOKEN = f"insert into token ({_TOKEN}) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning 1"
+REVOKE_TOKEN = "update token set revoked_at = ? where name = ? and revoked_at is null returning " + _TOKEN

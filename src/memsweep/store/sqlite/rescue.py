@@ -36,7 +36,7 @@ def mend_registry(registry: Pool, folder: Path, now: int) -> list[str]:
     kept = put_aside(registry, now)
 
     def from_the_file(db: apsw.Connection, damaged: Damaged, column: str) -> Any:
-        file = damaged.row["file"]
+        file = damaged.row.get("file")
         if column not in _SAID_BY_FILE or not isinstance(file, str) or not exists(folder / file):
             return None
         return said(folder / file, _SAID_BY_FILE[column])

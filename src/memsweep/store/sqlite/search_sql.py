@@ -130,9 +130,10 @@ _PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place."""
+    """Which of some chunks are live and pass, with their place and whether they are code."""
     return (
-        f"select chunk.id, {_PLACE} from json_each(?) as wanted join chunk on chunk.id = wanted.value"
+        f"select chunk.id, {_PLACE}, chunk.memory in (select memory from code_file)"
+        " from json_each(?) as wanted join chunk on chunk.id = wanted.value"
         f" where chunk.trash is null{where}"
     )
 

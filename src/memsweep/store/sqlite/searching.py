@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.model.code import code_place
 from memsweep.model.origin import stored_origin
-from memsweep.model.search import Candidate, Filters, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import Candidate, FactWords, Filters, Kind, Owner, Passage, Place, Statement, statement
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.values import SUSPECTS
@@ -40,12 +40,11 @@ def candidates(
     chunks = totals(db)[0] - hidden.chunks
     by_words = _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
     keys, cosines = vectors.similarities(db, vector)
-    places = _with_nearest(db, by_words, keys, cosines, filters, depth)
-    found = sorted(places)
-    similar = _similarity_of(keys, cosines, found)
+    live = sorted(_with_nearest(db, by_words, keys, cosines, filters, depth))
+    similar = _similarity_of(keys, cosines, [key for key, _, _ in live])
     return [
-        Candidate(key, by_words.get(key, 0.0), similarity, places[key])
-        for key, similarity in zip(found, similar, strict=True)
+        Candidate(key, by_words.get(key, 0.0), similarity, place, is_code == 1)
+        for (key, place, is_code), similarity in zip(live, similar, strict=True)
     ]
 
 
@@ -65,13 +64,12 @@ def smaller_kind(db: apsw.Connection) -> Kind | None:
     return found
 
 
-def statements_about(db: apsw.Connection, names: Iterable[str], words: Iterable[str], limit: int) -> list[Statement]:
-    wanted = {"names": json.dumps(list(names)), "words": json.dumps(list(words)), "limit": limit}
-    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, wanted)
-    return [
-        Statement(uid, subject, relation, target, from_micros(at), stored_origin(*origin))
-        for uid, subject, relation, target, at, *origin in rows
-    ]
+def statements_about(db: apsw.Connection, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+    if not one(db, graph_sql.ANY_TOLD):
+        return []
+    given = {name: json.dumps(list(words)) for name, words in asked._asdict().items()}
+    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, {**given, "ended": ended, "limit": limit})
+    return list(map(statement, rows))
 
 
 def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:
@@ -121,8 +119,8 @@ def _with_nearest(
     cosines: npt.NDArray[np.float32],
     filters: Filters,
     depth: int,
-) -> dict[int, Place | None]:
-    """What the words found and the closest that are live and pass, with their places.
+) -> list[tuple[int, Place | None, int]]:
+    """What the words found and the closest that are live and pass, with their places and whether they are code.
 
     Where many of the closest do not pass, only those that do are looked at.
     """
@@ -136,10 +134,10 @@ def _with_nearest(
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
         wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
-        places: dict[int, Place | None] = dict(db.execute(search_sql.live_of(where), [wanted, *values]))
-        nearest = [key for key in ordered if key in places][:depth]
+        live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(where), [wanted, *values])}
+        nearest = [key for key in ordered if key in live][:depth]
         if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
-            return {key: places[key] for key in {*by_words, *nearest} if key in places}
+            return [live[key] for key in {*by_words, *nearest} if key in live]
         passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
         here = np.isin(keys, passing)
         keys, cosines = keys[here], cosines[here]

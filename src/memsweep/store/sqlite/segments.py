@@ -126,6 +126,9 @@ class SqliteWindow:
     def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
         return {held.place: held for held in self._held(context_sql.AT_PLACES, places=json.dumps(list(places)))}
 
+    def stashed(self, before: int | None, limit: int) -> list[Held]:
+        return self._held(context_sql.STASHED, before=self._places if before is None else before, limit=limit)
+
     def add(self, segments: Iterable[ContextSegment], origin_of: OriginOf | None = None) -> None:
         for segment in segments:
             origin = origin_key(self._db, origin_of(segment) if origin_of else self._origin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -48,7 +48,7 @@ from memsweep.store.stored import expect, expect_or_null, mapping, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-    from memsweep.model.search import Candidate, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+    from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
     from memsweep.store.ports.memories import Embed
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
@@ -207,9 +207,9 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.smaller_kind(db)
 
-    def statements_about(self, names: Collection[str], words: Collection[str], limit: int) -> list[Statement]:
+    def statements_about(self, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
         with self._pool.reading() as db:
-            return searching.statements_about(db, names, words, limit)
+            return searching.statements_about(db, asked, ended=ended, limit=limit)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         with self._pool.reading() as db:

@@ -37,7 +37,7 @@ _TAIL_MIN = 8192
 _ROWS_A_THREAD = 100_000
 _MOST_THREADS = 4
 _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
-_TAIL_PARTS = 16
+_TAIL_FIRST = 64  # rows that a tail has room for at first
 
 
 class _Part:
@@ -45,15 +45,46 @@ class _Part:
 
     __slots__ = ("ids", "lengths", "rows")
 
-    def __init__(self, ids: Ids, rows: Rows) -> None:
-        self.ids, self.rows = ids, rows
-        self.lengths: Lengths | None = None
+    def __init__(self, ids: Ids, rows: Rows, lengths: Lengths | None = None) -> None:
+        self.ids, self.rows, self.lengths = ids, rows, lengths
 
     def cosines(self, query: Rows) -> Lengths:
         if self.lengths is None:
             self.lengths = _lengths(self.rows)
         found: Lengths = _dots(query, self.rows) / (self.lengths * _lengths(query))
         return found
+
+
+class _Tail:
+    """Vectors that grow in number. Who has a part of them keeps it: what is written stands behind its end."""
+
+    def __init__(self, dimension: int) -> None:
+        import numpy as np
+
+        self.ids, self.rows = np.empty(_TAIL_FIRST, np.int64), np.empty((_TAIL_FIRST, dimension), np.int8)
+        self.lengths, self.count = np.empty(_TAIL_FIRST, np.float32), 0
+
+    def append(self, rows: list[tuple[int, bytes]]) -> None:
+        import numpy as np
+
+        start, end = self.count, self.count + len(rows)
+        if end > len(self.ids):
+            self._make_room(end)
+        self.ids[start:end] = [key for key, _ in rows]
+        self.rows[start:end] = np.frombuffer(b"".join(data for _, data in rows), np.int8).reshape(len(rows), -1)
+        self.lengths[start:end] = _lengths(self.rows[start:end])
+        self.count = end
+
+    def part(self) -> _Part:
+        return _Part(self.ids[: self.count], self.rows[: self.count], self.lengths[: self.count])
+
+    def _make_room(self, wanted: int) -> None:
+        import numpy as np
+
+        old, room = self.part(), max(wanted, 2 * len(self.ids))
+        self.ids, self.rows = np.empty(room, np.int64), np.empty((room, self.rows.shape[1]), np.int8)
+        self.lengths = np.empty(room, np.float32)
+        self.ids[: self.count], self.rows[: self.count], self.lengths[: self.count] = old.ids, old.rows, old.lengths
 
 
 class VectorIndex:
@@ -65,8 +96,7 @@ class VectorIndex:
         self._generation: object = None
         self._last = 0
         self._file: _Part | None = None
-        self._tail: list[tuple[int, bytes]] = []
-        self._tail_parts: list[_Part] = []
+        self._tail: _Tail | None = None
 
     def similarities(self, db: apsw.Connection, query: bytes) -> tuple[Ids, npt.NDArray[np.float32]]:
         """Keys of all chunks that have a vector, ascending, and the cosine of each with the query."""
@@ -109,7 +139,7 @@ class VectorIndex:
         return self._stem.parent.glob(f"{self._stem.name}.*.vec")
 
     def _reset(self, generation: object) -> None:
-        self._generation, self._last, self._file, self._tail, self._tail_parts = generation, 0, None, [], []
+        self._generation, self._last, self._file, self._tail = generation, 0, None, None
 
     def _refresh(self, db: apsw.Connection, dimension: int) -> list[_Part]:
         generation, newest = row(db, sql.VECTORS_STATE)
@@ -122,17 +152,14 @@ class VectorIndex:
                 rows: list[Any] = db.execute(sql.VECTORS_AFTER, (self._last,)).fetchall()
                 self._last = rows[-1][0]
                 self._append([(key, data) for key, data in rows if _fits(data, dimension)], dimension)
-                if len(self._tail) > max(_TAIL_MIN, self._in_file() // _TAIL_SHARE):
-                    self._write_file(dimension)
-            return [*([] if self._file is None else [self._file]), *self._tail_parts]
+                if self._tail is not None and self._tail.count > max(_TAIL_MIN, self._in_file() // _TAIL_SHARE):
+                    self._write_file(self._tail.part(), dimension)
+            return [*([] if self._file is None else [self._file]), *([] if self._tail is None else [self._tail.part()])]
 
     def _append(self, rows: list[tuple[int, bytes]], dimension: int) -> None:
-        """A few rows are a part of their own: stacking the whole tail for each memory would cost more than it does."""
-        self._tail += rows
         if rows:
-            self._tail_parts.append(_stack(rows, dimension))
-        if len(self._tail_parts) > _TAIL_PARTS:
-            self._tail_parts = [_stack(self._tail, dimension)]
+            self._tail = self._tail or _Tail(dimension)
+            self._tail.append(rows)
 
     def _in_file(self) -> int:
         return 0 if self._file is None else len(self._file.ids)
@@ -144,7 +171,7 @@ class VectorIndex:
                 if one(db, sql.VECTOR, (int(part.ids[-1]),)) not in (None, part.rows[-1].tobytes()):
                     continue  # an older database was put back, and its keys were given out again
                 self._file = part
-                self._last, self._tail, self._tail_parts = last, [], []
+                self._last, self._tail = last, None
                 return
 
     def _lasts(self, generation: object, newest: int) -> list[int]:
@@ -156,13 +183,12 @@ class VectorIndex:
     def _path(self, last: int, generation: object) -> Path:
         return self._stem.with_name(f"{self._stem.name}.{generation}.{last}.vec")
 
-    def _write_file(self, dimension: int) -> None:
-        tail = _stack(self._tail, dimension)
+    def _write_file(self, tail: _Part, dimension: int) -> None:
         parts = [tail] if self._file is None else [self._file, tail]
         path = self._path(self._last, self._generation)
         try:
             _write(path, parts)
-            self._file, self._tail, self._tail_parts = _read(path, dimension), [], []
+            self._file, self._tail = _read(path, dimension), None
         except (OSError, ValueError):
             return  # no space, or a folder that cannot be written: the private tail serves as well
         for other in (*self._files(), *path.parent.glob(f"{self._stem.name}.*.draft")):
@@ -196,14 +222,6 @@ def _lengths(rows: Rows) -> Lengths:
     lengths: Lengths = np.sqrt(np.asarray(numkong.cdist(nowhere, rows, metric="sqeuclidean"))[0].astype(np.float32))
     lengths[lengths == 0] = np.inf
     return lengths
-
-
-def _stack(tail: list[tuple[int, bytes]], dimension: int) -> _Part:
-    import numpy as np
-
-    ids = np.fromiter((key for key, _ in tail), np.int64, len(tail))
-    rows = np.frombuffer(b"".join(data for _, data in tail), np.int8).reshape(len(tail), dimension)
-    return _Part(ids, rows)
 
 
 def _fits(data: object, dimension: int) -> bool:

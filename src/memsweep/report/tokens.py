@@ -1,0 +1,51 @@
+"""Tokens in JSON; a secret is in one answer only, when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NotRequired, TypedDict
+
+from memsweep.model.times import iso
+from memsweep.model.token import Token
+
+
+class TokenAnswer(TypedDict):
+    name: str
+    workspaces: list[str] | None
+    """None: all of them."""
+    read_only: bool
+    state: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    token: NotRequired[str]
+
+
+class TokensAnswer(TypedDict):
+    tokens: list[TokenAnswer]
+
+
+def token(each: Token, now: datetime, secret: str = "") -> TokenAnswer:
+    answer: TokenAnswer = {
+        "name": each.name,
+        "workspaces": list(each.workspaces) or None,
+        "read_only": each.read_only,
+        "state": each.state(now),
+        "created_at": iso(each.created_at),
+        "expires_at": iso(each.expires_at) if each.expires_at else None,
+        "revoked_at": iso(each.revoked_at) if each.revoked_at else None,
+    }
+    return {**answer, "token": secret} if secret else answer
+
+
+def tokens(known: Iterable[Token], now: datetime) -> TokensAnswer:
+    return {"tokens": [token(each, now) for each in known]}
+
+
+def in_words(each: TokenAnswer) -> str:
+    """What a token is for: `default, read-only, until 2026-12-01`."""
+    where = "all workspaces" if each["workspaces"] is None else ", ".join(each["workspaces"])
+    end = f", until {each['expires_at'][:10]}" if each["expires_at"] else ""
+    state = "" if each["state"] == "active" else f" ({each['state']})"
+    return f"{where}, {'read-only' if each['read_only'] else 'read-write'}{end}{state}"

@@ -1,0 +1,117 @@
+"""Who may see the page: a one-time link becomes a session, which a cookie names until it ends."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+HOURS = 12
+_MOST_SESSIONS = 200
+_MOST_NOTICES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a session may do."""
+
+    read_only: bool = False
+    workspaces: tuple[str, ...] | None = None
+    """None: all of them."""
+    still_holds: Callable[[], bool] = lambda: True
+    """Asked on every request: a token may have been revoked since."""
+    within: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Around everything that is done for the session: the bounds of a token hold below the page, too."""
+
+    def covers(self, workspace_id: str) -> bool:
+        return self.workspaces is None or workspace_id in self.workspaces
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What happened, said on the page that follows; a receipt can be undone from there."""
+
+    said: str
+    receipt_id: str = ""
+
+
+@dataclass(slots=True)
+class Session:
+    """One browser that has logged in."""
+
+    id: str
+    csrf: str
+    grant: Grant
+    ends_at: float
+    notices: OrderedDict[str, Notice] = field(default_factory=OrderedDict)
+    spared: OrderedDict[str, frozenset[str]] = field(default_factory=OrderedDict)
+    """By plan: what somebody unticked on the pages of it that they have seen."""
+
+    def note(self, notice: Notice) -> str:
+        """Keep a notice for the next page; what finds it again."""
+        key = secrets.token_urlsafe(6)
+        _put(self.notices, key, notice)
+        return key
+
+    def spare(self, plan_id: str, items: frozenset[str]) -> None:
+        _put(self.spared, plan_id, items)
+
+
+Redeem = Callable[[str], Grant | None]
+
+
+class OneTimeLink:
+    """A token that opens one session, and then nothing more."""
+
+    def __init__(self, grant: Grant | None = None) -> None:
+        self.token = secrets.token_urlsafe(24)
+        self._grant, self._lock = grant or Grant(), threading.Lock()
+
+    def redeem(self, given: str) -> Grant | None:
+        with self._lock:
+            if not self.token or not hmac.compare_digest(given.encode(), self.token.encode()):
+                return None
+            self.token = ""
+            return self._grant
+
+
+class Logins:
+    """The sessions of one process; they end with it, so that no cookie outlives the server."""
+
+    def __init__(self, redeem: Redeem, clock: Callable[[], float]) -> None:
+        self._redeem, self._clock = redeem, clock
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def open(self, token: str) -> Session | None:
+        grant = self._redeem(token)
+        if grant is None:
+            return None
+        session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(16), grant, self._clock() + HOURS * 3600)
+        _put(self._sessions, session.id, session, _MOST_SESSIONS)
+        return session
+
+    def find(self, cookie: str) -> Session | None:
+        session = self._sessions.get(cookie)
+        if session is None or session.ends_at < self._clock() or not session.grant.still_holds():
+            return None
+        return session
+
+    def close(self, session: Session) -> None:
+        self._sessions.pop(session.id, None)
+
+
+def is_same(given: object, known: str) -> bool:
+    return isinstance(given, str) and hmac.compare_digest(given.encode(), known.encode())
+
+
+def _put(kept: OrderedDict[str, Any], key: str, value: Any, most: int = _MOST_NOTICES) -> None:
+    """The newest, and no more than so many: a session does not grow for ever."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > most:
+        kept.popitem(last=False)

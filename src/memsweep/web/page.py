@@ -1,0 +1,177 @@
+"""The page: its routes, who may take them, and how errors are answered. `make_page` gives what a server serves."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+from starlette.datastructures import FormData
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route, Router
+
+from memsweep import __version__
+from memsweep.app import App, called_by
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFound, StoreError, UnknownWorkspace
+from memsweep.model.ids import check_name
+from memsweep.model.origin import Origin
+from memsweep.web.entrance import Entrance, choose_theme, log_out
+from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
+from memsweep.web.policy import WithPolicy
+from memsweep.web.screen import Call, Handler, Screen
+from memsweep.web.static_files import static_file
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
+MOST_FIELDS = 50_000
+_PREFIX = "/w/{workspace}"
+
+
+_STATUS: Mapping[type[MemsweepError], int] = {
+    NotAllowed: 403,
+    NotFound: 404,
+    BadInput: 400,
+    Conflict: 409,
+    StoreError: 503,
+}
+
+
+class Page:
+    """What all requests share: the app, the sessions, and what was costly to find out."""
+
+    def __init__(self, app: App, redeem: Redeem, port: int, clock: Callable[[], float] = time.time) -> None:
+        self.app, self.cookie = app, f"memsweep_{port}"
+        self.logins = Logins(redeem, clock)
+        self._kept: dict[tuple[str, str], tuple[str, Any]] = {}
+
+    def workspaces(self, grant: Grant) -> list[str]:
+        """Those that may be looked at; that of the project is among them though nothing is in it yet."""
+        return sorted(name for name in {*self._made(), self.app.workspace_id} if grant.covers(name))
+
+    def is_made(self, workspace: str) -> bool:
+        """Whether anything was ever stored there."""
+        return workspace in self._made()
+
+    def _made(self) -> list[str]:
+        return [each.id for each in self.app.workspaces()]
+
+    def usual(self, grant: Grant) -> str:
+        """The workspace where a visit begins: that of the project, or the first that may be looked at."""
+        names, own = self.workspaces(grant), self.app.workspace_id
+        return own if own in names or not names else names[0]
+
+    def kept(self, call: Call, name: str, find: Callable[[], Any]) -> Any:
+        """What is costly to find, found again only when the workspace has changed."""
+        if not self.is_kept(call, name):
+            self._kept[call.workspace, name] = (call.revision, find())
+        return self._kept[call.workspace, name][1]
+
+    def is_kept(self, call: Call, name: str) -> bool:
+        known = self._kept.get((call.workspace, name))
+        return known is not None and known[0] == call.revision
+
+    def session(self, request: Request) -> Session | None:
+        return self.logins.find(request.cookies.get(self.cookie, ""))
+
+
+def make_page(app: App, redeem: Redeem, port: int) -> ASGIApp:
+    """The page as an ASGI application, to be served behind `Guarded`."""
+    return WithPolicy(GZipMiddleware(Router(routes(Page(app, redeem, port))), minimum_size=800))
+
+
+def routes(page: Page) -> list[Route]:
+    """Everything but the login and the files is open to sessions alone."""
+    from memsweep.web.screens import SCREENS
+
+    entrance = Entrance(page)
+    made = [
+        Route("/login", entrance.show, methods=["GET"]),
+        Route("/login", entrance.log_in, methods=["POST"]),
+        Route("/static/{name}", static_file, methods=["GET"]),
+        Route("/", _Endpoint(page, _home), methods=["GET"]),
+        Route("/logout", _Endpoint(page, log_out), methods=["POST"]),
+        Route("/theme", _Endpoint(page, choose_theme), methods=["POST"]),
+    ]
+    for screen in SCREENS:
+        made += [_route(page, screen, each, "GET") for each in screen.shows.items()]
+        made += [_route(page, screen, each, "POST", changes=True) for each in screen.acts.items()]
+        made += [_route(page, screen, each, "POST") for each in screen.notes.items()]
+    return [*made, Route("/{rest:path}", _Endpoint(page, _nowhere), methods=["GET", "POST"])]
+
+
+def _route(page: Page, screen: Screen, answer: tuple[str, Handler], method: str, *, changes: bool = False) -> Route:
+    path, handler = answer
+    return Route(_PREFIX + path, _Endpoint(page, handler, screen, changes=changes), methods=[method])
+
+
+class _Endpoint:
+    """Asks whether a request may come in, then lets its handler answer in a thread."""
+
+    def __init__(self, page: Page, handler: Handler, screen: Screen | None = None, *, changes: bool = False) -> None:
+        self._page, self._handler, self._screen, self._changes = page, handler, screen, changes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._answer(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        session = await to_thread.run_sync(self._page.session, request)
+        if session is None:
+            return _ask_to_log_in(request)
+        form = await request.form(max_fields=MOST_FIELDS, max_files=0) if request.method == "POST" else FormData()
+        return await to_thread.run_sync(self._handled, request, session, form)
+
+    def _handled(self, request: Request, session: Session, form: FormData) -> Response:
+        workspace = request.path_params.get("workspace") or self._page.usual(session.grant)
+        call = Call(self._page, request, session, workspace, form, self._screen)
+        try:
+            _refuse(call, changes=self._changes)
+            with called_by(BY_PAGE), session.grant.within():
+                if self._screen and request.method == "GET" and not self._page.is_made(workspace):
+                    return call.show("welcome.html")
+                return self._handler(call)
+        except MemsweepError as error:
+            return _failed(call, error)
+
+
+def _refuse(call: Call, *, changes: bool) -> None:
+    """A form of another site, of another session, or of somebody who may only look."""
+    check_name(call.workspace)
+    if call.workspace not in call.workspaces:
+        raise UnknownWorkspace(f"workspace {call.workspace!r} is not there, or not open to this login.")
+    if call.request.method != "POST":
+        return
+    # The guard has compared the Origin; browsers send one with every form.
+    if "origin" not in call.request.headers or not is_same(call.form.get("csrf"), call.session.csrf):
+        raise NotAllowed("this form is from before you logged in, or not from this page.", hint="Load the page again.")
+    if changes and call.session.grant.read_only:
+        raise NotAllowed("this login may look, and not change anything.", hint="Log in with a token that may write.")
+
+
+def _failed(call: Call, error: MemsweepError) -> Response:
+    """In the frame of the workspace, or of the usual one where that is not there."""
+    status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
+    if call.workspace not in call.workspaces:
+        call = replace(call, workspace=call.page.usual(call.session.grant))
+    return call.show("error.html", status, error=error, code=status)
+
+
+def _ask_to_log_in(request: Request) -> Response:
+    """To the login; the script is told, so that it can load the page anew."""
+    if request.headers.get("sec-fetch-mode", "navigate") == "navigate":
+        return RedirectResponse("/login", 303)
+    return Response(status_code=401)
+
+
+def _home(call: Call) -> Response:
+    return RedirectResponse(call.url("/"), 303)
+
+
+def _nowhere(call: Call) -> Response:
+    raise NotFound("there is no such page.", hint="The navigation leads to all there are.")

@@ -1,0 +1,19 @@
+"""The screens of the page, in the order of the navigation. A screen is a module here and a template."""
+
+from __future__ import annotations
+
+from memsweep.web.screen import Screen
+from memsweep.web.screens import collect, forget, history, memories, memory, overview, plan, pulse, receipt, trash
+
+SCREENS: tuple[Screen, ...] = (
+    overview.SCREEN,
+    memories.SCREEN,
+    collect.SCREEN,
+    forget.SCREEN,
+    trash.SCREEN,
+    history.SCREEN,
+    memory.SCREEN,
+    plan.SCREEN,
+    receipt.SCREEN,
+    pulse.SCREEN,
+)

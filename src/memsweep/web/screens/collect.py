@@ -1,0 +1,91 @@
+"""Collect: every strategy with what it finds now. Nothing is saved until one of them is reviewed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from memsweep.errors import BadInput
+from memsweep.model.groups import Preview
+from memsweep.model.strategies import SECRETS
+from memsweep.web.screen import Call, Screen
+from memsweep.web.strategies import BY_NAME, OFFERED, Offered
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """A strategy, and what it would take; None where nobody has looked yet."""
+
+    offered: Offered
+    preview: Preview | None
+
+    @property
+    def count(self) -> int:
+        """In things that a person would count: memories, or else what is no memory."""
+        return 0 if self.preview is None else self.preview.totals.memories or self.preview.item_count
+
+    @property
+    def is_clean(self) -> bool:
+        return self.preview is not None and not self.count and not self.preview.problem
+
+
+def collect(call: Call) -> Response:
+    return call.show("collect.html", stats=call.memory.stats(), revision=call.revision)
+
+
+def found(call: Call) -> Response:
+    """What would go, strategy by strategy; a part of a page, which comes after the rest of it."""
+    found = finds(call)
+    return call.show("found.html", finds=found, stats=call.memory.stats(), sums=_sums(found))
+
+
+def finds(call: Call) -> list[Find]:
+    quick = [each.name for each in OFFERED if not each.on_request]
+    known = call.page.kept(call, "preview", lambda: call.memory.sweep.preview(*quick, limit=0))
+    previews = {each.strategy: each for each in known}
+    return [Find(each, previews.get(each.name) or _asked_for(call, each)) for each in OFFERED]
+
+
+def _asked_for(call: Call, offered: Offered) -> Preview | None:
+    """What takes its time is looked for when somebody asks, and known until something changes."""
+    name = f"preview {offered.name}"
+    if offered.name == SECRETS or (call.asked("look") != offered.name and not call.page.is_kept(call, name)):
+        return None
+    made: list[Preview] = call.page.kept(call, name, lambda: call.memory.sweep.preview(offered.name, limit=0))
+    return made[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """Of all strategies together, and the first one that finds anything."""
+
+    memories: int
+    names: int
+    first: str
+
+
+def _sums(found: list[Find]) -> Sums:
+    totals = [each.preview.totals for each in found if each.preview]
+    first = next((each.offered.name for each in found if each.count), "")
+    return Sums(sum(each.memories for each in totals), sum(each.entities for each in totals), first)
+
+
+def make_plan(call: Call) -> Response:
+    strategy = call.given("strategy")
+    if strategy not in BY_NAME:
+        raise BadInput(f"strategy {strategy!r:.60} is not offered here.", hint="Choose one of the list.")
+    plan = call.memory.sweep.plan(strategy)
+    return call.go(f"/plans/{plan.id}")
+
+
+SCREEN = Screen(
+    "collect",
+    "Collect",
+    "/collect",
+    "sweep",
+    "c",
+    shows={"/collect": collect, "/collect/found": found},
+    acts={"/collect": make_plan},
+    on_phone=True,
+)

@@ -1,0 +1,149 @@
+"""Memories: all of them, newest first, or those that answer what is typed, with how relevant and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from memsweep.errors import BadInput
+from memsweep.model.counts import Counts
+from memsweep.model.listing import STATES, ListedMemory
+from memsweep.model.origin import TIERS
+from memsweep.model.search import Hit
+from memsweep.model.times import parse_time
+from memsweep.web.screen import Call, Screen
+
+PER_PAGE = 30
+_MOST_CHOICES = 60
+ASKED = ("q", "kind", "source", "tag", "tier", "client", "state", "since", "until")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory in a list, or a passage that answers."""
+
+    id: str
+    text: str
+    source: str
+    tags: tuple[str, ...]
+    at: datetime
+    origin: str
+    path: str = ""
+    pinned: bool = False
+    stale: bool = False
+    superseded: bool = False
+    expires_at: datetime | None = None
+    quarantine: str = ""
+    kind: str = "memory"
+    relevance: float | None = None
+    why: str = ""
+    words: tuple[str, ...] = ()
+
+
+def memories(call: Call) -> Response:
+    asked = {name: call.asked(name) for name in ASKED}
+    counts: Counts = call.page.kept(call, "counts", call.memory.counts)
+    found = _searched(call, asked) if asked["q"].strip() else _listed(call, asked)
+    choices = {
+        "source": list(counts.sources)[:_MOST_CHOICES],
+        "tag": list(counts.tags)[:_MOST_CHOICES],
+        "client": list(counts.clients)[:_MOST_CHOICES],
+        "tier": TIERS,
+        "kind": ("memory", "code", "fact"),
+        "state": STATES,
+    }
+    filtered = any(asked[name] for name in ASKED if name != "q")
+    return call.show("memories.html", asked=asked, choices=choices, filtered=filtered, **found)
+
+
+def _listed(call: Call, asked: dict[str, str]) -> dict[str, Any]:
+    state, cursor = asked["state"] or None, call.asked("after") or None
+    page = call.memory.memories(
+        filters=_filters(asked),
+        state=state,
+        limit=PER_PAGE,
+        cursor=cursor,
+    )
+    after = call.url("/memories", **{**asked, "after": page.next_cursor}) if page.next_cursor else ""
+    return {
+        "rows": [_row(each) for each in page.memories],
+        "total": page.total,
+        "first": page.first,
+        "after": after,
+        "begin": call.url("/memories", **asked) if page.first else "",
+        "nearest": None,
+        "damaged": page.damaged,
+    }
+
+
+def _searched(call: Call, asked: dict[str, str]) -> dict[str, Any]:
+    if asked["state"] not in ("", "current", "stale"):
+        raise BadInput(f"a search does not know the state {asked['state']!r:.40}.", hint="List them without a query.")
+    filters = _filters(asked) | ({"include_stale": True} if asked["state"] != "current" else {})
+    found = call.memory.search(asked["q"], limit=PER_PAGE, filters=filters, cursor=call.asked("after") or None)
+    after = call.url("/memories", **{**asked, "after": found.next_cursor}) if found.next_cursor else ""
+    return {
+        "rows": [hit_row(each) for each in found.hits],
+        "total": found.total,
+        "first": 0,
+        "after": after,
+        "begin": call.url("/memories", **asked) if call.asked("after") else "",
+        "nearest": hit_row(found.nearest) if found.nearest else None,
+        "damaged": found.damaged,
+    }
+
+
+def _filters(asked: dict[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {name: asked[name] for name in ("source", "tier", "client", "kind") if asked[name]}
+    if asked["tag"]:
+        given["tags"] = [asked["tag"]]
+    for name, field in (("since", "date_from"), ("until", "date_to")):
+        if asked[name]:
+            parse_time(asked[name], name)
+            given[field] = asked[name]
+    if not asked["q"] and given.get("kind") == "fact":  # facts are searched, not listed
+        del given["kind"]
+    return given
+
+
+def _row(each: ListedMemory) -> Row:
+    return Row(
+        each.id,
+        each.text,
+        each.source,
+        each.tags,
+        each.created_at,
+        each.origin.brief,
+        path=each.path or "",
+        pinned=each.pinned,
+        stale=each.stale,
+        superseded=each.superseded,
+        expires_at=each.expires_at,
+        quarantine=each.quarantine,
+        kind=each.kind,
+    )
+
+
+def hit_row(hit: Hit) -> Row:
+    passage = hit.passage
+    return Row(
+        passage.memory_id,
+        passage.text[:400],
+        passage.source,
+        passage.tags,
+        passage.created_at,
+        passage.origin.brief,
+        path=passage.code.path if passage.code else "",
+        pinned=passage.pinned,
+        stale=passage.stale,
+        kind=passage.kind,
+        relevance=hit.relevance,
+        why=hit.why,
+        words=hit.words,
+    )
+
+
+SCREEN = Screen("memories", "Memories", "/memories", "list", "m", shows={"/memories": memories}, on_phone=True)

@@ -1,0 +1,37 @@
+"""Overview: what a collection would take, how much there is, how it grew, what happened lately."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from memsweep.model.counts import Counts
+from memsweep.project.runs import read_runs, summaries
+from memsweep.web.events import told
+from memsweep.web.pictures import growth
+from memsweep.web.screen import Call, Screen
+
+_SHOWN = 8
+_TAGS = 16
+
+
+def overview(call: Call) -> Response:
+    memory = call.memory
+    stats = memory.stats()
+    counts: Counts = call.page.kept(call, "counts", memory.counts)
+    return call.show(
+        "overview.html",
+        stats=stats,
+        is_empty=not stats.total_memories and not stats.total_entities,
+        chart=growth(counts.days),
+        sources=list(counts.sources.items())[:_SHOWN],
+        clients=list(counts.clients.items())[:_SHOWN],
+        tags=list(counts.tags.items())[:_TAGS],
+        contexts=memory.contexts()[:5],
+        hooks=list(summaries(read_runs(call.page.app.settings.home, call.workspace))),
+        lately=told(memory.sweep.audit(limit=60))[:6],
+        trashed=memory.sweep.trash(limit=1)[1],
+        revision=call.revision,
+    )
+
+
+SCREEN = Screen("overview", "Overview", "/", "home", "o", shows={"/": overview}, on_phone=True)

@@ -1,0 +1,82 @@
+"""Plan review: what would go, by cause, with a tick for each item; then to the trash, exactly as it was shown."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from memsweep.model.plan import Receipt, why_unusable
+from memsweep.model.strategies import SECRETS
+from memsweep.report.collector import planned
+from memsweep.report.counts import amount
+from memsweep.report.reasons import why
+from memsweep.report.redactions import places
+from memsweep.web.plan_sections import is_all_memories, sections
+from memsweep.web.screen import Call, Screen
+from memsweep.web.strategies import BY_NAME
+
+PER_PAGE = 200
+
+
+def review(call: Call) -> Response:
+    plan_id = call.part("plan")
+    plan = call.memory.sweep.get_plan(plan_id)
+    page = call.whole_number("page")
+    found = call.memory.sweep.groups(plan_id, offset=(page - 1) * PER_PAGE, limit=PER_PAGE)
+    spared = call.session.spared.get(plan_id, frozenset())
+    here = {group.root.id for group in found.groups}
+    offered = BY_NAME.get(plan.strategy)
+    return call.show(
+        "plan.html",
+        plan=plan,
+        finds=offered.finds if offered else "",
+        sections=sections(found),
+        total=found.total,
+        nouns=("memory", "memories") if is_all_memories(found.groups) else ("item", "items"),
+        stats=call.memory.stats(),
+        page=page,
+        pages=max(1, -(-found.total // PER_PAGE)),
+        elsewhere=found.total - len(here) - len(spared - here),
+        spared=spared,
+        usable=not why_unusable(plan, plan.receipt_id, call.now),
+        warnings=planned(plan, (), why, None)["warnings"],
+    )
+
+
+def turn(call: Call) -> Response:
+    """Remember what is unticked on one page of a plan, and go to another page of it."""
+    plan_id, page = call.part("plan"), call.given("page")
+    call.session.spare(plan_id, _spared(call, plan_id))
+    return call.go(f"/plans/{plan_id}", page=page if page.isascii() and page.isdigit() else "")
+
+
+def apply(call: Call) -> Response:
+    plan_id = call.part("plan")
+    spared = _spared(call, plan_id)
+    call.session.spare(plan_id, spared)
+    receipt = call.memory.sweep.apply(
+        plan_id, confirm=True, exclude=sorted(spared), allow_large=call.given("allow_large") == "yes"
+    )
+    return call.go(f"/receipts/{receipt.id}", _told(receipt), receipt_id=receipt.id if amount(receipt.totals) else "")
+
+
+def _told(receipt: Receipt) -> str:
+    what = amount(receipt.totals)
+    if receipt.strategy == SECRETS:
+        return f"Redacted secrets in {places(receipt.totals)}." if what else "Nothing was left to redact."
+    return f"Moved {what} to the trash." if what else "Nothing was moved: all of it had changed since."
+
+
+def _spared(call: Call, plan_id: str) -> frozenset[str]:
+    """What was unticked before on other pages, and on this one."""
+    shown, taken = call.all_given("shown"), call.all_given("take")
+    return (call.session.spared.get(plan_id, frozenset()) - shown) | (shown - taken)
+
+
+SCREEN = Screen(
+    "collect",
+    "Collect",
+    "/collect",
+    shows={"/plans/{plan}": review},
+    acts={"/plans/{plan}": apply},
+    notes={"/plans/{plan}/turn": turn},
+)

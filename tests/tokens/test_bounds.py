@@ -1,0 +1,101 @@
+"""A call that came with a token reaches the workspaces of the token, and no other, whatever it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memsweep.app import App
+from memsweep.caller import granted_by
+from memsweep.errors import MemsweepError, NotAllowed, NotFound, UnknownWorkspace
+from memsweep.model.token import Token
+from memsweep.store.protocol import Engine
+from tests.support.engines import on_every_engine
+
+pytestmark = on_every_engine
+
+
+@pytest.fixture
+def token(app: App) -> Token:
+    app.memory("mine").remember("The harbour opens at dawn.")
+    app.memory("other").remember("The vault code is kept in the harbour office.")
+    app.memory("personal").remember("I like the harbour at night.")
+    return app.tokens.create("t", ["mine", "new"])[0]
+
+
+def test_an_empty_workspace_is_the_first_of_the_token(app: App, token: Token) -> None:
+    with granted_by(token):
+        assert app.workspace_id == "mine"
+        found = app.memory().search("harbour", mode="deep")
+        assert [hit.passage.text for hit in found.hits] == ["The harbour opens at dawn."]
+        app.memory("new").remember("The first write makes it.")
+        assert [each.id for each in app.workspaces()] == ["mine", "new"]
+        assert app.actor == "library (t)"
+    assert "personal" in [each.id for each in app.workspaces()]
+
+
+REACHING: list[Callable[[App], Any]] = [
+    lambda app: app.memory("other").search("vault"),
+    lambda app: app.memory("other").remember("x"),
+    lambda app: app.memory("other").stats(),
+    lambda app: app.memory("other").sweep.plan("all"),
+    lambda app: app.memory("nowhere").remember("x"),
+    lambda app: app.memory("mine").remember("x", scope="personal"),
+    lambda app: app.create_workspace("another"),
+    lambda app: app.delete_workspace("other", confirm=True),
+    lambda app: app.purge_workspaces(0),
+    lambda app: app.tokens.all(),
+    lambda app: app.tokens.create("more"),
+    lambda app: app.engine.keeper.examine(),
+    lambda app: app.engine.assign("mine", "p"),
+]
+
+
+@pytest.mark.parametrize("reach", REACHING)
+def test_what_lies_beyond_the_token_is_refused(app: App, token: Token, reach: Callable[[App], Any]) -> None:
+    with granted_by(token), pytest.raises(NotAllowed, match=r"token 't' is (not for workspace|only for 'mine', 'new')"):
+        reach(app)
+
+
+def test_nothing_beyond_the_token_is_named(app: App, token: Token) -> None:
+    gone = app.delete_workspace("other", confirm=True)
+    app.delete_workspace("mine", confirm=True)
+    with granted_by(token):
+        for reach in (lambda: app.memory("new").stats(), lambda: app.delete_workspace("new", confirm=True)):
+            with pytest.raises(UnknownWorkspace) as refused:
+                reach()
+            assert "personal" not in str(refused.value)
+        assert [each.id for each in app.workspaces(deleted=True)] == ["mine"]
+        assert app.deleted_workspaces(0) == 1
+        with pytest.raises(NotFound):
+            app.undo(gone.receipt_id or "")
+        (own,) = app.workspaces(deleted=True)
+        app.undo(own.receipt_id or "")
+        assert [each.id for each in app.workspaces()] == ["mine"]
+
+
+def test_a_token_for_all_is_not_bound(app: App) -> None:
+    app.memory("other").remember("x")
+    token, _ = app.tokens.create("all")
+    with granted_by(token):
+        assert app.memory("other").stats().total_memories == 1
+        assert app.workspace_id == "default"
+
+
+def test_exports_of_a_bound_token_are_its_own(app: App, token: Token) -> None:
+    shared = app.export_folder()
+    with granted_by(token):
+        assert app.export_folder().parent == shared
+        assert app.export_folder() != shared
+
+
+def test_every_method_of_the_engine_is_bounded(app: App, token: Token) -> None:
+    """What is added to the protocol and forgotten here would be an AttributeError, not a way around."""
+    named = [name for name in vars(Engine) if not name.startswith("_")]
+    with granted_by(token):
+        kind = type(app.engine)
+        assert [name for name in named if name not in vars(kind)] == []
+        with pytest.raises(MemsweepError):
+            app.engine.open("other")

@@ -1,0 +1,136 @@
+"""Who gets in: a link that works once, sessions that end, and forms of nobody else."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from memsweep.app import App
+from memsweep.web.guard import make_guard
+from memsweep.web.guarded import Guarded
+from memsweep.web.login import HOURS, Grant, Logins, OneTimeLink
+from memsweep.web.page import make_page
+from memsweep.web.screens import SCREENS
+from tests.web.conftest import HOME, PORT
+
+READS = [path for screen in SCREENS for path in screen.shows]
+WRITES = [path for screen in SCREENS for path in screen.acts]
+
+
+def test_a_link_opens_one_session_and_then_nothing(app: App) -> None:
+    link = OneTimeLink()
+    token = link.token
+    served = Guarded(make_page(app, link.redeem, PORT), make_guard(PORT))
+    with TestClient(served, base_url=HOME) as first, TestClient(served, base_url=HOME) as second:
+        opened = first.post("/login", data={"token": token}, headers={"origin": HOME})
+        assert opened.url.path == "/w/default/"
+        refused = second.post("/login", data={"token": token}, headers={"origin": HOME})
+        assert refused.status_code == 403
+        assert "used already" in refused.text
+        assert second.get("/w/default/").url.path == "/login"
+
+
+def test_the_cookie_is_for_no_script_and_no_other_site(browser) -> None:
+    said = browser.page.history[0].headers["set-cookie"]
+    assert said.startswith(f"memsweep_{PORT}=")
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(said.split("; "))
+
+
+@pytest.mark.parametrize("path", READS)
+def test_nothing_is_shown_without_a_session(app: App, path: str) -> None:
+    served = Guarded(make_page(app, OneTimeLink().redeem, PORT), make_guard(PORT))
+    with TestClient(served, base_url=HOME, follow_redirects=False) as client:
+        answer = client.get(f"/w/default{path}")
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+        assert client.get(f"/w/default{path}", headers={"sec-fetch-mode": "cors"}).status_code == 401
+
+
+@pytest.mark.parametrize("path", WRITES)
+def test_a_form_without_its_token_or_its_origin_changes_nothing(browser, path: str) -> None:
+    address = f"/w/default{path}"
+    assert browser.post(address, csrf="guessed").status_code == 403
+    assert browser.post(address).status_code == 403
+    for origin in ("", "null", "http://127.0.0.1:1", "https://evil.example"):
+        assert browser.post(address, origin).status_code == 403
+
+
+@pytest.mark.parametrize("path", WRITES)
+def test_who_may_only_look_changes_nothing(browse, path: str) -> None:
+    reader = browse(Grant(read_only=True))
+    assert reader.do(path).status_code == 403
+    assert "may look, and not change" in reader.text
+
+
+def test_a_form_of_a_neighbour_on_this_machine_is_refused(browser) -> None:
+    """Cookies do not know ports, so a page of another one sends ours along; its Origin tells."""
+    sent = {"origin": HOME, "sec-fetch-site": "same-site"}
+    assert browser.client.post("/theme", data={"theme": "dark"}, headers=sent).status_code == 403
+
+
+@pytest.mark.parametrize("mode", ["cors", "no-cors", "navigate"])
+def test_another_site_embeds_nothing(browser, mode: str) -> None:
+    sent = {"sec-fetch-site": "cross-site", "sec-fetch-mode": mode, "sec-fetch-dest": "iframe"}
+    for path in ("/", "//static/page.css", "//login"):
+        assert browser.see(path, **sent).status_code == 403
+
+
+def test_a_link_from_another_site_leads_to_the_page(browser) -> None:
+    sent = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert browser.see("/", **sent).status_code == 200
+
+
+def test_every_answer_is_protected(browser) -> None:
+    for path, cached in (("/", "no-store"), ("//static/page.js", "private, max-age=86400"), ("/nope", "no-store")):
+        said = browser.see(path).headers
+        policy = said["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "trusted-types 'none'" in policy
+        assert said["cache-control"] == cached
+        assert said["x-frame-options"] == "DENY"
+        assert said["referrer-policy"] == "same-origin"
+    first, second = (browser.see("/").headers["content-security-policy"] for _ in range(2))
+    assert first != second, "a nonce is used once"
+
+
+def test_a_session_ends_with_its_time_its_token_and_its_logout() -> None:
+    now, holds = [1000.0], [True]
+    logins = Logins(lambda token: Grant(still_holds=lambda: holds[0]) if token == "yes" else None, lambda: now[0])
+    assert logins.open("no") is None
+    session = logins.open("yes")
+    assert session is not None
+    assert logins.find(session.id) is session
+    holds[0] = False
+    assert logins.find(session.id) is None
+    holds[0], now[0] = True, now[0] + HOURS * 3600 + 1
+    assert logins.find(session.id) is None
+    now[0] = 1000.0
+    logins.close(session)
+    assert logins.find(session.id) is None
+
+
+def test_a_login_for_some_workspaces_sees_no_other(browse, app: App) -> None:
+    for name in ("ours", "theirs"):
+        app.create_workspace(name)
+    browser = browse(Grant(workspaces=("ours",)), "ours")
+    assert browser.page.url.path == "/w/ours/"
+    assert "theirs" not in browser.page.text
+    assert browser.see("//w/theirs/").status_code == 404
+    assert "not there, or not open" in browser.text
+
+
+def test_the_theme_is_remembered_by_the_browser_and_leads_back(browser) -> None:
+    browser.see("/trash")
+    for theme in ("dark", "light", "system"):
+        browser.client.headers["referer"] = f"{HOME}/w/default/trash"
+        browser.do("//theme", theme=theme)
+        assert browser.page.url.path == "/w/default/trash"
+        assert f'data-theme="{theme}"' in browser.page.text
+    for trap in ("//evil.example/", "https://evil.example//x", "javascript:alert(1)"):
+        browser.client.headers["referer"] = trap
+        assert browser.do("//theme", theme="dark").url.host == "127.0.0.1"
+    assert browser.do("//theme", theme="<b>").status_code == 400
+
+
+def test_a_logout_ends_it(browser) -> None:
+    assert browser.do("//logout").url.path == "/login"
+    assert browser.see("/").url.path == "/login"
