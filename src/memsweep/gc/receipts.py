@@ -5,13 +5,25 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from memsweep.errors import NotFound
 from memsweep.model.paging import Mark, cursor_after, mark_of
-from memsweep.model.receipts import Held, ReceiptPage, details_of
+from memsweep.model.receipts import Held, ReceiptDetails, ReceiptPage, details_of
 
 if TYPE_CHECKING:
     from memsweep.store.ports.collector import Collector
 
 _LISTINGS = {False: "receipts", True: "trash by receipt"}
+
+
+def receipt(store: Collector, now: datetime, receipt_id: str, purge_days: float | None = None) -> ReceiptDetails:
+    """One of them."""
+    with store.reading() as rows:
+        known = rows.receipts.get(receipt_id)
+        found = rows.receipts.page(known.key + 1, 1, holding=False) if known else []
+        if not known or not found or found[0].key != known.key:
+            raise NotFound(f"there is no receipt {receipt_id!r:.60} in this workspace.")
+        held, model = rows.receipts.held([known.key]), rows.texts.model()
+    return details_of(found[0], held.get(known.key, Held()), now, model.dimension if model else 0, purge_days)
 
 
 def receipts(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, AuditPage, Purged, Tombstone, Trashed
     from memsweep.model.groups import PlanDifference, PlanGroups, Preview
     from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
-    from memsweep.model.receipts import ReceiptPage
+    from memsweep.model.receipts import ReceiptDetails, ReceiptPage
     from memsweep.services.access import Access
 
 
@@ -148,6 +148,13 @@ class SweepService(Generic[Mode]):
         return self._receipts(limit, cursor, holding=False)
 
     @operation
+    def receipt(self, receipt_id: str) -> ReceiptDetails:
+        """One of them."""
+        from memsweep.gc.receipts import receipt
+
+        return receipt(self._access.store.collector, self._access.clock(), receipt_id, self._purge_days())
+
+    @operation
     def trash_by_receipt(self, *, limit: int = 20, cursor: str | None = None) -> ReceiptPage:
         """The receipts that have something in the trash, with how much and about how many bytes; `trash` has items."""
         return self._receipts(limit, cursor, holding=True)
@@ -155,11 +162,14 @@ class SweepService(Generic[Mode]):
     def _receipts(self, limit: int, cursor: str | None, *, holding: bool) -> ReceiptPage:
         from memsweep.gc.receipts import receipts
 
-        access, schedule = self._access, self._access.settings.schedule
-        here = not schedule.workspaces or access.workspace_id in schedule.workspaces
-        days = schedule.purge_days if schedule.enabled and schedule.purge_days > 0 and here else None
-        store = access.store.collector
-        return receipts(store, access.clock(), page_size(limit), cursor, holding=holding, purge_days=days)
+        store, now, days = self._access.store.collector, self._access.clock(), self._purge_days()
+        return receipts(store, now, page_size(limit), cursor, holding=holding, purge_days=days)
+
+    def _purge_days(self) -> float | None:
+        """After how long a schedule frees what is in the trash; None where none does."""
+        schedule = self._access.settings.schedule
+        here = not schedule.workspaces or self._access.workspace_id in schedule.workspaces
+        return schedule.purge_days if schedule.enabled and schedule.purge_days > 0 and here else None
 
     @operation
     def trash(self, *, offset: int = 0, limit: int = 20, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
@@ -195,9 +205,9 @@ class SweepService(Generic[Mode]):
     @operation
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
         """Why a memory or an entity is kept or is garbage, the path to what keeps it, and its history."""
-        from memsweep.gc import collect
+        from memsweep.gc.explain import explain
 
-        return collect.explain(collector(self._access), item_id)
+        return explain(collector(self._access), item_id)
 
     @operation
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
