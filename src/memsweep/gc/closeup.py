@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
 _MOST_ALIKE = 200
+_FEW = 100
 _MOST_WITNESSES = 20
 _MOST_CONNECTED = 200
 
@@ -115,7 +116,12 @@ def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, righ
 
 def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
     telling = telling_words(text)
-    words = fewest(telling, rows.count_words((*telling.needed, *telling.others)), _MOST_LOOKED_AT)
+    counts = rows.count_words(telling.needed)
+    if min(counts.values(), default=_FEW + 1) > _FEW:  # else the others need not be counted
+        counts |= rows.count_words(telling.others)
+        words = fewest(telling, counts, _MOST_LOOKED_AT)
+    else:
+        words = [min(counts, key=counts.__getitem__)]
     if words is None:
         return rows.same_text([key]) if not text.words else None
     return rows.with_any_word(words) | rows.same_text([key])

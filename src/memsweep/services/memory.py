@@ -184,13 +184,9 @@ class BaseMemory(Generic[Mode]):
         pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
         memory once, whatever is added meanwhile.
         """
-        from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+        from memsweep.services.overview import listed
 
-        asked, store, access = make_list_filters(filters, door, state), self._access.found(), self._access
-        if store is None:
-            return NO_MEMORIES
-        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
-        return list_memories(store.overview, asked, now=access.clock(), **options)
+        return listed(self._access, filters, state, door, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
@@ -292,16 +288,9 @@ class BaseMemory(Generic[Mode]):
     def counts(self, *, days: int = 90) -> Counts:
         """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
         door, language and state."""
-        from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
-        from memsweep.model.paging import within
+        from memsweep.services.overview import counted
 
-        within("days", days, MOST_DAYS)
-        store, now = self._access.found(), self._access.clock()
-        if store is None:
-            return Counts()
-        back = self._access.quarantine.held_back(now)
-        quarantined = 0 if back is None else store.count_held_back(back)
-        return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
+        return counted(self._access, days)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""

@@ -27,16 +27,22 @@ class FalkorOverview:
         where, values = self._passing(asked)
         top = self._graph.meta()["keys"] + 1 if before is None else before
         rows: list[Row] = []
-        reach = _KEYS_EACH * limit
+        reach = top if asked.state == "superseded" else _KEYS_EACH * limit  # they are few, and begin at their links
         while len(rows) < limit and top > 0:
             bounds = {"before": top, "from": max(top - reach, 0), "limit": limit - len(rows)}
-            rows += self._graph.ask(overview_cypher.page(where), **values, **bounds)
+            rows += self._graph.ask(overview_cypher.page(where, asked.state), **values, **bounds)
             top, reach = bounds["from"], reach * _WIDER
         return {row[0]: read_listed(row, tuple) for row in rows}
 
     def count(self, asked: ListFilters) -> int:
         where, values = self._passing(asked)
-        return int(self._graph.ask(overview_cypher.count(where), **values)[0][0])
+        every, superseded = (
+            int(rows[0][0])
+            for rows in self._graph.ask_all(
+                (overview_cypher.count(where), values), (overview_cypher.count_superseded(where), values)
+            )
+        )
+        return {"superseded": superseded, "current": every - superseded}.get(asked.state or "", every)
 
     def counts(self, first_day: int) -> RawCounts:
         made, sources, tags, origins, states, superseded, files = self._graph.ask_all(
