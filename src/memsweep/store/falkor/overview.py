@@ -36,13 +36,12 @@ class FalkorOverview:
 
     def count(self, asked: ListFilters) -> int:
         where, values = self._passing(asked)
-        every, superseded = (
-            int(rows[0][0])
-            for rows in self._graph.ask_all(
-                (overview_cypher.count(where), values), (overview_cypher.count_superseded(where), values)
-            )
-        )
-        return {"superseded": superseded, "current": every - superseded}.get(asked.state or "", every)
+        if asked.state not in ("current", "superseded"):
+            return int(self._graph.ask(overview_cypher.count(where), **values)[0][0])
+        superseded = int(self._graph.ask(overview_cypher.count_superseded(where), **values)[0][0])
+        if asked.state == "superseded":
+            return superseded
+        return int(self._graph.ask(overview_cypher.count(where), **values)[0][0]) - superseded
 
     def counts(self, first_day: int) -> RawCounts:
         made, sources, tags, origins, states, superseded, files = self._graph.ask_all(
