@@ -34,7 +34,7 @@ def around_memory(rows: ItemReads, key: int) -> Survey | None:
 def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
     """What is told of an entity, if a memory mentions it that no rule takes; else None."""
     own = rows.survey_of([], [key])
-    for memory in _newest(own.mentions, key):
+    for memory in _newest(own.mentions, key) if own.entities else ():  # it may have gone just now
         survey = around_memory(rows, memory)
         if survey is not None and not accusations(survey, "memory", memory, options, workspace_id):
             return own
@@ -91,6 +91,8 @@ def _missing(rows: ItemReads, files: Collection[int]) -> set[int]:
 def _alike(rows: ItemReads, start: int) -> dict[int, str] | None:
     """The texts that hang together with one by being the same or nearly so; None where they cannot be looked up."""
     texts = rows.texts([start])
+    if start not in texts:  # it has gone just now
+        return None
     shape = outline(texts[start])
     read = {start: comparable(texts[start])}
     found, waiting, passed_over = dict(texts), [start], set[int]()
