@@ -27,7 +27,7 @@ DOCUMENTED = {
     "overview-wide-light": "overview",
     "plan-wide-light": "plan",
     "trash-wide-dark": "trash",
-    "graph-wide-light": "graph",
+    "search-wide-light": "search",
 }
 NOTES = 900
 
