@@ -1,7 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-.PHONY: help install install-dev demo quick test test-clients test-browser shots check bench soak docs clean
+.PHONY: help install install-dev demo quick test test-clients test-protocol test-browser shots check bench soak docs clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -25,6 +25,10 @@ test: install-dev ## every test
 test-clients: install-dev ## the hooks in the real Claude Code and Codex, which are installed into .clients
 	@sh scripts/clients
 	MEMSWEEP_CLIENTS=$(CURDIR)/.clients $(PY) -m pytest tests/real_clients
+
+test-protocol: install-dev ## the conformance suite and the Inspector, which are installed into .protocol
+	@sh scripts/protocol-tools
+	MEMSWEEP_PROTOCOL_TOOLS=$(CURDIR)/.protocol $(PY) -m pytest tests/protocol
 
 test-browser: install-dev ## the page in a real browser; Chromium is installed into .browser where none is found
 	MEMSWEEP_BROWSER=$$(sh scripts/browser) $(PY) -m pytest tests/browser
@@ -53,4 +57,4 @@ docs: install-dev ## write what the documents say of the code
 	$(PY) scripts/write_docs.py
 
 clean:
-	rm -rf .venv .clients .browser .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .clients .protocol .browser .mypy_cache .ruff_cache .import_linter_cache .hypothesis

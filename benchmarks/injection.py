@@ -3,7 +3,9 @@
 Each LoCoMo conversation is a project whose turns are memories. Its questions come as prompts, in ten sessions, among
 three times as many prompts that ask for nothing that was ever said: half of them about code, half about the everyday
 matters that the conversations are about. Every prompt is searched once; what the hook makes of the hits is its own
-pure rule, with one least relevance after the other. Briefings come from real processes of `memsweep hook`: one when a
+pure rule, with one least relevance after the other. Rules are chosen on every other conversation, beginning with the
+first; the rest is held out, to be reported. A few orders of everyday work have a memory each that they need: a rule
+that spares other prompts must not cost them. Briefings come from real processes of `memsweep hook`: one when a
 session starts, and one when it is resumed after the memory has changed, which must be the same bytes.
 """
 
@@ -80,6 +82,34 @@ ORDINARY = (
 )
 
 
+ORDERS = (
+    ("Add pagination to the endpoint that lists invoices.", "All list endpoints paginate with cursors, not offsets."),
+    ("Write a unit test for the refund function.", "Unit tests go to tests/unit and use pytest fixtures, no classes."),
+    (
+        "Fix the flaky login test.",
+        "The login test is flaky since the token expires after a second; freeze the clock.",
+    ),
+    ("Rename the customer table to clients.", "Never rename a table by hand; write an alembic migration."),
+    ("Deploy the new version to staging.", "Staging is deployed with make deploy-staging from the release branch."),
+    ("Update the dependencies and run the tests again.", "Dependencies are pinned; update with uv lock --upgrade."),
+    ("Commit this with a good message.", "Commit messages follow the form area: imperative."),
+    ("Bump the version and write the changelog.", "The changelog follows Keep a Changelog; versions are in pyproject."),
+    ("Make the orders service retry failed payments.", "Payments are retried three times by the worker, with backoff."),
+    (
+        "Add a column for the birthday to the users table.",
+        "Personal data is in the vault, not in the users table.",
+    ),
+    ("Set up the database for local development.", "For local development run docker compose up db, Postgres 16."),
+    ("Please add logging to the importer.", "We decided to use structlog for all logging."),
+    ("Create a React component for the price table.", "Components are written in Svelte; we no longer use React."),
+    ("Format the code before you commit.", "Always run ruff format before committing."),
+    ("Change the date format in the export.", "Exports use ISO 8601 dates in UTC."),
+    ("Move the API keys into the config file.", "API keys never go into a config file; they come from the vault."),
+)
+"""An order, and the memory that whoever carries it out should know."""
+GROUPS = ("chosen on", "held out")
+
+
 class Prompt(NamedTuple):
     text: str
     question: Question | None
@@ -108,13 +138,32 @@ def main() -> None:
     parser.add_argument("--conversations", type=int, default=10, help="at most so many (%(default)s)")
     options = parser.parse_args()
     conversations, what = conversations_from(options.data)
-    bills, briefings, rules = {floor: Bill() for floor in FLOORS}, Briefings(), [0, 0]
+    bills = {group: {floor: Bill() for floor in FLOORS} for group in GROUPS}
+    briefings, rules = Briefings(), [0, 0]
     with tempfile.TemporaryDirectory(prefix="memsweep-injection-") as folder:
-        for conversation in conversations[: options.conversations]:
-            week(conversation, Path(folder), bills, briefings)
+        for number, conversation in enumerate(conversations[: options.conversations]):
+            week(conversation, Path(folder), bills[GROUPS[number % 2]], briefings)
             rules[0] += len(find_decisions([_SPEAKER.sub("", turn.text) for turn in conversation.turns], 10**6))
             rules[1] += len(conversation.turns)
-    report(what, bills, briefings, rules, options.json)
+        report(what, bills, briefings, rules, orders_told(Path(folder)), options.json)
+
+
+def orders_told(home: Path) -> dict[float, float]:
+    """By least relevance: the share of the orders that are told what they need, among a few notes of other matters."""
+    with open_memory("orders", home=home) as memory:
+        for number in range(60):
+            memory.remember(f"Note {number}: the meeting of team {number % 7} takes place in room {number % 13}.")
+        needed = {order: memory.remember(text).memory_id for order, text in ORDERS}
+        found = {order: memory.search(order, limit=MOST_HITS, mode="precise").hits for order in needed}
+    shown = {
+        floor: [own in told(order, found[order], (), _hooks(floor))[1] for order, own in needed.items()]
+        for floor in FLOORS
+    }
+    return {floor: sum(each) / len(each) for floor, each in shown.items()}
+
+
+def _hooks(floor: float) -> Hooks:
+    return replace(Hooks(), least_relevance=floor)
 
 
 def week(conversation: Conversation, home: Path, bills: Mapping[float, Bill], briefings: Briefings) -> None:
@@ -128,7 +177,7 @@ def week(conversation: Conversation, home: Path, bills: Mapping[float, Bill], br
                     said = asked(prompt.text)
                     searched[prompt.text] = memory.search(said, limit=MOST_HITS, mode="precise").hits if said else ()
             for floor, bill in bills.items():
-                settle(bill, prompts, searched, replace(Hooks(), least_relevance=floor), turn_of)
+                settle(bill, prompts, searched, _hooks(floor), turn_of)
             memory.remember(f"Session {number} of the week is over; the next one goes on from here.")
 
 
@@ -151,7 +200,7 @@ def settle(
     before: list[str] = []
     spent = 0
     for prompt in prompts:
-        text, shown = told(searched[prompt.text], before, hooks)
+        text, shown = told(prompt.text, searched[prompt.text], before, hooks)
         before += shown
         tokens = estimate_tokens(text) if text else 0
         bill.tokens.append(tokens)
@@ -196,26 +245,37 @@ def _briefing(home: Path, said: Mapping[str, Any], source: str) -> bytes:
 
 
 def report(
-    what: str, bills: Mapping[float, Bill], briefings: Briefings, rules: Sequence[int], file: Path | None
+    what: str,
+    bills: Mapping[str, Mapping[float, Bill]],
+    briefings: Briefings,
+    rules: Sequence[int],
+    orders: Mapping[float, float],
+    file: Path | None,
 ) -> None:
-    prompts = len(bills[FLOORS[0]].tokens)
+    prompts = sum(len(group[FLOORS[0]].tokens) for group in bills.values())
     print(f"{what}: {len(briefings.tokens)} sessions, {prompts:,} prompts, one in {1 + ORDINARY_EACH} a question\n")
-    shown = {floor: _figures(bill) for floor, bill in bills.items()}
-    header = tuple(shown[FLOORS[0]])
-    rows = [
-        (floor, *(f"{value:.1%}" if isinstance(value, float) else value for value in figures.values()))
-        for floor, figures in shown.items()
-    ]
-    print(table(("least relevance", *header), rows), end="\n\n")
+    shown = {
+        group: {floor: {**_figures(bill), "orders": orders[floor]} for floor, bill in own.items()}
+        for group, own in bills.items()
+        if own[FLOORS[0]].tokens
+    }
+    for group, by_floor in shown.items():
+        header = (f"{group}: least relevance", *by_floor[FLOORS[0]])
+        rows = [
+            (floor, *(f"{value:.1%}" if isinstance(value, float) else value for value in figures.values()))
+            for floor, figures in by_floor.items()
+        ]
+        print(table(header, rows), end="\n\n")
+    longest = max(max(bill.tokens, default=0) for own in bills.values() for bill in own.values())
     figures = [
         at_most("briefing, the longest", max(briefings.tokens), 2000, "tokens"),
         Figure("briefing, mean", statistics.fmean(briefings.tokens), "tokens"),
         at_most("sessions whose briefing changed on resume", briefings.changed, 0, ""),
-        at_most("one prompt, the longest", max(max(bill.tokens) for bill in bills.values()), 500, "tokens"),
+        at_most("one prompt, the longest", longest, 500, "tokens"),
         Figure(f"sentences that the hooks' rules take from {rules[1]:,} turns", rules[0]),
     ]
     show_figures(figures)
-    write(file, "injection", figures, least_relevance={str(floor): found for floor, found in shown.items()})
+    write(file, "injection", figures, least_relevance=shown)
 
 
 def _figures(bill: Bill) -> dict[str, int | float]:

@@ -19,7 +19,7 @@ from memsweep.caller import calling as calling
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
-from memsweep.model.origin import Origin
+from memsweep.model.origin import Origin, without_secrets
 from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
 from memsweep.project.resolver import Resolver
@@ -77,14 +77,14 @@ class App:
     @property
     def actor(self) -> str:
         """Who is acting, for the audit log: the client of this call, with its token, or whoever opened the app."""
-        called, token = calling.get(), granted.get()
-        actor = self._actor if called is None else called.actor
+        token = granted.get()
+        actor = self._actor if calling.get() is None else self.origin.actor
         return actor if token is None else f"{actor} ({token.name})"
 
     @property
     def origin(self) -> Origin:
         """Where what is remembered now comes from."""
-        return calling.get() or self._opened_by
+        return without_secrets(calling.get() or self._opened_by)
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means that of the project, with the personal one along."""
@@ -142,10 +142,10 @@ class App:
         return TrashPage(items, total, deleted, in_use)
 
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
-        check_name(workspace_id)
         from memsweep.model.gate import Gate
 
         gate = Gate(self.settings.secrets.action_for(workspace_id, ""))
+        gate.own_id(check_name(workspace_id), "the workspace id")
         return self.engine.create(workspace_id, gate.text(check_description(description), "description"), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from memsweep.gc import collect, look, run
 from memsweep.gc import purge as purging
+from memsweep.gc.explain import explain
 from memsweep.gc.receipts import receipts
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
@@ -120,7 +121,7 @@ class Acting:
 
     def explain(self, number: int, strategy: str) -> None:
         item = f"{'mem' if number % 2 else 'ent'}_{1 + number // 2 % 6:012}"
-        self.both_engines.both(lambda side: _without_restore(collect.explain(self._tools(side), item)))
+        self.both_engines.both(lambda side: _without_restore(explain(self._tools(side), item)))
 
     def check_deletion(self, number: int, strategy: str) -> None:
         ids = [f"mem_{1 + each % 9:012}" for each in range(number, number + 3)]

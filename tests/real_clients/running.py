@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 CLIENTS = Path(os.environ.get("MEMSWEEP_CLIENTS", ""))
 CLAUDE = CLIENTS / "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
@@ -91,11 +92,18 @@ class Machine:
 
 
 def claude(
-    machine: Machine, port: int, project: Path, turns: Sequence[str], *flags: str, more: Mapping[str, str] | None = None
-) -> list[dict[str, object]]:
+    machine: Machine,
+    port: int,
+    project: Path,
+    turns: Sequence[str],
+    *flags: str,
+    more: Mapping[str, str] | None = None,
+    plugin: bool = True,
+) -> list[dict[str, Any]]:
     """A session of these turns, each sent when the one before has its result; the events that it printed."""
     command = [str(CLAUDE), "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
-    command += ["--include-hook-events", "--plugin-dir", str(PLUGINS / "memsweep"), "--allowedTools", "Bash", "Write"]
+    command += ["--include-hook-events", "--allowedTools", "Bash", "Write"]
+    command += ["--plugin-dir", str(PLUGINS / "memsweep")] if plugin else []
     client = subprocess.Popen(
         [*command, *flags],
         cwd=project,
@@ -136,10 +144,14 @@ def _send(client: subprocess.Popen[str], text: str) -> None:
     client.stdin.flush()
 
 
-def install_in_codex(machine: Machine, port: int, more: str = "") -> None:
+def configure_codex(machine: Machine, port: int, more: str = "") -> None:
     folder = machine.home / ".codex"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(_CODEX_CONFIG.format(port=port, more=more))
+
+
+def install_in_codex(machine: Machine, port: int, more: str = "") -> None:
+    configure_codex(machine, port, more)
     for arguments in (["marketplace", "add", str(PLUGINS)], ["add", "memsweep@memsweep"]):
         subprocess.run(
             [str(CODEX), "plugin", *arguments],

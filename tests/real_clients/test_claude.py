@@ -121,6 +121,35 @@ def test_a_failing_a_garbage_and_a_missing_memsweep_leave_the_session_as_it_is(
     assert plain_requests(machine, project, "kill -9 $$") == without
 
 
+def test_a_slow_memsweep_costs_its_time_and_nothing_else(machine: Machine, tmp_path: Path) -> None:
+    """Slower than any of our own limits: the client's are the last ones."""
+    project = repository(tmp_path / "shop")
+    without = plain_requests(machine, project, None)
+    assert plain_requests(machine, project, "exec sleep 300") == without
+    end = time.monotonic() + 60
+    while processes_of(machine) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not processes_of(machine)
+
+
+def test_what_init_writes_is_started(machine: Machine, tmp_path: Path) -> None:
+    project = repository(tmp_path / "shop")
+    machine.memsweep("remember", DECISION, cwd=project)
+    machine.memsweep("init", "--client", "claude-code", "--yes", cwd=project)
+    ask = Step("Looking.", [("mcp__memsweep__search_memory", {"query": "which database for orders"})])
+    with scripted(ask, Step("Postgres.")) as model:
+        allowed = ("--allowedTools", "mcp__memsweep")
+        events = claude(machine, model.port, project, ["Which database is it?"], *allowed, plugin=False)
+        assert "use Postgres for orders" in model.texts()[-1]
+    (started,) = [event for event in events if event.get("subtype") == "init"]
+    assert [each for each in started["mcp_servers"] if each["name"] == "memsweep"]
+    assert machine.memsweep("init", "--undo", "--yes", cwd=project)
+    with scripted(Step("Hello.")) as model:
+        events = claude(machine, model.port, project, ["Good morning to you."], plugin=False)
+    (started,) = [event for event in events if event.get("subtype") == "init"]
+    assert not [each for each in started["mcp_servers"] if each["name"] == "memsweep"]
+
+
 def test_a_damaged_home_is_silence(machine: Machine, tmp_path: Path) -> None:
     project = repository(tmp_path / "shop")
     machine.memsweep("remember", DECISION, cwd=project)

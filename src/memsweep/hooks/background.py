@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _WAIT_SECONDS = 5.0
 _MOST_SECONDS = 50.0
-_CATCH_UP_SECONDS = 1.5
+_MOMENT_SECONDS = 1.5
+_LOST_SECONDS = 6.0
+"""What a compaction has lost is worth waiting for; a model takes longer than that to summarise it."""
 _MOST_TRIES = 3
 """An entry that ended that many processes is left out."""
 
@@ -100,20 +102,21 @@ def drain(
     return f"did {done}" if is_alone else "another one does it"
 
 
-def catch_up(settings: Settings, files: HookFiles, open_app: OpenApp) -> None:
-    """What the last session said is to be known in this one, if that takes no longer than a moment."""
+def catch_up(settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> None:
+    """What was said before is to be known in this session, if that takes no longer than a moment."""
     if not files.spooled():
         return
-    worker = threading.Thread(target=_drain_quietly, args=(settings, files, open_app), daemon=True)
+    seconds = _LOST_SECONDS if event.source == "compact" else _MOMENT_SECONDS
+    worker = threading.Thread(target=_drain_quietly, args=(settings, files, open_app, seconds), daemon=True)
     worker.start()
-    worker.join(_CATCH_UP_SECONDS)
+    worker.join(seconds)
     if worker.is_alive() or files.spooled():
         start_draining(files)
 
 
-def _drain_quietly(settings: Settings, files: HookFiles, open_app: OpenApp) -> None:
+def _drain_quietly(settings: Settings, files: HookFiles, open_app: OpenApp, seconds: float) -> None:
     with contextlib.suppress(MemsweepError, OSError):  # the next one tries again, and its record says what it was
-        drain(settings, files, open_app)
+        drain(settings, files, open_app, wait_seconds=seconds)
 
 
 def _work(settings: Settings, files: HookFiles, entry: SpoolEntry, open_app: OpenApp) -> None:

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import MemsweepError
-from memsweep.hooks.asking import asked
 from memsweep.hooks.event import DRAIN, EVENTS, Event, is_for_a_server, read_event
 
 if TYPE_CHECKING:
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from memsweep.hooks.handle import Answer
 
 SECONDS = {
-    "SessionStart": 4.0,
+    "SessionStart": 8.0,
     "UserPromptSubmit": 2.0,
     "PostToolUse": 1.0,
-    "PreCompact": 5.0,
+    "PreCompact": 1.0,
     "Stop": 1.0,
     "SessionEnd": 1.0,
     DRAIN: 60.0,
@@ -45,7 +44,7 @@ def run(arguments: Sequence[str]) -> int:
     watchdog.start()
     try:
         event, raw = _read(event.name)
-        reply = asked(event.name, raw, began) if is_for_a_server(event) else None
+        reply = _asked(event, raw, began)
         if reply is None:
             answer, outcome = _handled(event)
         else:  # and the server has noted it
@@ -63,6 +62,15 @@ def run(arguments: Sequence[str]) -> int:
 def failure(error: Exception) -> str:
     """What the record says of it."""
     return f"failed: {type(error).__name__}: {error!s:.200}"
+
+
+def _asked(event: Event, raw: bytes, began: float) -> Mapping[str, Any] | None:
+    """The reply of a server, if there is one and the event is worth it."""
+    if not is_for_a_server(event):
+        return None
+    from memsweep.hooks.asking import asked
+
+    return asked(event.name, raw, began)
 
 
 def _handled(event: Event) -> tuple[Answer, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from memsweep.hooks import background, kept, prompting, starting
+from memsweep.hooks import background
 from memsweep.hooks.event import DRAIN, Event, is_left_for_later
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.session import OpenApp, Session, own_app
@@ -46,7 +46,9 @@ def _has_something_to_do(event: Event, settings: Settings) -> bool:
     """Without a look at any store."""
     match event.name:
         case "UserPromptSubmit":
-            return bool(prompting.asked(event.prompt))
+            from memsweep.hooks.prompting import asked
+
+            return bool(asked(event.prompt))
         case "PostToolUse":
             return bool(settings.hooks.shrink_output_chars)
     return event.name in _STEPS
@@ -54,6 +56,8 @@ def _has_something_to_do(event: Event, settings: Settings) -> bool:
 
 def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, str] | None:
     """What a session is told, if all of it is there already."""
+    from memsweep.hooks import kept, starting
+
     if event.source == "compact" or files.spooled() or (place := kept.place_of(settings, event.folder)) is None:
         return None
     if not files.is_on(place.workspace_id):
@@ -63,14 +67,18 @@ def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, 
 
 
 def _session_start(session: Session) -> tuple[Answer, str]:
-    background.catch_up(session.app.settings, session.files, session.open_app)
+    from memsweep.hooks import starting
+
+    background.catch_up(session.app.settings, session.files, session.event, session.open_app)
     if session.event.source == "compact":
         return _context(starting.after_compaction(session))
     return _context(starting.briefing(session))
 
 
 def _prompt(session: Session) -> tuple[Answer, str]:
-    return _context(prompting.recalled(session))
+    from memsweep.hooks.prompting import recalled
+
+    return _context(recalled(session))
 
 
 def _tool_used(session: Session) -> tuple[Answer, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,13 @@ _MOST_CHARS = 500
 _LEAST_WORDS = 3
 """A shorter prompt ("go on", "yes") asks for nothing."""
 _LONGEST_PROMPT = 8000
+_ASKS = re.compile(
+    r"\?\s*$|^(?:(?:and|but|so|ok|okay|well|please|now),? )*"
+    r"(?:who|whom|whose|what|when|where|which|why|how|tell me|remind me|(?:in|at|on|for|with) (?:what|which)"
+    r"|is|are|was|were|do|does|did|has|have|had|can|could|would|will|should)\b",
+    re.I,
+)
+"""A question, with or without its mark."""
 _MOST_REMEMBERED = 500
 """How many ids of a session are kept."""
 
@@ -33,7 +41,7 @@ def recalled(session: Session) -> str:
     state = session.state("shown")
     before = [own for own in state.get("shown", ()) if isinstance(own, str)]
     hits = session.memory.search(prompt, limit=MOST_HITS, mode="precise").hits
-    text, shown = told(hits, before, session.app.settings.hooks)
+    text, shown = told(prompt, hits, before, session.app.settings.hooks)
     if text:
         session.keep("shown", {**state, "shown": [*before, *shown][-_MOST_REMEMBERED:]})
     return text
@@ -45,9 +53,16 @@ def asked(prompt: str) -> str:
     return "" if said.startswith("/") or len(said.split()) < _LEAST_WORDS else said[:_LONGEST_PROMPT]
 
 
-def told(hits: Iterable[Hit], before: Collection[str], hooks: Hooks) -> tuple[str, list[str]]:
+def least_relevance(prompt: str, hooks: Hooks) -> float:
+    """A prompt that asks nothing ("rename this") needs less, so what it is told has to be a third nearer to certain."""
+    least = hooks.least_relevance
+    return least if _ASKS.search(prompt) else 1 - (1 - least) * 2 / 3
+
+
+def told(prompt: str, hits: Iterable[Hit], before: Collection[str], hooks: Hooks) -> tuple[str, list[str]]:
     """What the model is told of these hits, and the ids of what that is."""
-    fresh = [hit for hit in hits if hit.relevance >= hooks.least_relevance and _id(hit) not in before]
+    least = least_relevance(prompt, hooks)
+    fresh = [hit for hit in hits if hit.relevance >= least and _id(hit) not in before]
     lines, shown = _fitting(fresh, hooks.prompt_tokens)
     return (injected("\n".join([_HEAD, *lines])) if lines else ""), shown
 

@@ -31,13 +31,6 @@ def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> 
     return value
 
 
-def check_description(text: str) -> str:
-    """The description of a workspace; it may be empty."""
-    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
-        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
-    return check_text(text, "description") if text.strip() else ""
-
-
 @dataclass(frozen=True, slots=True)
 class LoneSurrogate:
     """Half of a pair, as it is left where a text was cut: no Unicode, and not storable."""
@@ -135,3 +128,10 @@ def case_key(name: str) -> str:
 def without_password(url: str) -> str:
     """An address as it may be shown."""
     return _CREDENTIALS.sub("//***@", url)
+
+
+def check_description(text: str) -> str:
+    """What a workspace is for, in a sentence or two, or nothing."""
+    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
+        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
+    return check_text(text, "description") if text.strip() else ""

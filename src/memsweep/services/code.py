@@ -49,6 +49,7 @@ class CodeService(Generic[Mode]):
             max_file_size=app.settings.code.max_file_size if max_file_size is None else max_file_size,
             include_tests=include_tests,
         )
+        access.gate(CODE_SOURCE).own_id(scope.root, "repo_path")
         scope, exclusions = narrowed(scope, app.exclusions, project_of(scope.root))
         if not allow_empty and not access.exists():  # no workspace is made for what cannot be indexed
             require_folder(scope.root)

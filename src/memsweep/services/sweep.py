@@ -205,9 +205,9 @@ class SweepService(Generic[Mode]):
     @operation
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
         """Why a memory or an entity is kept or is garbage, the path to what keeps it, and its history."""
-        from memsweep.gc import collect
+        from memsweep.gc.explain import explain
 
-        return collect.explain(collector(self._access), item_id)
+        return explain(collector(self._access), item_id)
 
     @operation
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:

@@ -6,6 +6,28 @@ from __future__ import annotations
 MEMORIES = """
     MATCH (m:Memory) RETURN m.key, m.version, m.source = 'code_indexer', m.stale, m.pinned, m.created_at,
            m.last_seen_at, m.expires_at, m.content_hash, m.path IS NOT NULL, m.scope, m.verified_at ORDER BY m.key"""
+MEMORIES_OF = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})
+    RETURN m.key, m.version, m.source = 'code_indexer', m.stale, m.pinned, m.created_at,
+           m.last_seen_at, m.expires_at, m.content_hash, m.path IS NOT NULL, m.scope, m.verified_at ORDER BY m.key"""
+CHUNK_COUNTS_OF = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"""
+MENTIONS_OF = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    RETURN DISTINCT m.key, e.key"""
+EDGES_AT = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WITH DISTINCT r
+    RETURN startNode(r).key, endNode(r).key, r.key, r.handed_in, r.evidence, r.version, r.weight, r.last_seen,
+           r.invalid_at ORDER BY r.key"""
+STATEMENTS_OF = """
+    UNWIND $relations AS relation MATCH (m:Memory)-[s:STATES {relation: relation}]->()
+    RETURN m.key, s.relation, m.source <> 'code_indexer'"""
+SAME_TEXT = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) WITH DISTINCT m.content_hash AS hash
+    MATCH (n:Memory {content_hash: hash}) RETURN DISTINCT n.key"""
+WITH_ANY_WORD = """
+    CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node
+    MATCH (node)<-[:HAS_CHUNK]-(m:Memory) WHERE m.source <> 'code_indexer' RETURN DISTINCT m.key"""
 SCOPES = "MATCH (s:CodeScope) WHERE s.verified_at IS NOT NULL RETURN s.key, s.verified_at"
 CHUNK_COUNTS = "MATCH (m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"
 LONE_CHUNKS = """
