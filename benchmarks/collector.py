@@ -406,7 +406,7 @@ SIDES = {
     "under a thousand": under_a_thousand,
     "notes": many_notes,
 }
-# Seconds of a processor at a tenth of 100,000 memories, and at all of them: twelve times as much.
+# Seconds of a processor at a tenth of 100,000 memories, and at all of them.
 NOTES = {
     "explain": (0.05, 0.6),
     "plan of duplicates": (2.0, 24.0),
