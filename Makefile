@@ -1,7 +1,7 @@
 # Everything a developer types. `make demo` or `make test` works as the first command in a fresh clone.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-.PHONY: help install install-dev demo quick test test-clients check bench soak docs clean
+.PHONY: help install install-dev demo quick test test-clients test-protocol test-browser shots check bench soak docs clean
 
 help:            ## show the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -26,6 +26,16 @@ test-clients: install-dev ## the hooks in the real Claude Code and Codex, which 
 	@sh scripts/clients
 	MEMSWEEP_CLIENTS=$(CURDIR)/.clients $(PY) -m pytest tests/real_clients
 
+test-protocol: install-dev ## the conformance suite and the Inspector, which are installed into .protocol
+	@sh scripts/protocol-tools
+	MEMSWEEP_PROTOCOL_TOOLS=$(CURDIR)/.protocol $(PY) -m pytest tests/protocol
+
+test-browser: install-dev ## the page in a real browser; Chromium is installed into .browser where none is found
+	MEMSWEEP_BROWSER=$$(sh scripts/browser) $(PY) -m pytest tests/browser
+
+shots: install-dev ## pictures of every screen into shots/, and those of the documents into docs/pictures/
+	MEMSWEEP_BROWSER=$$(sh scripts/browser) $(PY) -m tests.browser.shots
+
 check: install-dev ## lint, types, layers, house rules
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -39,7 +49,7 @@ soak: install-dev ## the crash and concurrency tests and the laws with raised co
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/
 	@mkdir -p benchmarks/results
-	@for b in recall secret_rules precision names startup hooks injection stdio store index collector graph context retention engines graph_engines vector_engines; do \
+	@for b in recall secret_rules precision names startup hooks injection stdio web store index collector looking graph context retention engines graph_engines vector_engines; do \
 	    echo "== $$b"; $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
 	$(PY) benchmarks/localise.py . --json benchmarks/results/localise.json
 
@@ -47,4 +57,4 @@ docs: install-dev ## write what the documents say of the code
 	$(PY) scripts/write_docs.py
 
 clean:
-	rm -rf .venv .clients .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .clients .protocol .browser .mypy_cache .ruff_cache .import_linter_cache .hypothesis

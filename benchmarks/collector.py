@@ -18,11 +18,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import apsw
 
+import notes
 from common import Figure, arguments, at_most, blend, conversations_from, show_figures, table, write_json
 from memsweep import open_memory
 from memsweep.clock import now
@@ -71,6 +74,7 @@ def main() -> None:
         figures += unreachable(bench)
         bench.build("small", lambda db: fill_memories(db, small_texts(), 1998, stale_every=2))
         figures += small(bench)
+        figures += one_and_all(bench, options.memories)
     print()
     print(table(("seconds, each round", "", ""), bench.rows), end="\n\n")
     show_figures(figures)
@@ -103,6 +107,11 @@ class Bench:
             db.close()
         size = workspace_file(home).stat().st_size / 1e6
         print(f"  store {name!r} of {size:,.0f} MB made in {time.perf_counter() - began:.0f} s", flush=True)
+
+    def build_notes(self, name: str, count: int) -> None:
+        began = time.perf_counter()
+        notes.build(self._folder / name, count)
+        print(f"  store {name!r} made in {time.perf_counter() - began:.0f} s", flush=True)
 
     def run(self, store: str, sides: Sequence[str]) -> dict[str, dict[str, float]]:
         """Every side in turn, each on a fresh copy in a fresh process; the best round, which noise spoiled least."""
@@ -166,6 +175,23 @@ def small(bench: Bench) -> list[Figure]:
             " (a twentieth of 5 s)",
         )
     ]
+
+
+def one_and_all(bench: Bench, memories: int) -> list[Figure]:
+    """A verdict on one thing, the plan of duplicates, a page and the counts, at a tenth of the memories and at all."""
+    figures: list[Figure] = []
+    first: dict[str, float] = {}
+    for count in (memories // 10, memories):
+        bench.build_notes(f"notes {count}", count)
+        seen = bench.run(f"notes {count}", ("notes",))["notes"]
+        for name, limit in NOTES.items():
+            if not first or name in PAGES:
+                figures.append(at_most(f"{name}, {count:,} memories", seen[name], limit[count == memories], "s"))
+            else:
+                figures.append(ratio(f"{name}, {count:,} memories", seen[name], first[name], 12.0, "a tenth of them"))
+        figures.append(Figure(f"peak memory of it, {count:,} memories", seen["megabytes"], "MB"))
+        first = first or seen
+    return figures
 
 
 def ratio(name: str, seconds: float, base: float, limit: float, what: str) -> Figure:
@@ -344,6 +370,29 @@ def under_a_thousand(home: Path) -> dict[str, float]:
     return {"both": seconds}
 
 
+def many_notes(home: Path) -> dict[str, float]:
+    """Each as processor time, the best of some: what else runs on the machine is not measured."""
+    with open_memory(notes.WORKSPACE, home=home) as memory:
+        memory.stats()
+        listed = memory.memories(limit=20)
+        entities = memory.graph.names(limit=10).entities
+        things = [*(each.id for each in listed.memories), *(each.id for each in entities)]
+        memory.sweep.explain(things[0])
+        measured = {
+            "explain": median(busy(partial(memory.sweep.explain, each)) for each in things),
+            "a page of memories": busy(lambda: memory.memories(filters={"tags": ["deploy"]}, cursor=None)),
+            "the counts": busy(memory.counts),
+            "plan of duplicates": busy(lambda: memory.sweep.plan("duplicates")),
+        }
+    return {**measured, "megabytes": peak_megabytes()}
+
+
+def busy(work: Callable[[], Any]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     began = time.perf_counter()
     result = work()
@@ -360,7 +409,16 @@ SIDES = {
     "union-find": union_find,
     "unreachable": unreachable_entities,
     "under a thousand": under_a_thousand,
+    "notes": many_notes,
 }
+# Seconds at a tenth of the memories, and at all of them.
+NOTES = {
+    "explain": (0.05, 0.6),
+    "plan of duplicates": (2.0, 24.0),
+    "a page of memories": (0.01, 0.1),
+    "the counts": (0.05, 0.3),
+}
+PAGES = ("a page of memories", "the counts")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from memsweep.caller import calling as calling
 from memsweep.clock import new_id, now
 from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
-from memsweep.model.origin import Origin
-from memsweep.model.text import check_text, without_password
+from memsweep.model.origin import Origin, without_secrets
+from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
 from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from memsweep.services.tokens import TokenService
     from memsweep.store.protocol import Engine
 
-MAX_DESCRIPTION = 1000
 BY_LIBRARY = Origin("library", tier="agent")
 
 
@@ -76,14 +75,14 @@ class App:
     @property
     def actor(self) -> str:
         """Who is acting, for the audit log: the client of this call, with its token, or whoever opened the app."""
-        called, token = calling.get(), granted.get()
-        actor = self._actor if called is None else called.actor
+        token = granted.get()
+        actor = self._actor if calling.get() is None else self.origin.actor
         return actor if token is None else f"{actor} ({token.name})"
 
     @property
     def origin(self) -> Origin:
         """Where what is remembered now comes from."""
-        return calling.get() or self._opened_by
+        return without_secrets(calling.get() or self._opened_by)
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means that of the project, with the personal one along."""
@@ -121,7 +120,7 @@ class App:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""
         return self.engine.deleted_workspaces() if deleted else self.engine.workspaces()
 
-    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20) -> TrashPage:
+    def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20, receipt_id: str = "") -> TrashPage:
         """What is in the trash of a workspace, and the deleted workspaces.
 
         Where the workspace itself was deleted, or the configured one is not made yet, there are only those.
@@ -131,7 +130,9 @@ class App:
         deleted = self.workspaces(deleted=True)
         in_use = frozenset(each.id for each in self.workspaces()) if deleted else frozenset()
         try:
-            items, total = self.memory(workspace_id).sweep.trash(offset=offset, limit=limit)
+            items, total = self.memory(workspace_id).sweep.trash(
+                offset=offset, limit=limit, receipt_id=receipt_id or None
+            )
         except UnknownWorkspace:
             if not deleted or (workspace_id and workspace_id not in {each.id for each in deleted}):
                 raise
@@ -139,10 +140,10 @@ class App:
         return TrashPage(items, total, deleted, in_use)
 
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
-        check_name(workspace_id)
         from memsweep.model.gate import Gate
 
         gate = Gate(self.settings.secrets.action_for(workspace_id, ""))
+        gate.own_id(check_name(workspace_id), "the workspace id")
         return self.engine.create(workspace_id, gate.text(check_description(description), "description"), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:
@@ -391,9 +392,3 @@ def make_app(
     settings: Settings | None = None, actor: str = "library", opened_by: Origin = BY_LIBRARY, *, project: str = ""
 ) -> App:
     return App(settings or load_settings(), actor, opened_by=opened_by, project=project)
-
-
-def check_description(text: str) -> str:
-    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
-        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
-    return check_text(text, "description") if text.strip() else ""

@@ -12,7 +12,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreCorrupt
-from memsweep.store.file.schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from tests.care import damages, stores
 from tests.support import store_files
 from tests.support.client import ServerClient, ToolFailed, connected
@@ -209,6 +209,7 @@ def test_a_damaged_registry_is_a_sentence_and_is_mended(template: Path, tmp_path
     with store_files.open_file(home / "registry.db") as db:
         db.execute("insert into intent values ('0123456789abcdef.db', 'remove', 'fedcba9876543210')")
         db.execute("insert into pending_event (file, event) values ('0123456789abcdef.db', '{}')")
+        db.execute("insert into token values ('0123456789abcdef', 'laptop', '[\"default\"]', 1, 1, 2, 3)")
     damages.put(home / "registry.db", wrong)
     app = stores.open_app(home)
     for door in (app.workspaces, app.memory().stats, lambda: app.memory().search("Ada")):

@@ -261,6 +261,15 @@ DAMAGES = {
     "a stash without a receipt": Damage(
         "update segment set stash = 55 where uid = 's1'", {"receipt_missing", "project_miscounted"}
     ),
+    # origins
+    "things from nowhere": Damage("delete from origin", {"origin_missing"}),
+    "a contribution to no fact": Damage(
+        "insert into contribution (relation, act, at, rate, explicit) values (999, 'end', 1, 1.0, 0)",
+        {"contribution_without_relation"},
+    ),
+    "an act on no memory": Damage(
+        "insert into memory_act (memory, act, at, said) values (999, 'say', 1, '{}')", {"act_without_memory"}
+    ),
     # plans and receipts
     "items of no plan": Damage(
         "insert into plan_item (plan, position, kind, key, version, reason) values (999, 0, 'memory', 1, 1, 'x')",

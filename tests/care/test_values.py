@@ -14,7 +14,8 @@ from memsweep.embed.local import LocalEmbedder
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
 from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
-from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.care import damages, stores
 from tests.support import store_files
 from tests.support.counts import THOROUGH

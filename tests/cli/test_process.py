@@ -7,16 +7,19 @@ import pty
 import select
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from memsweep.app import App
 from memsweep.model.text import MAX_TEXT_BYTES
-from tests.support.commands import MEMSWEEP, environment, memsweep
+from tests.support import commands
+from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.slow
+memsweep = partial(commands.memsweep, executed=True)
 
 
 def test_standard_input_is_remembered_byte_for_byte(home: Path, app: App) -> None:

@@ -349,8 +349,8 @@ def test_a_path_is_an_indexed_column(desk: Desk, repo: Path) -> None:
 @pytest.mark.slow
 def test_times_are_aware_and_do_not_depend_on_the_zone(home: Path, repo: Path) -> None:
     began = datetime.now(UTC)
-    memsweep("index", str(repo), home=home, TZ="Asia/Tokyo")
-    out = memsweep("search", "second", "--json", home=home, TZ="America/Los_Angeles").json
+    memsweep("index", str(repo), home=home, executed=True, TZ="Asia/Tokyo")
+    out = memsweep("search", "second", "--json", home=home, executed=True, TZ="America/Los_Angeles").json
     hit = next(hit for hit in out["results"] if hit["path"] == "app.py")
     verified, created = (datetime.fromisoformat(hit[name]) for name in ("verified_at", "created_at"))
     assert verified.utcoffset() == created.utcoffset() == timedelta(0)

@@ -8,14 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio.from_thread import start_blocking_portal
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
-from mcp_types import ElicitRequestParams, ElicitResult
+from mcp_types import ElicitResult
 
 from tests.support.answers import answer_fields
 from tests.support.client import MODES, ServerClient, ToolFailed, connected
-from tests.support.commands import MEMSWEEP, environment
 
 DEFAULT = {
     "context_add",
@@ -204,27 +200,21 @@ def test_a_mistake_is_one_clear_sentence(
 def test_a_person_is_asked_before_segments_are_deleted(tmp_path: Path, mode: str, agree: bool) -> None:
     asked: list[str] = []
 
-    async def answer(context: Any, params: ElicitRequestParams) -> ElicitResult:
-        asked.append(params.message)
+    async def answer(question: str) -> ElicitResult:
+        asked.append(question)
         return ElicitResult(action="accept", content={"approve": agree})
 
-    parameters = StdioServerParameters(
-        command=MEMSWEEP[0], args=[*MEMSWEEP[1:], "serve"], env=environment(tmp_path / "home")
-    )
-    with start_blocking_portal() as portal, (tmp_path / "log").open("w") as log:
-        client = Client(stdio_client(parameters, errlog=log), mode=mode, elicitation_callback=answer)  # type: ignore[arg-type]
-        with portal.wrap_async_context_manager(client):
-            server = ServerClient(portal, client)
-            server.call("context_add", project_id="p", segments=SEGMENTS)
-            one = {"project_id": "p", "segment_ids": ["log"]}
-            server.call("context_gc_prune", **one)
-            assert asked == []
-            delete = {**one, "strategy": "delete", "confirm": True}
-            if agree:
-                assert ids(server.call("context_gc_prune", **delete)["deleted"]) == ["log"]
-            else:
-                with pytest.raises(ToolFailed, match="did not agree"):
-                    server.call("context_gc_prune", **delete)
+    with connected(tmp_path / "home", mode, asked=answer) as server:
+        server.call("context_add", project_id="p", segments=SEGMENTS)
+        one = {"project_id": "p", "segment_ids": ["log"]}
+        server.call("context_gc_prune", **one)
+        assert asked == []
+        delete = {**one, "strategy": "delete", "confirm": True}
+        if agree:
+            assert ids(server.call("context_gc_prune", **delete)["deleted"]) == ["log"]
+        else:
+            with pytest.raises(ToolFailed, match="did not agree"):
+                server.call("context_gc_prune", **delete)
     assert asked == ["Move 1 segment of context window 'p' to the trash? This can be undone until it is purged."]
 
 

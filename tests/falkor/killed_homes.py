@@ -69,14 +69,15 @@ class Home:
         return app
 
     def rest(self) -> None:
-        """Wait until the server has done what nobody waits for; then the time of a dead maker runs out."""
+        """Wait until the server has done what nobody waits for; then the time of a dead maker or writer runs out."""
         deadline = time.monotonic() + 30
         while any(self._client.execute_command("GRAPH.INFO")[at] for at in (1, 3)):
             assert time.monotonic() < deadline, "the server does not come to rest"
             time.sleep(0.001)
-        for key in self._client.scan_iter(f"{self._prefix}:*:making"):
-            assert self._client.pttl(key) > 0
-            self._client.delete(key)
+        for what in ("making", "writer"):
+            for key in self._client.scan_iter(f"{self._prefix}:*:{what}"):
+                assert self._client.pttl(key) > 0
+                self._client.delete(key)
 
     def state(self, app: App) -> list[Any]:
         """What a person could see: names with what is in them, and what can be brought back."""

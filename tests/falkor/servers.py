@@ -29,6 +29,13 @@ def texts(app: App, workspace: str = "") -> set[str]:
     return {text for (text,) in store.graph._graph.ask("MATCH (m:Memory) RETURN m.text")}
 
 
+def end_leases(server: Server) -> None:
+    """Those of dead writers, which would end by themselves after seconds."""
+    with server.client() as client:
+        for key in list(client.scan_iter(match="*:writer")):
+            client.delete(key)
+
+
 def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
     deadline = time.monotonic() + seconds
     while not holds():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 import threading
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from memsweep.errors import StoreError
 from tests.falkor.careful import Careful
 from tests.falkor.servers import Start, opened
 from tests.support import falkor
-from tests.support.commands import run
+from tests.support.commands import run_warm
 from tests.support.counts import TIMES
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
@@ -22,7 +21,7 @@ pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs
 @pytest.mark.soak
 def test_an_index_run_on_falkor_killed_at_any_command_is_mended_by_the_next(start: Start, tmp_path: Path) -> None:
     order = [str(start().port), str(tmp_path), str(10 * TIMES)]
-    ran = run([sys.executable, "-m", "tests.falkor.killed_index", *order], home=None)
+    ran = run_warm("-m", "tests.falkor.killed_index", *order)
     assert ran.status == 0, ran.err
     assert ran.json["problems"] == []
     assert ran.json["commands"] > 20

@@ -16,10 +16,12 @@ from hypothesis import strategies as st
 
 from memsweep.gc import collect, look, run
 from memsweep.gc import purge as purging
-from memsweep.gc.narrow import narrow
+from memsweep.gc.explain import explain
+from memsweep.gc.receipts import receipts
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
+from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
 from memsweep.model.operation import Operation
 from memsweep.model.plan import Receipt
@@ -73,14 +75,18 @@ class Acting:
             )
             self._note(told)
 
-    def narrow(self, number: int, strategy: str) -> None:
+    def apply_a_part(self, number: int, strategy: str) -> None:
         if self.plans:
             plan = self.plans[number % len(self.plans)]
-            items = collect.plan_items(self._tools(self.both_engines.sqlite), plan, 0, 100)
+            items = self.both_engines.both(lambda side: collect.plan_items(self._tools(side), plan, 0, 100))
+            if isinstance(items, str):  # the plan has expired
+                return
             spared = [item.id for n, item in enumerate(items) if (n + number) % 3 == 0]
-            part = self.both_engines.both(lambda side: narrow(self._tools(side), plan, spared))
-            if hasattr(part, "digest"):
-                self.plans.append(part.id)
+            self._note(
+                self.both_engines.both(
+                    lambda side: collect.apply(self._tools(side), plan, confirm=True, allow_large=True, exclude=spared)
+                )
+            )
 
     def prune(self, number: int, strategy: str) -> None:
         self._note(
@@ -115,7 +121,7 @@ class Acting:
 
     def explain(self, number: int, strategy: str) -> None:
         item = f"{'mem' if number % 2 else 'ent'}_{1 + number // 2 % 6:012}"
-        self.both_engines.both(lambda side: _without_restore(collect.explain(self._tools(side), item)))
+        self.both_engines.both(lambda side: _without_restore(explain(self._tools(side), item)))
 
     def check_deletion(self, number: int, strategy: str) -> None:
         ids = [f"mem_{1 + each % 9:012}" for each in range(number, number + 3)]
@@ -152,8 +158,17 @@ class Acting:
 
     def look(self, number: int, strategy: str) -> None:
         self.both_engines.both(lambda side: side.store.collector.trashed(number % 5 + 1, number % 3))
+        now = NOW + timedelta(hours=self.hours)
         self.both_engines.both(
-            lambda side: [event for event in side.store.collector.audit(99) if event.action != "restore"]
+            lambda side: [receipts(side.store.collector, now, 99, None, holding=each) for each in (False, True)]
+        )
+        if self.receipts:
+            receipt = self.receipts[number % len(self.receipts)]
+            self.both_engines.both(lambda side: side.store.collector.trashed(9, 0, receipt))
+        self.both_engines.both(
+            lambda side: [
+                event for _, event in side.store.collector.audit(99, AuditQuery()) if event.action != "restore"
+            ]
         )
 
     def merge(self, number: int, strategy: str) -> None:
@@ -239,7 +254,7 @@ def _without_restore(told: Any) -> Any:
 
 
 ACTS = (
-    "plan", "plan", "narrow", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
+    "plan", "plan", "apply a part", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
     "delete forever", "remove tombstone", "pin", "purge", "look", "explain", "check deletion", "files",
 )  # fmt: skip
 UPKEEP = (

@@ -6,7 +6,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -17,9 +16,10 @@ from memsweep.errors import StoreAway, StoreBusy, StoreError
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.link import Link
-from tests.falkor.servers import Start, opened, texts, wait_until
+from tests.falkor.servers import Start, end_leases, opened, texts, wait_until
 from tests.support import falkor
 from tests.support.falkor import Server, free_port
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
@@ -83,7 +83,7 @@ for number in range(100000):
 def test_a_killed_client_of_falkor_leaves_nothing_half_done(start: Start, tmp_path: Path) -> None:
     server = start()
     for round_number in range(4):
-        command = [sys.executable, "-c", CHILD, str(tmp_path / "home"), server.url, str(round_number)]
+        command = [*warm_python(), "-c", CHILD, str(tmp_path / "home"), server.url, str(round_number)]
         child = subprocess.Popen(command, stdout=subprocess.PIPE)
         assert child.stdout is not None
         for _ in range(7 + 3 * round_number):
@@ -91,10 +91,24 @@ def test_a_killed_client_of_falkor_leaves_nothing_half_done(start: Start, tmp_pa
         os.kill(child.pid, signal.SIGKILL)
         child.wait()
         child.stdout.close()
+        end_leases(server)
     with opened(server.url, tmp_path) as app:
         app.memory().remember("afterwards")
         assert app.memory().care.doctor().findings == ()
         assert len(texts(app)) >= 4 * 5
+
+
+def test_the_lease_of_a_dead_writer_of_falkor_ends_by_itself(start: Start, tmp_path: Path) -> None:
+    server = start()
+    with opened(server.url, tmp_path) as app, server.client() as client:
+        app.memory().remember("one")
+        graph = app.engine.open(DEFAULT_WORKSPACE).graph._graph
+        key = f"{graph.name}:writer"
+        with graph.writing():
+            assert 0 < client.pttl(key) <= 10_000
+        client.set(key, "of a dead writer", px=200)
+        app.memory().remember("two")
+        assert texts(app) == {"one", "two"}
 
 
 # together

@@ -37,4 +37,5 @@ def test_a_thorough_run_takes_all() -> None:
 
 def test_where_another_kind_of_step_begins_is_before_and_after_each_commit() -> None:
     assert turns(STEPS) == [0, 1, 21, 23, 24]
+    assert turns(["begin", *["insert", "update"] * 5, "commit"]) == [0, 1, 2, 3, 11]
     assert turns([]) == []

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from memsweep.errors import MemsweepError
+from memsweep.app import Memory, called_by
+from memsweep.errors import BadInput, MemsweepError
 from memsweep.gc import collect
+from memsweep.model.origin import Origin
 from tests.gc.stores import NOW, Link, Note, Plot, Thing, planted
+from tests.support.engines import on_every_engine
 
 PLOT = Plot(
     notes=(Note("a", path="a.py", stale=True, chunks=2), Note("b", path="b.py", stale=True), Note("c")),
@@ -90,3 +95,36 @@ def test_the_log_holds_no_content() -> None:
         collect.undo(place.tools(), receipt.id)
         for table in ("audit", "receipt", "plan", "plan_item"):
             assert "secretword" not in repr(place.query(f"select * from {table}"))
+
+
+@on_every_engine
+def test_pages_by_time_actor_and_act_stay_right_while_events_are_added(memory: Memory) -> None:
+    with called_by(Origin("mcp", "日本 client", session="s", tier="agent")):
+        ids = [memory.remember(f"note {n}").memory_id for n in range(3)]
+        for uid in ids:
+            memory.pin(uid)
+    memory.pin(ids[0], False)
+
+    def pages(meanwhile: Callable[[], object] = lambda: None, **asked: Any) -> list[tuple[str, str]]:
+        found, cursor = [], None
+        while True:
+            page = memory.sweep.audit_page(limit=2, cursor=cursor, **asked)
+            found += [(event.action, event.subject) for event in page.events]
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+            meanwhile()
+
+    every = [(event.action, event.subject) for event in memory.sweep.audit()]
+    assert pages(lambda: memory.pin(ids[0], False)) == every
+    pins = [("pin", uid) for uid in reversed(ids)]
+    assert pages(action="pin") == pins
+    assert pages(actor="mcp", action="pin") == pages(actor="mcp:日本 client", action="pin") == pins
+    assert {act for act, _ in pages(actor="library")} == {"unpin"}
+    assert pages(actor="mc") == pages(since="2999-01-01") == pages(until="2000-01-01") == []
+    assert pages(since="2000-01-01", until="2999-12-31", subject=ids[2], action="pin") == pins[:1]
+    first = memory.sweep.audit_page(limit=1)
+    with pytest.raises(BadInput, match="does not belong to this listing"):
+        memory.sweep.audit_page(limit=1, action="pin", cursor=first.next_cursor)
+    with pytest.raises(BadInput, match="since"):
+        memory.sweep.audit_page(since="yesterday-ish")

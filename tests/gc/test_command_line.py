@@ -292,3 +292,19 @@ def test_plans_are_shown_by_cause_and_compared(run: Run, store: Path) -> None:
     assert preview.out.splitlines()[0] == "stale_code: 1 memory and 1 entity"
     assert preview.out.splitlines()[-1] == "expired: nothing"
     assert len(run("plan", "preview", "--json").json["strategies"]) == 7
+
+
+def test_receipts_the_trash_of_one_and_the_log_by_page(run: Run, store: Path) -> None:
+    done = run("prune", "--yes", "--json").json["receipt_id"]
+    (shown,) = run("receipts", "--json").json["receipts"]
+    assert (shown["receipt_id"], shown["state"], shown["held"]["memories"]) == (done, "applied", 1)
+    assert f"{done}  applied  stale_code  1 memory and 1 entity" in run("receipts", "--trash").out
+    assert {item["receipt_id"] for item in run("trash", "--receipt", done, "--json").json["items"]} == {done}
+    assert run("trash", "--receipt", "rcpt_none", "--json").json["total"] == 0
+    run("undo", done)
+    assert run("receipts", "--trash", "--json").json["receipts"] == []
+    page = run("audit", "--since", "2020-01-01", "--actor", "cli", "--limit", "1", "--json").json
+    assert [event["action"] for event in page["events"]] == ["undo"]
+    more = ["--since", "2020-01-01", "--actor", "cli", "--limit", "1", "--cursor", page["next_cursor"]]
+    assert " prune " in run("audit", *more).out
+    assert run("audit", "--until", "2020-01-01", "--json").json["events"] == []

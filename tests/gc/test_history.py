@@ -13,6 +13,7 @@ import pytest
 
 from memsweep.app import App, Memory, make_app
 from memsweep.errors import MemsweepError, NotFound
+from memsweep.model.audit import AuditQuery
 from memsweep.settings import load_settings
 from memsweep.store.audit_rows import IDS_IN_A_ROW
 from tests.support.client import connected
@@ -228,7 +229,7 @@ def test_events_of_one_kind_are_found_behind_others(app: App) -> None:
     app.memory().graph.relate("Boat", "LIES_IN", "Harbour")
     app.memory().remember("one")
     app.memory().remember("two")
-    (event,) = app.engine.open("default").collector.audit(1, action="relate")
+    ((_, event),) = app.engine.open("default").collector.audit(1, AuditQuery(action="relate"))
     assert event.action == "relate"
 
 

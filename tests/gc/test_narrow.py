@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.app import Memory, called_by
+from memsweep.app import App, Memory, called_by
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.gc import collect
 from memsweep.gc.narrow import narrow
 from memsweep.gc.strategies.rule import Fading
 from memsweep.model.origin import Origin
-from memsweep.model.plan import PlanView, Totals
+from memsweep.model.plan import PlanView, Receipt, Totals
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted
 from tests.support.counts import rounds
@@ -236,10 +239,11 @@ def test_what_a_spared_fact_or_memory_said_is_not_taken_back(memory: Memory) -> 
     """A fact that was replaced does not hold again beside the one that is spared."""
     for name in ("Ada", "Bob"):
         memory.graph.relate(name, "WORKS_AT", "Engine")
+    old = [memory.remember(f"The office is in street {n}.").memory_id for n in range(2)]
     with called_by(Origin("mcp", "stranger", session="s1", tier="agent")):
         said = [{"from": "Grace", "relation": "KNOWS", "to": "Linus"}]
-        spared = memory.remember("Grace knows Linus.", relations=said).memory_id
-        gone = memory.remember("Nothing else.").memory_id
+        spared = memory.remember("Grace knows Linus.", relations=said, supersedes=old[:1]).memory_id
+        gone = memory.remember("Nothing else.", supersedes=old[1:]).memory_id
         for name in ("Ada", "Bob"):
             memory.graph.relate(name, "WORKS_AT", "Mill", replaces=True)
     plan = memory.sweep.plan("origin", origin={"session": "s1"})
@@ -252,6 +256,29 @@ def test_what_a_spared_fact_or_memory_said_is_not_taken_back(memory: Memory) -> 
 
     assert (neighbours("Ada"), neighbours("Bob")) == ({"Mill"}, {"Engine"})
     assert neighbours("Grace") == {"Linus"}
+    assert [bool(memory.get(each).superseded_by) for each in old] == [True, False]
     assert memory.get(spared).id == spared
     with pytest.raises(NotFound):
         memory.get(gone)
+
+
+@on_every_engine
+def test_of_a_plan_and_its_part_applied_at_once_one_is_done(make: Callable[..., App]) -> None:
+    memories = [make().memory() for _ in range(2)]
+    ids = [memories[0].remember(f"note {n}", expires_at="2020-01-01").memory_id for n in range(3)]
+    plan = memories[0].sweep.plan("expired")
+    start = Barrier(2)
+
+    def apply(memory: Memory, exclude: list[str]) -> Receipt | Conflict:
+        start.wait()
+        try:
+            return memory.sweep.apply(plan.id, confirm=True, allow_large=True, exclude=exclude)
+        except Conflict as refused:
+            return refused
+
+    with ThreadPoolExecutor(2) as pool:
+        told = list(pool.map(apply, memories, ([], ids[:1])))
+    done = [each for each in told if isinstance(each, Receipt)]
+    refused = [str(each) for each in told if isinstance(each, Conflict)]
+    assert len(done) == 1
+    assert f"was applied already (receipt {done[0].id})" in refused[0]

@@ -30,6 +30,8 @@ READS = {
     "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
     "moves": {"targets", "of"},
     "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by"},
+    "acts": {"of_origins", "of_memories", "taken_back_by", "of_receipt", "mentions", "own_mentions", "mentioned_by",
+             "links"},
     "aliases": {"at"},
 }  # fmt: skip
 

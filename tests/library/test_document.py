@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from scripts import write_docs
 from memsweep import ContextHeap, open_memory
 from memsweep.services.memory import BaseMemory
 from tests.house.tree import ROOT
-from tests.support.commands import run
+from tests.support.commands import run_warm
 
 PAGE = (ROOT / "docs" / "library.md").read_text("utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -59,6 +58,7 @@ def test_an_operation_without_a_line_would_be_noticed() -> None:
 def test_the_examples_run(number: int, home: Path, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "a.py").write_text("def answer():\n    return 42\n")
-    ran = run([sys.executable, "-W", "error", "-c", EXAMPLES[number]], home=home, cwd=tmp_path)
+    strict = f"import warnings; warnings.simplefilter('error')\n{EXAMPLES[number]}"
+    ran = run_warm("-c", strict, home=home, cwd=tmp_path)
     assert ran.status == 0, ran.err
     assert ran.out

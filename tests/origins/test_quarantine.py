@@ -87,3 +87,49 @@ def test_the_command_line_releases(run: Callable[..., Ran], home: Path) -> None:
     assert run("stats", "--json", **IMPORTS).json["quarantined"] == 1
     assert run("release", made, **IMPORTS).out.startswith(f"Released {made}")
     assert [hit["memory_id"] for hit in run("search", "port", "--json", **IMPORTS).json["results"]] == [made]
+
+
+@on_every_engine
+def test_facts_are_held_back_until_they_are_released_or_somebody_else_says_them(make: Make) -> None:
+    app = make(**IMPORTS)
+    memory = app.memory()
+    with called_by(AGENT):
+        memory.graph.relate("Ada", "MAINTAINS", "Kiln")
+    with called_by(PAGE):
+        lone = memory.graph.relate("Mallory", "MAINTAINS", "Kiln").relations[0].id
+        memory.graph.relate("Bob", "MAINTAINS", "Kiln")
+        told = memory.remember("Eve has it.", relations=[{"from": "Eve", "relation": "MAINTAINS", "to": "Kiln"}])
+    assert known(app) == ({"Ada"}, {"Ada"}, {"Ada", "Kiln"}, {"Ada"})
+    with called_by(AGENT):
+        memory.graph.reinforce("Bob", "MAINTAINS", "Kiln")
+    assert known(app)[0] == {"Ada", "Bob"}
+    memory.release(told.memory_id)
+    memory.graph.release(lone)
+    everybody = {"Ada", "Bob", "Eve", "Mallory"}
+    assert known(app) == (everybody, everybody, {*everybody, "Kiln"}, everybody)
+    with pytest.raises(NotFound, match="fact 'rel_none' does not exist"):
+        memory.graph.release("rel_none")
+
+
+def known(app: App) -> tuple[set[str], ...]:
+    """Who maintains the kiln, by search, by a query and by a briefing; and all entities."""
+    memory = app.memory()
+    hits = memory.search("kiln", filters={"kind": "fact"}, mode="deep").hits
+    names = {each.id: each.name for each in memory.graph.query("Kiln").entities}
+    brief = memory.graph.briefing(limit=50)
+    return (
+        {hit.passage.text.split()[0] for hit in hits},
+        set(names.values()),
+        {each.name for each in memory.graph.entities()[0]},
+        {brief.names[edge.subject] for edge in brief.recent},
+    )
+
+
+@on_every_engine
+def test_a_fact_is_found_once_its_time_is_over(make: Make) -> None:
+    app = make(**IMPORTS, MEMSWEEP_QUARANTINE_DAYS="2")
+    with called_by(PAGE):
+        app.memory().graph.relate("Ada", "MAINTAINS", "Kiln")
+    assert known(app) == (set(), set(), set(), set())
+    app.clock = lambda: now() + timedelta(days=3)
+    assert known(app) == ({"Ada"}, {"Ada"}, {"Ada", "Kiln"}, {"Ada"})

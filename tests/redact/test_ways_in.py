@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -9,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from memsweep.app import App, Memory
+from memsweep.app import App, Memory, called_by
 from memsweep.errors import BadInput, UnknownWorkspace
+from memsweep.model.origin import Origin
 from memsweep.model.segment import ContextSegment
 from tests.redact.lines import positives
 from tests.support.engines import on_every_engine
@@ -206,6 +208,99 @@ def test_no_error_repeats_a_secret(memory: Memory) -> None:
         with pytest.raises(Exception) as failed:  # noqa: PT011 - whatever it is
             call()
         assert AWS not in str(failed.value)
+
+
+def _key(number: int) -> str:
+    """A secret that may be the name of a workspace, too."""
+    return "-".join(("glpat", f"x7kq2m9wz4rt8vbn3{number:03}"))
+
+
+WAYS: dict[str, Callable[[Memory, Path, str], object]] = {
+    "text": lambda memory, _, key: memory.remember(f"x {key}"),
+    "tag": lambda memory, _, key: memory.remember(f"x {key[-3:]}", tags=[key]),
+    "source": lambda memory, _, key: memory.remember(f"x {key[-3:]}", source=key),
+    "metadata key": lambda memory, _, key: memory.remember(f"x {key[-3:]}", metadata={"a": {key: 1}}),
+    "metadata value": lambda memory, _, key: memory.remember(f"x {key[-3:]}", metadata={"a": [{"b": key}]}),
+    "thread": lambda memory, _, key: memory.remember(f"x {key[-3:]}", thread_id=key),
+    "entity": lambda memory, _, key: memory.remember(f"x {key[-3:]}", entities=[{"name": key, "type": key}]),
+    "relation": lambda memory, _, key: memory.remember(
+        f"x {key[-3:]}", relations=[{"from": key, "relation": key, "to": key}]
+    ),
+    "updated text": lambda memory, _, key: memory.update(_one(memory), text=f"y {key}"),
+    "updated tag": lambda memory, _, key: memory.update(_one(memory), tags=[key]),
+    "updated metadata": lambda memory, _, key: memory.update(_one(memory), metadata={key: key}),
+    "fact": lambda memory, _, key: memory.graph.relate(key, key, key, from_type=key, to_type=key),
+    "batch": lambda memory, _, key: memory.graph.relate_many({"entities": [{"name": key, "type": key}]}),
+    "local id": lambda memory, _, key: memory.graph.relate_many({"entities": [{"name": "A", "local_id": key}]}),
+    "reason": lambda memory, _, key: (
+        memory.graph.relate("A", "R", "B"),
+        memory.graph.reinforce("A", "R", "B", reason=key),
+    ),
+    "built": lambda memory, _, key: memory.graph.build(f"Ada Lovelace works on {key}."),
+    "imported graph": lambda memory, _, key: memory.graph.load(_graph(key)),
+    "imported ids": lambda memory, _, key: memory.graph.load(_graph("A").replace("rel_1", key).replace("ent_", key)),
+    "split": lambda memory, _, key: (
+        told := memory.graph.relate("A", "R", "B"),
+        memory.graph.unmerge("A", key, relations=[told.relations[0].id]),
+    ),
+    "segment": lambda memory, _, key: memory.context("p").add([{"text": key, "tags": [key], "topic_id": key}]),
+    "segment id": lambda memory, _, key: memory.context("p").add([{"text": "x", "segment_id": key}]),
+    "segment reference": lambda memory, _, key: memory.context("p").add([{"text": "x", "references": [key]}]),
+    "segment file": lambda memory, _, key: memory.context("p").add([{"text": "x", "file_path": f"/a/{key}.py"}]),
+    "project id": lambda memory, _, key: memory.context(key).add([{"text": "x"}]),
+    "transcript": lambda memory, _, key: memory.context("p").add_transcript(
+        json.dumps([{"role": "user", "content": key}])
+    ),
+    "focus": lambda memory, _, key: (
+        memory.context("p").add([{"text": "x"}]),
+        memory.context("p").analyze(task_id=key),
+    ),
+    "summary": lambda memory, _, key: memory.context("p").compress(
+        memory.context("p").add([{"text": "a long text " * 9}]).segment_ids, key
+    ),
+    "code": lambda memory, folder, key: memory.code.index(_code(folder, "a.py", f'KEY = "{key}"\n')),
+    "file name": lambda memory, folder, key: memory.code.index(_code(folder, f"{key}.py", "def f(): pass\n")),
+    "folder": lambda memory, folder, key: memory.code.index(_code(folder / key, "a.py", "def f(): pass\n")),
+    "workspace": lambda memory, _, key: memory._access.app.create_workspace(key),
+    "workspace made by the way": lambda memory, _, key: memory._access.app.memory(key).remember(f"x {key[-3:]}"),
+    "description": lambda memory, _, key: memory._access.app.create_workspace(f"w{key[-3:]}", key),
+    "client": lambda memory, _, key: _by(memory, client=key),
+    "version": lambda memory, _, key: _by(memory, version=key),
+    "session": lambda memory, _, key: _by(memory, session=key),
+    "tool": lambda memory, _, key: _by(memory, tool=key),
+    "backup": lambda memory, folder, key: (memory.remember(f"x {key[-3:]}"), memory.care.backup(folder / key)),
+}
+
+
+@on_every_engine
+def test_no_field_of_any_way_in_lets_a_secret_through(memory: Memory, tmp_path: Path) -> None:
+    keys = {way: _key(number) for number, way in enumerate(WAYS, 100)}
+    for way, key in keys.items():
+        with contextlib.suppress(BadInput):  # a name that things are found by is refused
+            WAYS[way](memory, tmp_path / "in" / key[-3:], key)
+    app, stored = memory._access.app, tmp_path / "b"
+    for each in app.workspaces():
+        app.memory(each.id).care.backup(stored, force=True)
+        content = stored.read_bytes() + repr(each).encode()
+        assert [way for way, key in keys.items() if key.encode() in content] == []
+
+
+def _one(memory: Memory) -> str:
+    return memory.remember("to be updated").memory_id
+
+
+def _code(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / name).write_text(text)
+    return folder
+
+
+def _by(memory: Memory, **names: str) -> None:
+    with called_by(Origin("mcp", **{"session": "s", "tier": "agent", **names})):
+        memory.remember("x")
+        memory.graph.relate("A", "R", "B")
+        memory.context("p").add([{"text": "x"}])
+        assert memory.sweep.plan("origin", origin={"tier": "agent"}).item_count
 
 
 def _graph(*names: str) -> str:

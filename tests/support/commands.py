@@ -59,8 +59,10 @@ def run(
     return Ran(done.returncode, done.stdout, err)
 
 
-def memsweep(*arguments: str, home: Path | str | None, **options: Any) -> Ran:
-    return run([*MEMSWEEP, *arguments], home=home, **options)
+def memsweep(*arguments: str, home: Path | str | None, executed: bool = False, **options: Any) -> Ran:
+    """The command line in a process; `executed` for tests of how it starts, as it always is for an ordinary user."""
+    python = MEMSWEEP[:1] if executed or options.get("as_ordinary_user") else warm_python()
+    return run([*python, *MEMSWEEP[1:], *arguments], home=home, **options)
 
 
 def run_warm(*arguments: str, home: Path | str | None = None, **options: Any) -> Ran:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -26,5 +27,8 @@ def some_of(points: Sequence[T], count: int, always: Iterable[int] = (), thoroug
 
 
 def turns(steps: Sequence[str]) -> list[int]:
-    """Where another kind of step begins: of twenty tables that are made in a row, one is like the next."""
-    return [index for index, step in enumerate(steps) if index == 0 or step != steps[index - 1]]
+    """Where another kind of step follows one for the first time: twenty tables in a row are made one like the other."""
+    first: dict[tuple[str, str], int] = {}
+    for index, pair in enumerate(pairwise(["", *steps])):
+        first.setdefault(pair, index)
+    return [index for (before, step), index in first.items() if before != step]

@@ -115,7 +115,7 @@ def test_a_login_for_some_workspaces_sees_no_other(browse, app: App) -> None:
     assert browser.page.url.path == "/w/ours/"
     assert "theirs" not in browser.page.text
     assert browser.see("//w/theirs/").status_code == 404
-    assert "not open to this login" in browser.text
+    assert "not there, or not open" in browser.text
 
 
 def test_the_theme_is_remembered_by_the_browser_and_leads_back(browser) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import AlreadyExists, StoreError
+from memsweep.model.audit import AuditQuery
 from tests.store.test_older_files import Opened, old  # noqa: F401
 from tests.support import store_files
 from tests.support.commands import Ran
@@ -141,7 +142,7 @@ def test_on_falkor_an_event_that_was_not_passed_on_is_written_by_the_next_proces
     engine.undelete("receipt", NOON, actor="Grace")
     for _ in range(2):
         later = home.engine()
-        found = [(event.action, event.actor) for event in later.open("one").collector.audit(10)]
+        found = [(event.action, event.actor) for _, event in later.open("one").collector.audit(10, AuditQuery())]
         assert found == [("restore_workspace", "Grace"), ("delete_workspace", "Ada")]
         assert "events" not in later._entry("one")  # type: ignore[attr-defined]
     home.close()

@@ -9,18 +9,19 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreReadOnly
-from memsweep.store.file.schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from tests.support import store_files
 from tests.workspaces.killed_at_each_step import fill, leftovers
 
 
 @pytest.fixture
 def old_home(home: Path) -> Path:
-    """As a version without intents and projects made it."""
+    """As a version without intents, projects and tokens made it."""
     fill(home)
     with store_files.open_file(home / "registry.db") as db:
         db.execute("drop table intent")
         db.execute("drop table pending_event")
+        db.execute("drop table token")
         db.execute("drop index workspace_by_project")
         db.execute("alter table workspace drop column project")
         db.pragma("user_version", 1)

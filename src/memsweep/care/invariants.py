@@ -250,6 +250,15 @@ INVARIANTS = {
         "context window has its next place taken", "context windows have their next place taken", "lost"
     ),
     # plans and receipts
+    "origin_missing": Invariant(
+        "origin that something came from is not there", "origins that things came from are not there", "lost"
+    ),
+    "contribution_without_relation": Invariant(
+        "contribution is to a fact that is not there", "contributions are to facts that are not there", "edges"
+    ),
+    "act_without_memory": Invariant(
+        "act is on a memory that is not there", "acts are on memories that are not there", "edges"
+    ),
     "item_without_plan": Invariant("item of a plan has no plan", "items of a plan have no plan", "edges"),
     "plan_changed": Invariant(
         "plan is not what it was when it was made", "plans are not what they were when they were made", "plans"

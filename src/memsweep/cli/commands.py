@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": "plan",
     "undo": "prune",
     "recover": "prune",
+    "receipts": "receipts",
     "delete": "prune",
     "trash": "prune",
     "purge": "prune",

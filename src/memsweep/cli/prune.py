@@ -152,12 +152,15 @@ def delete(
 
 
 def trash(
-    limit: Annotated[int, Option("--limit", "-n")] = 20, workspace: InWorkspace = "", as_json: Json = False
+    receipt: Annotated[str, Option("--receipt", metavar="ID", help="Only what this receipt has there.")] = "",
+    limit: Annotated[int, Option("--limit", "-n")] = 20,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
 ) -> None:
     """List what was removed, when and why, and the deleted workspaces."""
 
     def run(app: App) -> report.TrashAnswer:
-        page = app.trash(workspace, limit=limit)
+        page = app.trash(workspace, limit=limit, receipt_id=receipt)
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(limit, page.total, "trash"))
 
     answer = with_app(run)
@@ -222,18 +225,27 @@ def explain(
 
 def audit(
     subject: Annotated[str | None, Argument(metavar="[ID]", help="Only events about this id.")] = None,
+    since: Annotated[str | None, Option(metavar="DATE", help="Only since this date or time.")] = None,
+    until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date or time.")] = None,
+    actor: Annotated[str, Option(help="Only by this one, or through this door: mcp, cli, hook, library …")] = "",
+    action: Annotated[str, Option(help="Only this kind of act: plan, prune, undo, purge …")] = "",
     limit: Annotated[int, Option("--limit", "-n")] = 50,
+    cursor: Annotated[str | None, Option(help="The next_cursor of the page before.")] = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """Show who did what, when and why."""
-    answer = report.audited(with_app(lambda app: app.memory(workspace).sweep.audit(limit=limit, subject=subject)))
+    asked: dict[str, Any] = {"subject": subject, "since": since, "until": until, "limit": limit, "cursor": cursor}
+    page = with_app(lambda app: app.memory(workspace).sweep.audit_page(**asked, actor=actor, action=action))
+    answer: report.AuditAnswer = {**report.audited(page.events), "next_cursor": page.next_cursor}
 
     def words(console: Console) -> None:
         for event in answer["events"]:
             counts = ", ".join(nonzero(event["counts"]))
             parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
             console.print("  ".join(part for part in parts if part), markup=False)
+        if page.next_cursor:
+            console.print(f"more: --cursor {page.next_cursor}", markup=False)
 
     show(answer, as_json, words)
 

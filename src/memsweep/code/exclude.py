@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memsweep.model.wildcards import ANYTHING, IN_NAME, expression
+from memsweep.redact.find import find
 
 SECRET_PATTERNS: tuple[str, ...] = (
     ".env*",
@@ -126,8 +127,8 @@ class Exclusions:
         return Exclusions((*self.secrets, *more), self.folders, self.binary_extensions)
 
     def is_secret(self, path: str) -> bool:
-        """Whether the name of a file says that it holds a secret; letter case does not matter."""
-        return _matcher(self.secrets).matches(path.casefold())
+        """Whether the name of a file says that it holds a secret, or is one; letter case does not matter."""
+        return _matcher(self.secrets).matches(path.casefold()) or bool(find(path))
 
     def is_binary_name(self, path: str) -> bool:
         name = path.rpartition("/")[2]

@@ -21,6 +21,8 @@ class SegmentGate:
     def passed(self, segment: ContextSegment) -> ContextSegment:
         """The segment as it may be stored; what is shorter by then counts less."""
         gate = self._met[segment.segment_id] = Gate(self._action)
+        for own in (segment.segment_id, *segment.references):
+            gate.own_id(own, "the id of a segment")
         what = f"segment {segment.segment_id!r:.60}"
         text = gate.text(segment.text, what)
         return replace(
@@ -45,3 +47,8 @@ def passed_focus(told: Mapping[str, Any], action: str) -> dict[str, Any]:
     """What is said of the task and the files, as it may be stored."""
     passed: dict[str, Any] = Gate(action).json(told, "the task or a file")
     return passed
+
+
+def check_own_id(project_id: str, action: str) -> None:
+    """Refuse a window whose name is a secret."""
+    Gate(action).own_id(project_id, "project_id")

@@ -13,7 +13,7 @@ from memsweep.context import choosing, recalling, steps
 from memsweep.context.arguments import crowded, draft_of, known, require_count, target_of
 from memsweep.context.dependencies import WindowDependencies
 from memsweep.context.engine import GCEngine, require_unique
-from memsweep.context.gate import SegmentGate, passed_focus
+from memsweep.context.gate import SegmentGate, check_own_id, passed_focus
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, tell, weights_with
@@ -386,6 +386,8 @@ class ContextWindow(Generic[Mode]):
     def _writing(
         self, acting: Acting, *, create: bool = False, origin: Origin | None = None
     ) -> AbstractContextManager[OpenWindow]:
+        if create:
+            check_own_id(self.project_id, self._tools.secrets("context"))
         at, origin = acting.now if create else None, origin or self._tools.origin()
         return self._tools.store(create).writing(self.project_id, create_at=at, origin=origin)
 

@@ -1,4 +1,4 @@
-"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin, explain."""
+"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
@@ -17,15 +16,13 @@ from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps,
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.earlier_texts import Embed, no_model
-from memsweep.gc.history import earlier_backups, history_of, verdict_on_lost
+from memsweep.gc.history import earlier_backups
 from memsweep.gc.missing import no_memory
 from memsweep.gc.narrow import narrow, open_plan, spared_relations
 from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
-from memsweep.gc.strategies import CASCADE, STRATEGIES, resolve
+from memsweep.gc.strategies import CASCADE, resolve
 from memsweep.gc.strategies.rule import Fading, Options
-from memsweep.gc.verdict import judge
-from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
 from memsweep.model.plan import (
@@ -34,12 +31,10 @@ from memsweep.model.plan import (
     Kind,
     Plan,
     PlanDraft,
-    PlanItem,
     PlanView,
     Receipt,
     Survey,
     Undone,
-    Verdict,
 )
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
@@ -52,7 +47,6 @@ if TYPE_CHECKING:
     from memsweep.model.audit import Purged
     from memsweep.model.brought import Wanted
     from memsweep.store.ports.collector import Collector
-    from memsweep.store.ports.items import ItemReads
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
@@ -258,33 +252,6 @@ def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[
     return Safety(not blocked, tuple(warnings), blocked)
 
 
-def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
-    """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
-    with tools.store.reading() as rows:
-        found = rows.items.find(item_id)
-    history = history_of(tools.store, item_id, None if found is None else found[2])
-    if found is None:
-        return _lost(tools, item_id, history), [], history
-    kind, key, receipt_id = found
-    if receipt_id is not None:
-        alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
-        said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
-        return Verdict(item_id, kind, False, (said,)), [], history
-    survey = look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
-    with tools.store.reading() as rows:
-        verdict = judge(survey, kind, key, item_id, tools.options(), tools.workspace_id, _id_of(rows.items))
-        way = [PlanItem("entity", step, 0, "") for step in verdict.path]
-        verdict = replace(verdict, because=(*verdict.because, *_relations_on(rows.items, verdict.path)))
-        return verdict, plans.views(rows.items, way), history
-
-
-def _lost(tools: CollectorDependencies, item_id: str, history: Sequence[AuditEvent]) -> Verdict:
-    tombstones = {each.memory_id for each in tools.store.tombstones()}
-    if (verdict := verdict_on_lost(item_id, history, tombstones)) is None:
-        raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
-    return verdict
-
-
 def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
     """Pin or unpin a memory or an entity; which of them it was."""
     with tools.store.changing() as tx:
@@ -304,10 +271,6 @@ def remove_tombstone(tools: CollectorDependencies, memory_id: str) -> bool:
         if found:
             tx.audit(tools.operation().event("remove tombstone", memory_id))
         return found
-
-
-def _id_of(rows: ItemReads) -> Callable[[int], str]:
-    return lambda memory: plans.views(rows, [PlanItem("memory", memory, 0, "")])[0].id
 
 
 def _require(confirm: bool, hint: str = "") -> None:
@@ -371,19 +334,6 @@ def _prune(
             draft = decide(survey, strategy, options, tools.workspace_id, part)
         kept = seen.kept(draft.items)
         return apply_at_once(tx, draft, removal, kept=kept, check=check)
-
-
-def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
-    """The relations that lead from one entity of a way to the next, in a sentence."""
-    steps = list(pairwise(path))
-    if not steps:
-        return []
-    between: dict[frozenset[int], int] = {}
-    for relation, left, right in sorted(rows.around(path).relations):
-        between.setdefault(frozenset((left, right)), relation)
-    keys = [between[frozenset(step)] for step in steps if frozenset(step) in between]
-    names = [repr(view.name) for view in plans.views(rows, [PlanItem("relation", key, 0, "") for key in keys])]
-    return [f"The way there: {', '.join(names)}."] if names else []
 
 
 def _fields(receipt: Receipt) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from memsweep.model.audit import AuditPage, AuditQuery
 from memsweep.model.ids import is_own_id
+from memsweep.model.paging import Mark, cursor_after, mark_of
 from memsweep.model.plan import Kind, Verdict
 from memsweep.model.times import iso
 
@@ -23,12 +26,26 @@ _OWN: dict[str, Kind] = {"mem": "memory", "ent": "entity"}
 
 def history_of(store: Collector, item_id: str, receipt_id: str | None) -> list[AuditEvent]:
     """Every event that concerned it, the oldest first; `receipt_id` holds it now."""
-    found = store.audit(_MOST, item_id)
+    found = _about(store, item_id)
     if receipt_id is not None and all(event.subject != receipt_id for event in found):
         # It went to the trash when the log did not name what was in a receipt yet.
-        found += store.audit(_MOST, receipt_id)
+        found += _about(store, receipt_id)
         found.sort(key=lambda event: event.at, reverse=True)
     return found[::-1]
+
+
+def _about(store: Collector, item_id: str) -> list[AuditEvent]:
+    return [event for _, event in store.audit(_MOST, AuditQuery(item_id))]
+
+
+def audit_page(store: Collector, asked: AuditQuery, limit: int, cursor: str | None) -> AuditPage:
+    """The newest events first; the next page follows the last one of this, whatever is written meanwhile."""
+    listing = f"audit {replace(asked, before=None)}"
+    mark = mark_of(cursor, listing)
+    found = store.audit(limit + 1, replace(asked, before=mark and mark.key))
+    page = found[:limit]
+    more = cursor_after(Mark(page[-1][0], 0, 0), listing) if found[limit:] else None
+    return AuditPage(tuple(event for _, event in page), more)
 
 
 def verdict_on_lost(item_id: str, history: Sequence[AuditEvent], never_again: Collection[str]) -> Verdict | None:
@@ -47,7 +64,7 @@ def verdict_on_lost(item_id: str, history: Sequence[AuditEvent], never_again: Co
 
 def earlier_backups(store: Collector) -> list[str]:
     """Copies that were made before, which nothing here changes; the newest first."""
-    events = store.audit(_LOOKED_THROUGH, action="backup")
+    events = [event for _, event in store.audit(_LOOKED_THROUGH, AuditQuery(action="backup"))]
     files = list(dict.fromkeys(event.subject for event in events))
     if not files:
         return []

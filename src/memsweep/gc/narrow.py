@@ -96,7 +96,7 @@ def _part(tx: Changes, plan: Plan, items: Sequence[PlanItem], asked: set[Key], e
     left = [item for item in items if _key(item) not in asked]
     if not spared or plan.strategy == SECRETS:  # where one does not hold another
         return Part(tuple(left), spared)
-    facts = _facts_of(tx, left, spared)
+    facts = _facts_of(tx, left, spared) | _still_superseded(left, spared)
     staying = {*earlier, *asked, *facts}
     left = [item for item in left if _key(item) not in facts]
     before = select(tx.items, items, {}, spared_relations(earlier))
@@ -127,6 +127,16 @@ def _still_ended(rows: ItemRows, facts: Sequence[PlanItem], staying: set[int]) -
     return {key for key in again & ends.keys() if ends[key] in subjects}
 
 
+def _still_superseded(left: Sequence[PlanItem], spared: Sequence[PlanItem]) -> set[Key]:
+    """Memories to be current again whose place a spared one has taken."""
+    newer = {str(item.key) for item in spared if item.kind == "memory"}
+    return {
+        _key(item)
+        for item in left
+        if item.kind == "memory" and item.reason in CHANGES and not newer.isdisjoint(item.evidence.get("links", ()))
+    }
+
+
 def _goes(item: PlanItem, selected: Selected) -> bool:
     gone: Mapping[Kind, Collection[int]] = {
         "memory": selected.going.memories,
@@ -138,7 +148,7 @@ def _goes(item: PlanItem, selected: Selected) -> bool:
 
 
 def _draft(rows: ItemReads, plan: Plan, part: Part, earlier: Collection[Key]) -> PlanDraft:
-    memories = sum(item.kind == "memory" for item in part.left)
+    memories = sum(item.kind == "memory" and item.reason not in CHANGES for item in part.left)
     protected = [Protected(item.kind, item.key, SPARED) for item in part.spared]
     protected += [Protected(item.kind, item.key, KEPT_ALIVE) for item in part.kept_alive]
     staying = chain(earlier, map(_key, part.spared), map(_key, part.kept_alive))

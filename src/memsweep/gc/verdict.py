@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.gc.planner import make_plan
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
-from memsweep.model.plan import NAMING_MEMORIES, Kind, MemoryRow, Survey, Verdict
+from memsweep.model.plan import NAMING_MEMORIES, Kind, MemoryRow, PlanItem, Survey, Verdict
 from memsweep.model.text import counted
 from memsweep.model.times import from_micros, iso
 from memsweep.report.reasons import why
@@ -32,9 +32,7 @@ def judge(
     """The verdict on a live memory or entity; `id_of` says how people know a memory."""
     accused = tuple(
         (name, why(item.reason, _readable(item.evidence, id_of)))
-        for name in STRATEGIES
-        for item in make_plan(survey, name, options, workspace_id).items
-        if (item.kind, item.key) == (kind, key)
+        for name, item in accusations(survey, kind, key, options, workspace_id)
     )
     if kind == "memory":
         row = next(row for row in survey.memories if row.key == key)
@@ -43,6 +41,23 @@ def judge(
     path = _way_to_root(survey, key, options)
     reasons = tuple(_reasons_of_entity(survey, path, options, id_of))
     return Verdict(uid, kind, bool(path) or not accused, reasons, accused, path)
+
+
+def accusations(
+    survey: Survey, kind: Kind, key: int, options: Options, workspace_id: str
+) -> list[tuple[str, PlanItem]]:
+    """The strategies whose plans name a thing, with what they say of it."""
+    return [
+        (name, item)
+        for name in STRATEGIES
+        for item in make_plan(survey, name, options, workspace_id).items
+        if (item.kind, item.key) == (kind, key)
+    ]
+
+
+def mentioned(survey: Survey, key: int, uid: str, options: Options, id_of: Callable[[int], str]) -> Verdict:
+    """The verdict on an entity that a memory keeps which no rule takes."""
+    return Verdict(uid, "entity", True, tuple(_reasons_of_entity(survey, (key,), options, id_of)), path=(key,))
 
 
 def _readable(evidence: Mapping[str, Any], id_of: Callable[[int], str]) -> Mapping[str, Any]:

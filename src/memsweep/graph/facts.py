@@ -14,13 +14,15 @@ from memsweep.graph.batch import label, share
 from memsweep.graph.names import contradictions_at
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Decayed, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
+from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.search import HeldBack
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.validity import holding_at
 from memsweep.model.whole_graph import Doubt
+from memsweep.store.held_back import HeldGraph
 from memsweep.store.ports.graph_store import Graph
 
 MAX_DEPTH = 10
@@ -46,6 +48,12 @@ class GraphDependencies:
     new_id: Callable[[str], str]
     rates: Rates = field(default_factory=Rates)
     origin: Origin = UNKNOWN
+    back: HeldBack | None = None
+    """What is in quarantine, and not recalled."""
+
+    @property
+    def held(self) -> HeldGraph:
+        return HeldGraph(self.store, self.back)
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.rates)
@@ -105,6 +113,8 @@ def entities(
     if search and len(search) > _LONGEST_SEARCH:
         raise BadInput(f"search has {len(search):,} characters; at most {_LONGEST_SEARCH:,} are accepted.")
     found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
+    held = tools.held.entities([entity.key for entity in found])
+    found = [entity for entity in found if entity.key not in held]
     kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
     return kept[: within(limit, MAX_LIMIT, "limit")], len(kept)
 
@@ -127,7 +137,7 @@ def related(
     start = tools.store.find(entity)
     found = walk(
         [start],
-        lambda keys: tools.store.edges_at(keys, relation_types or None, tools.rates, now),
+        recalled_edges(tools, relation_types, now),
         depth=within(depth, MAX_DEPTH, "depth"),
         limit=within(limit, MAX_LIMIT, "limit"),
         min_weight=min_weight,
@@ -144,6 +154,20 @@ def related(
         tuple(counts),
         contradictions_at(tools.store, start, counts, tools.rates, now),
     )
+
+
+def recalled_edges(
+    tools: GraphDependencies, relation_types: Collection[str] | None, moment: datetime
+) -> Callable[[Collection[int]], list[Edge]]:
+    """The facts at some entities, but for those that are in quarantine."""
+    held = tools.held
+
+    def edges_at(keys: Collection[int]) -> list[Edge]:
+        edges = tools.store.edges_at(keys, relation_types or None, tools.rates, moment)
+        back = held.facts([edge.id for edge in edges])
+        return [edge for edge in edges if edge.id not in back]
+
+    return edges_at
 
 
 def decay(tools: GraphDependencies, node_threshold: float, edge_threshold: float, store: bool) -> Decayed:

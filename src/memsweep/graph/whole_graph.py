@@ -15,7 +15,7 @@ from memsweep.graph.briefing import brief
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
 from memsweep.graph.communities import communities
 from memsweep.graph.exchange import form, format_of_file, format_of_text
-from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, relate, within
+from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate, within
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, walk
@@ -51,6 +51,19 @@ class WholeGraphDependencies:
         now = self.graph.clock()
         return self.whole_graph.survey(self.graph.rates, now), now
 
+    def recalled(self) -> tuple[GraphSurvey, datetime]:
+        """The same without what is in quarantine."""
+        survey, now = self.survey()
+        if self.graph.back is None:
+            return survey, now
+        held = self.graph.held
+        facts = held.facts([edge.id for edge in survey.edges])
+        entities = held.entities([entity.key for entity in survey.entities])
+        return GraphSurvey(
+            tuple(entity for entity in survey.entities if entity.key not in entities),
+            tuple(edge for edge in survey.edges if edge.id not in facts),
+        ), now
+
 
 @dataclass(frozen=True, slots=True)
 class Queried:
@@ -83,7 +96,7 @@ def query(
     starts = dict.fromkeys(graph.store.find(name) for name in names)
     found = walk(
         starts,
-        lambda keys: graph.store.edges_at(keys, relation_types or None, graph.rates, moment),
+        recalled_edges(graph, relation_types, moment),
         depth=within(hops, MAX_DEPTH, "hops"),
         limit=within(limit, MAX_LIMIT, "limit"),
         min_weight=min_weight,
@@ -103,12 +116,12 @@ def graph_doubts(tools: WholeGraphDependencies) -> list[Doubt]:
 
 
 def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communities:
-    survey, now = tools.survey()
+    survey, now = tools.recalled()
     return communities(survey, now, smallest=within(smallest, MAX_LIMIT, "min_size"))
 
 
 def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
-    survey, now = tools.survey()
+    survey, now = tools.recalled()
     return brief(survey, now, within(limit, 50, "limit"), without)
 
 

@@ -24,6 +24,27 @@ class AuditEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class AuditQuery:
+    """Which events are asked for: all that is given must apply."""
+
+    subject: str | None = None
+    """An id that they are about."""
+    action: str = ""
+    actor: str = ""
+    """Who did it, or the door: `mcp` is also everybody who came through it, such as `mcp:claude-code`."""
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+    """The key of an event: only those that were written before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditPage:
+    events: Sequence[AuditEvent]
+    next_cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Trashed:
     """Something in the trash: what, why, since when, until when at least."""
 

@@ -31,6 +31,16 @@ class Gate:
             )
         return redacted(value)[0] if self.action == "redact" else value
 
+    def own_id(self, value: str, what: str) -> str:
+        """A name by which something is found again: it stays as it is, or is refused."""
+        if self.action in ("redact", "refuse") and (secrets := find(value)):
+            kinds = listed(list(dict.fromkeys(secret.kind for secret in secrets)))
+            raise BadInput(
+                f"{what} holds a secret ({kinds}); nothing was stored.",
+                hint="Choose another one: a name that things are found by cannot be redacted.",
+            )
+        return self.text(value, what) if self.action == "warn" else value
+
     def optional(self, value: str | None, what: str) -> str | None:
         return value if value is None else self.text(value, what)
 

@@ -187,6 +187,8 @@ class Plan:
     workspace_memories: int
     narrowed_from: str = ""
     """The plan that this is a part of; the two are used once together."""
+    receipt_id: str | None = None
+    """Of its use."""
 
 
 @dataclass(frozen=True, slots=True)

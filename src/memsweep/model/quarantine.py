@@ -1,9 +1,15 @@
-"""What stays out of search until somebody releases it, or until its time is over. Pure."""
+"""What stays out of search until somebody releases it, or until its time is over. Pure.
+
+A memory is held back by the tier of its origin. A fact is, while everybody who states or confirms it is of such a tier;
+an entity, while all that speaks of it is held back.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from memsweep.model.listing import ListedMemory
 from memsweep.model.memory import Memory
@@ -53,3 +59,52 @@ def leaving_out(filters: Filters, back: HeldBack | None) -> Filters:
     if back is None:
         return filters
     return FiltersInQuarantine(**{each.name: getattr(filters, each.name) for each in fields(Filters)}, back=back)
+
+
+class Told(NamedTuple):
+    """By whom something was told, when, and when it was released; times are microseconds."""
+
+    origin: int | None
+    created_at: int
+    released_at: int | None = None
+
+
+class ToldFact(NamedTuple):
+    """A live relation: who made it, and the origins of all who have stated or confirmed it since that is kept."""
+
+    id: str
+    made: Told
+    stated_by: Collection[int | None] = ()
+
+
+class ToldEntity(NamedTuple):
+    """A live entity: who made it, the facts at it, the memories that mention it, each with who mentions it there."""
+
+    key: int
+    made: Told
+    facts: Sequence[str] = ()
+    mentions: Sequence[tuple[Told, int | None]] = ()
+
+
+class HeldTiers:
+    """What is held back at a moment, by the origins of the tiers that are."""
+
+    def __init__(self, origins: Collection[int], since: int | None) -> None:
+        self._origins, self._since = frozenset(origins), since
+
+    def facts(self, told: Iterable[ToldFact]) -> set[str]:
+        return {fact.id for fact in told if self._is_held(fact.made) and self._origins.issuperset(fact.stated_by)}
+
+    def entities(self, told: Iterable[ToldEntity], facts: Collection[str]) -> set[int]:
+        """`facts` are those that are held back."""
+        return {
+            entity.key
+            for entity in told
+            if self._is_held(entity.made)
+            and all(fact in facts for fact in entity.facts)
+            and all(self._is_held(memory) or by in self._origins for memory, by in entity.mentions)
+        }
+
+    def _is_held(self, made: Told) -> bool:
+        is_recent = self._since is None or made.created_at > self._since
+        return made.released_at is None and is_recent and made.origin in self._origins

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from memsweep.errors import BadInput
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
+MAX_DESCRIPTION = 1000
 MAX_ECHO = 160  # how much of a value an error repeats
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _CREDENTIALS = re.compile("//[^/@]*@")
@@ -127,3 +128,10 @@ def case_key(name: str) -> str:
 def without_password(url: str) -> str:
     """An address as it may be shown."""
     return _CREDENTIALS.sub("//***@", url)
+
+
+def check_description(text: str) -> str:
+    """What a workspace is for, in a sentence or two, or nothing."""
+    if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
+        raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
+    return check_text(text, "description") if text.strip() else ""

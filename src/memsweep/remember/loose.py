@@ -15,8 +15,10 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import FactWords, Filters, Passage, Statement
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import name_key
+from memsweep.model.times import to_micros
 from memsweep.model.validity import holding_at
 from memsweep.remember.relevance import MOST_WORDS
+from memsweep.store.held_back import HeldGraph
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
@@ -38,9 +40,11 @@ def passages_of(store: Store, filters: Filters, query: str, asked: Collection[st
     if filters.kind in (None, "fact"):
         ended = filters.as_of is not None
         known = store.statements_about(fact_words(query, asked), ended=ended, limit=_MOST_STATEMENTS)
-        found += map(_of_statement, filter(holding_at(filters.as_of, now), known))
+        stated = list(filter(holding_at(filters.as_of, now), known))
+        held = HeldGraph(store.graph, filters.held_back).facts([each.id for each in stated])
+        found += [_of_statement(each) for each in stated if each.id not in held]
     if filters.kind == "segment" and filters.as_of is None:
-        found += _segments(store, query)
+        found += [each for each in _segments(store, query) if not _is_held(each, filters)]
     return [each for each in found if _is_between(each.created_at, filters) and filters.accept(each.origin)]
 
 
@@ -113,6 +117,13 @@ def _loose(kind: str, own_id: str, text: str, at: datetime, source: str, origin:
         origin=origin,
         loose="fact" if kind == "fact" else "segment",
     )
+
+
+def _is_held(segment: Passage, filters: Filters) -> bool:
+    back = filters.held_back
+    if back is None or segment.origin.tier not in back.tiers:
+        return False
+    return back.since is None or to_micros(segment.created_at) > back.since
 
 
 def _is_between(at: datetime, filters: Filters) -> bool:

@@ -121,6 +121,7 @@ class PinAnswer(TypedDict):
 
 class AuditAnswer(TypedDict):
     events: list[dict[str, Any]]
+    next_cursor: NotRequired[str | None]
 
 
 class ExplainAnswer(TypedDict):

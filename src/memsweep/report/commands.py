@@ -35,7 +35,7 @@ _ENOUGH = {"search_memory": " ''"}  # lists the newest
 _EVERYWHERE = {"config", "schedule", "serve"}
 _OF_ONE_WORKSPACE = (["delete"], ["reembed"])
 _FAMILIES = "|".join(sorted({each.command.split()[0] for each in OPERATIONS if each.command}))
-_OTHERS = "audit|backup|compact|config|doctor|hooks|plan|restore|schedule|serve|tombstone|unpin|watch"
+_OTHERS = "audit|backup|compact|config|doctor|hooks|plan|receipts|restore|schedule|serve|tombstone|unpin|watch"
 _COMMAND = re.compile(rf"(?P<value>{_QUOTED})|(?<![\w-])memsweep (?:{_FAMILIES}|{_OTHERS})\b(?:[^`;,.\n]*[^`;,.\s])?")
 
 

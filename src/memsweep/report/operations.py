@@ -28,6 +28,7 @@ OPERATIONS = (
     Operation("delete_memory", "delete", "memory.delete"),
     Operation("recover_memory", "recover", "memory.sweep.recover"),
     Operation("list_trash", "trash", "memory.sweep.trash"),
+    Operation("list_receipts", "receipts", "memory.sweep.receipts"),
     Operation("purge_trash", "purge", "memory.sweep.purge"),
     Operation("clear_all", "", "memory.sweep.clear"),
     Operation("explain_memory", "explain", "memory.sweep.explain"),

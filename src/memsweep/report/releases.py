@@ -15,5 +15,15 @@ class ReleaseAnswer(TypedDict):
     message: str
 
 
+class ReleasedFactAnswer(TypedDict):
+    relation_id: str
+    message: str
+
+
+def released_fact(relation_id: str) -> ReleasedFactAnswer:
+    message = f"Released {relation_id}: searches, queries and briefings find it from now on."
+    return {"relation_id": relation_id, "message": message}
+
+
 def released(memory: Memory) -> ReleaseAnswer:
     return {"memory_id": memory.id, "message": f"Released {memory.id}: search finds it from now on."}

@@ -1,4 +1,4 @@
-"""The MCP server: tools of one profile over stdio.
+"""The MCP server: tools of one profile, over standard input and output; `server.http` serves the same over HTTP.
 
 `initialize` is answered before disk or models are touched (`front`); they are loaded in the background once the
 client has asked what tools there are. stdout belongs to the protocol, the log goes to stderr.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp_types import ToolAnnotations
@@ -38,7 +39,22 @@ from memsweep.server.tools.workspaces import workspace_tools
 
 
 def make_server(app: App, profile: Profile = "default", front: Front | None = None) -> PipedServer:
-    rows, session = tool_rows(app, profile), new_id("ses")
+    """For one client over standard input and output."""
+    server = assemble(app, profile, tool_rows(app, profile), front=front)
+    server.middleware.append(find_project(app))
+    return server
+
+
+def assemble(
+    app: App,
+    profile: Profile,
+    rows: Sequence[ToolRow],
+    *,
+    front: Front | None = None,
+    withheld: Mapping[str, str] | None = None,
+) -> PipedServer:
+    """A server with these tools. `withheld`: why others are not offered, for who calls them all the same."""
+    session = new_id("ses")
     server = PipedServer(
         "memsweep",
         version=__version__,
@@ -46,11 +62,11 @@ def make_server(app: App, profile: Profile = "default", front: Front | None = No
         tools=[_tool(row, profile, session) for row in rows],
         log_level=app.settings.log_level,
         front=front,
+        withheld=withheld,
     )
     add_resources(server, app)
     add_prompts(server, {row.function.__name__ for row in rows})
     server.middleware.append(_warm_up_after_listing(app))
-    server.middleware.append(find_project(app))
     return server
 
 

@@ -10,7 +10,7 @@ import logging
 import math
 import os
 import select
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -36,9 +36,12 @@ Outgoing = SessionMessage | str  # a refusal is a line already
 class PipedServer(MCPServer[Any]):
     """The SDK's server with a shorter way to its client, and an answer to every line."""
 
-    def __init__(self, *arguments: Any, front: Front | None = None, **options: Any) -> None:
+    def __init__(
+        self, *arguments: Any, front: Front | None = None, withheld: Mapping[str, str] | None = None, **options: Any
+    ) -> None:
         super().__init__(*arguments, **options)
         self._front = front
+        self._withheld = withheld or {}
 
     async def run_stdio_async(self) -> None:
         server = self.protocol_server()
@@ -63,6 +66,8 @@ class PipedServer(MCPServer[Any]):
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:  # there is no such tool; all other failures are answered by the tool
+            if name in self._withheld:
+                raise ToolError(self._withheld[name]) from None
             raise ToolError(clipped(str(error))) from None
 
     async def get_prompt(self, name: str, *others: Any, **options: Any) -> Any:

@@ -7,15 +7,20 @@ import signal
 from memsweep.errors import BadInput
 from memsweep.project.resolver import existing_folder
 from memsweep.server.front import Front
-from memsweep.server.profiles import PROFILES
+from memsweep.server.profiles import PROFILES, Profile
 from memsweep.settings import load_settings
+
+
+def known_profile(name: str) -> Profile:
+    for known in PROFILES:
+        if known == name:
+            return known
+    raise BadInput(f"profile {name!r} is unknown.", hint=f"Use one of: {', '.join(PROFILES)}.")
 
 
 def start(profile: str, project: str = "") -> None:
     """Serve until the client hangs up. What is heavy is imported while the front answers."""
-    chosen = next((known for known in PROFILES if known == profile), None)
-    if chosen is None:
-        raise BadInput(f"profile {profile!r} is unknown.", hint=f"Use one of: {', '.join(PROFILES)}.")
+    chosen = known_profile(profile)
     # Python's way to stop would wait for the thread that reads standard input; nothing here needs a farewell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = load_settings()  # a server that cannot serve does not greet

@@ -22,9 +22,9 @@ from pydantic import ValidationError
 
 from memsweep.app import calling
 from memsweep.errors import MemsweepError, brief
-from memsweep.model.origin import Origin
 from memsweep.model.text import lone_surrogate
 from memsweep.report.limits import MOST_BYTES, fitted
+from memsweep.server.caller import caller_of
 from memsweep.server.schema import OUTPUT, compact_input
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
@@ -65,7 +65,7 @@ class MemsweepTool(Tool):
             return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
         if found := lone_surrogate(arguments):
             return _failure(f"{found.sentence} {found.hint}")
-        calling.set(self._caller(context))
+        calling.set(caller_of(context, self.name, self.own_session))
         try:
             answer = await super().run(arguments, context, convert_result=False)
         except ToolError as error:
@@ -81,14 +81,6 @@ class MemsweepTool(Tool):
             answer = fitted(answer)
             raw = pydantic_core.to_json(answer)
         return CallToolResult(content=[TextContent(type="text", text=raw.decode())], structured_content=answer)
-
-    def _caller(self, context: Context[Any, Any]) -> Origin:
-        """Who asks: as the connection says, whatever the arguments say."""
-        request = context.request_context
-        client = request.session.client_params
-        name, version = (client.client_info.name, client.client_info.version) if client is not None else ("", "")
-        remote = getattr(request, "session_id", None)
-        return Origin("http" if remote else "mcp", name, version or "", remote or self.own_session, self.name, "agent")
 
     def _sentence(self, error: BaseException) -> str:
         match error:

@@ -55,6 +55,7 @@ class Access(Generic[Mode]):
 
     def create_store(self) -> Store:
         """The store, for a write that makes the workspace if need be."""
+        self.gate("").own_id(self.workspace_id, "the workspace id")
         project = self.app.project_of(self.workspace_id)
         return self.app.engine.open_or_create(self.workspace_id, self.clock(), project=project)
 

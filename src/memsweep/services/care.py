@@ -83,7 +83,7 @@ class CareService(Generic[Mode]):
         made = backup(store.keeper, path, version=__version__, clock=access.clock, force=force)
         # The backup is made, whatever becomes of the note; a store that cannot be written can be backed up, too.
         with contextlib.suppress(StoreError), store.collector.changing() as tx:
-            tx.audit(Operation(access.actor, access.clock()).event("backup", made.path))
+            tx.audit(Operation(access.actor, access.clock()).event("backup", access.gate("").text(str(made.path))))
         return made
 
     @operation

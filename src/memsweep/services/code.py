@@ -49,6 +49,7 @@ class CodeService(Generic[Mode]):
             max_file_size=app.settings.code.max_file_size if max_file_size is None else max_file_size,
             include_tests=include_tests,
         )
+        access.gate(CODE_SOURCE).own_id(scope.root, "repo_path")
         scope, exclusions = narrowed(scope, app.exclusions, project_of(scope.root))
         if not allow_empty and not access.exists():  # no workspace is made for what cannot be indexed
             require_folder(scope.root)
@@ -79,6 +80,7 @@ class CodeService(Generic[Mode]):
 
         A run that found nothing changed is only seen in when its folder was verified.
         """
+        from memsweep.model.audit import AuditQuery
         from memsweep.model.code_roots import CodeOverview
         from memsweep.model.paging import page_size
 
@@ -86,7 +88,8 @@ class CodeService(Generic[Mode]):
         store = self._access.found()
         if store is None:
             return CodeOverview()
-        return CodeOverview(store.overview.code_roots(), tuple(store.collector.audit(runs, action="index")))
+        events = store.collector.audit(runs, AuditQuery(action="index"))
+        return CodeOverview(store.overview.code_roots(), tuple(event for _, event in events))
 
     @operation
     def wait_to_index(self, repo_path: str | os.PathLike[str]) -> bool:

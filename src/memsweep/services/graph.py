@@ -173,6 +173,13 @@ class GraphService(Generic[Mode]):
         )
 
     @operation
+    def release(self, relation_id: str) -> None:
+        """Let a fact out of quarantine: searches, queries and briefings find it from now on."""
+        from memsweep.gc.release import release_fact
+
+        release_fact(collector(self._access), relation_id)
+
+    @operation
     def status(self) -> GraphStatus:
         """Counts by type, components, density, orphans, and how far facts have faded."""
         from memsweep.graph import whole_graph
@@ -322,7 +329,8 @@ def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") ->
     origin = access.origin(tier)
     store = access.create_store() if create else access.store
     rates = access.settings.graph.decay()
-    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin)
+    back = access.quarantine.held_back(access.clock())
+    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin, back)
 
 
 def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:

@@ -286,22 +286,17 @@ class BaseMemory(Generic[Mode]):
     @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
-        return _stats(self._access)
+        from memsweep.services.counting import stats
+
+        return stats(self._access)
 
     @operation
     def counts(self, *, days: int = 90) -> Counts:
         """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
         door, language and state."""
-        from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
-        from memsweep.model.paging import within
+        from memsweep.services.counting import count_up
 
-        within("days", days, MOST_DAYS)
-        store, now = self._access.found(), self._access.clock()
-        if store is None:
-            return Counts()
-        back = self._access.quarantine.held_back(now)
-        quarantined = 0 if back is None else store.count_held_back(back)
-        return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
+        return count_up(self._access, days)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
@@ -329,13 +324,14 @@ class BaseMemory(Generic[Mode]):
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
         from memsweep.remember.newest import newest_memories
+        from memsweep.services.counting import stats
         from memsweep.services.graph import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
         store = self._access.found()
         back = self._access.quarantine.held_back(self._access.clock())
         newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
-        return WorkspaceBriefing(_stats(self._access), newest, graph)
+        return WorkspaceBriefing(stats(self._access), newest, graph)
 
     def _segments(self, create: bool) -> Segments:
         return (self._access.create_store() if create else self._access.store).segments
@@ -352,17 +348,6 @@ def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
             raise no_memory(supersedes[0], access.workspace_id) from None
         _ = access.app.embedder.model  # a server that is down says so here
         return access.create_store()
-
-
-def _stats(access: Access[Any]) -> Stats:
-    from memsweep.model.memory import no_stats
-
-    store = access.found()
-    engine = "falkor" if access.settings.store else "sqlite"
-    if store is None:
-        return no_stats(access.workspace_id, engine)
-    back = access.quarantine.held_back(access.clock())
-    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
 
 
 class Memory(BaseMemory[Sync]):

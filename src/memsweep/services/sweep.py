@@ -6,16 +6,22 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.errors import NotFound, UnknownWorkspace
+from memsweep.model.audit import AuditQuery
 from memsweep.model.paging import page_size
 from memsweep.model.strategies import QUICK
+from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.times import parse_time
 from memsweep.operation import Mode, operation
 from memsweep.services.collector import collector
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memsweep.gc.collect import Safety
-    from memsweep.model.audit import AuditEvent, Purged, Tombstone, Trashed
+    from memsweep.model.audit import AuditEvent, AuditPage, Purged, Tombstone, Trashed
     from memsweep.model.groups import PlanDifference, PlanGroups, Preview
     from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
+    from memsweep.model.receipts import ReceiptDetails, ReceiptPage
     from memsweep.services.access import Access
 
 
@@ -137,9 +143,38 @@ class SweepService(Generic[Mode]):
         return collect.recover(collector(self._access), memory_id)
 
     @operation
-    def trash(self, *, offset: int = 0, limit: int = 20) -> tuple[list[Trashed], int]:
-        """What is in the trash, newest first, and how much there is."""
-        return self._access.store.collector.trashed(page_size(limit), offset)
+    def receipts(self, *, limit: int = 20, cursor: str | None = None) -> ReceiptPage:
+        """What was done, newest first: by whom, how much, and whether it was undone or purged since."""
+        return self._receipts(limit, cursor, holding=False)
+
+    @operation
+    def receipt(self, receipt_id: str) -> ReceiptDetails:
+        """One of them."""
+        from memsweep.gc.receipts import receipt
+
+        return receipt(self._access.store.collector, self._access.clock(), receipt_id, self._purge_days())
+
+    @operation
+    def trash_by_receipt(self, *, limit: int = 20, cursor: str | None = None) -> ReceiptPage:
+        """The receipts that have something in the trash, with how much and about how many bytes; `trash` has items."""
+        return self._receipts(limit, cursor, holding=True)
+
+    def _receipts(self, limit: int, cursor: str | None, *, holding: bool) -> ReceiptPage:
+        from memsweep.gc.receipts import receipts
+
+        store, now, days = self._access.store.collector, self._access.clock(), self._purge_days()
+        return receipts(store, now, page_size(limit), cursor, holding=holding, purge_days=days)
+
+    def _purge_days(self) -> float | None:
+        """After how long a schedule frees what is in the trash; None where none does."""
+        schedule = self._access.settings.schedule
+        here = not schedule.workspaces or self._access.workspace_id in schedule.workspaces
+        return schedule.purge_days if schedule.enabled and schedule.purge_days > 0 and here else None
+
+    @operation
+    def trash(self, *, offset: int = 0, limit: int = 20, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
+        """What is in the trash, or what one receipt has there, newest first, and how much there is."""
+        return self._access.store.collector.trashed(page_size(limit), offset, receipt_id)
 
     @operation
     def purge(self, older_than_days: float = 30.0, *, confirm: bool = False) -> Purged:
@@ -170,14 +205,36 @@ class SweepService(Generic[Mode]):
     @operation
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
         """Why a memory or an entity is kept or is garbage, the path to what keeps it, and its history."""
-        from memsweep.gc import collect
+        from memsweep.gc.explain import explain
 
-        return collect.explain(collector(self._access), item_id)
+        return explain(collector(self._access), item_id)
 
     @operation
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
         """Who did what, when and why, newest first."""
-        return self._access.store.collector.audit(page_size(limit), subject)
+        return [event for _, event in self._access.store.collector.audit(page_size(limit), AuditQuery(subject))]
+
+    @operation
+    def audit_page(
+        self,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        subject: str | None = None,
+        action: str = "",
+        actor: str = "",
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+    ) -> AuditPage:
+        """The same page by page: what one actor or door (`mcp`) did, one kind of act, between two times."""
+        from memsweep.gc.history import audit_page
+
+        for name, given in (("action", action), ("actor", actor)):
+            refuse_lone_surrogate(given, name)
+        begin = None if since is None else parse_time(since, "since")
+        end = None if until is None else parse_time(until, "until", end_of_day=True)
+        asked = AuditQuery(subject, action, actor, begin, end)
+        return audit_page(self._access.store.collector, asked, page_size(limit), cursor)
 
     @operation
     def tombstones(self) -> list[Tombstone]:

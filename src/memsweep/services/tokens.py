@@ -25,10 +25,16 @@ class TokenService:
         self, name: str, workspaces: Iterable[str] = (), *, read_only: bool = False, days: float | None = None
     ) -> tuple[Token, str]:
         """A new token for these workspaces, or for all, and its secret, which is kept nowhere."""
-        secret = make_secret(secrets.token_bytes(SECRET_BYTES))
-        token = make_token(name, secret, workspaces, read_only=read_only, now=self._app.clock(), days=days)
+        token, secret = self.draft(name, workspaces, read_only=read_only, days=days)
         self.add(token)
         return token, secret
+
+    def draft(
+        self, name: str, workspaces: Iterable[str] = (), *, read_only: bool = False, days: float | None = None
+    ) -> tuple[Token, str]:
+        """The same, but nobody is let in with it before it is added."""
+        secret = make_secret(secrets.token_bytes(SECRET_BYTES))
+        return make_token(name, secret, workspaces, read_only=read_only, now=self._app.clock(), days=days), secret
 
     def add(self, token: Token) -> None:
         if not self._app.engine.tokens.add(token):

@@ -202,6 +202,17 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True)
+class Http:
+    requests_per_second: float = setting(
+        50.0, "how many requests a token may send in the long run; more are answered with 429", above=0, most=_MANY
+    )
+    burst: int = setting(500, "how many it may send at once before that counts", least=1, most=_MANY)
+    patience_seconds: float = setting(
+        30.0, "who takes longer to send the head of a request, or its body, is hung up on", above=0, most=3600
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything that can be set, with its default."""
 
@@ -231,6 +242,7 @@ class Settings:
     quarantine: QuarantineSettings = table(QuarantineSettings, "what is held back before somebody has looked at it")
     schedule: Schedule = table(Schedule, "background collection by a running server")
     hooks: Hooks = table(Hooks, "what the hooks of agents' clients do")
+    http: Http = table(Http, "what `memsweep serve --http` lets in")
     api_key: str = field(default="", repr=False)
     project: str = field(default="", repr=False)
     """A folder of the project that a client says it is in; empty: the working directory."""

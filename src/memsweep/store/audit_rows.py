@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Any
 
-from memsweep.model.audit import AuditEvent
+from memsweep.model.audit import AuditEvent, AuditQuery
 from memsweep.model.ids import findable
+from memsweep.model.times import to_micros
 from memsweep.store.stored import expect, mapping, to_json
 
 IDS_IN_A_ROW = 200
@@ -33,6 +35,20 @@ def counts_of(event: AuditEvent) -> Iterator[str]:
 def needle(item_id: object) -> str:
     """What the counts of every row contain that has this id, and of no other."""
     return to_json(f"={findable(item_id)}")
+
+
+def wanted(asked: AuditQuery) -> dict[str, Any]:
+    """What a query for events is given."""
+    return {
+        "subject": None if asked.subject is None else findable(asked.subject),
+        "needle": None if asked.subject is None else needle(asked.subject),
+        "rest": REST,
+        "action": asked.action,
+        "actor": asked.actor,
+        "since": None if asked.since is None else to_micros(asked.since),
+        "until": None if asked.until is None else to_micros(asked.until),
+        "before": asked.before,
+    }
 
 
 def event_of(at: datetime, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:

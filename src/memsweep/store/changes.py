@@ -15,6 +15,7 @@ from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.plan import Totals
+from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.memory_acts import MemoryActRows
@@ -56,6 +57,12 @@ class ReceiptReads(Protocol):
     def get(self, receipt_id: str) -> ReceiptRow | None: ...
 
     def at(self, keys: Collection[int]) -> dict[int, ReceiptRow]: ...
+
+    def page(self, before: int | None, limit: int, *, holding: bool) -> list[StoredReceipt]:
+        """The newest first, those made before a key, but for recoveries; or those that hold something in the trash."""
+
+    def held(self, keys: Collection[int]) -> dict[int, Held]:
+        """What each of these holds, if it holds something."""
 
 
 class ReceiptRows(ReceiptReads, Protocol):

@@ -115,7 +115,7 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
     owner = strategy.removeprefix(CONTEXT) if strategy.startswith(CONTEXT) else None
     if owner != window:
         raise Conflict(f"plan {found.head.id} is one of {strategy}, and cannot be used here.")
-    return found, _opened(rows.items, found.head)
+    return found, replace(_opened(rows.items, found.head), receipt_id=found.receipt_id)
 
 
 def spared(saved: SavedPlan) -> list[tuple[Kind, int]]:

@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +25,8 @@ class Grant:
     """None: all of them."""
     still_holds: Callable[[], bool] = lambda: True
     """Asked on every request: a token may have been revoked since."""
+    within: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Around everything that is done for the session: the bounds of a token hold below the page, too."""
 
     def covers(self, workspace_id: str) -> bool:
         return self.workspaces is None or workspace_id in self.workspaces

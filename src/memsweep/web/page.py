@@ -16,7 +16,7 @@ from starlette.routing import Route, Router
 
 from memsweep import __version__
 from memsweep.app import App, called_by
-from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound, StoreError, UnknownWorkspace
+from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFound, StoreError, UnknownWorkspace
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
@@ -33,14 +33,8 @@ MOST_FIELDS = 50_000
 _PREFIX = "/w/{workspace}"
 
 
-class Forbidden(MemsweepError):
-    """What this session may not do."""
-
-    code = "forbidden"
-
-
 _STATUS: Mapping[type[MemsweepError], int] = {
-    Forbidden: 403,
+    NotAllowed: 403,
     NotFound: 404,
     BadInput: 400,
     Conflict: 409,
@@ -58,8 +52,14 @@ class Page:
 
     def workspaces(self, grant: Grant) -> list[str]:
         """Those that may be looked at; that of the project is among them though nothing is in it yet."""
-        names = {each.id for each in self.app.workspaces()} | {self.app.workspace_id}
-        return sorted(name for name in names if grant.covers(name))
+        return sorted(name for name in {*self._made(), self.app.workspace_id} if grant.covers(name))
+
+    def is_made(self, workspace: str) -> bool:
+        """Whether anything was ever stored there."""
+        return workspace in self._made()
+
+    def _made(self) -> list[str]:
+        return [each.id for each in self.app.workspaces()]
 
     def usual(self, grant: Grant) -> str:
         """The workspace where a visit begins: that of the project, or the first that may be looked at."""
@@ -132,11 +132,10 @@ class _Endpoint:
         call = Call(self._page, request, session, workspace, form, self._screen)
         try:
             _refuse(call, changes=self._changes)
-            with called_by(BY_PAGE):
+            with called_by(BY_PAGE), session.grant.within():
+                if self._screen and request.method == "GET" and not self._page.is_made(workspace):
+                    return call.show("welcome.html")
                 return self._handler(call)
-        except UnknownWorkspace as error:
-            is_new = workspace == self._page.app.workspace_id and not error.was_deleted and request.method == "GET"
-            return call.show("welcome.html") if is_new else _failed(call, error)
         except MemsweepError as error:
             return _failed(call, error)
 
@@ -144,21 +143,21 @@ class _Endpoint:
 def _refuse(call: Call, *, changes: bool) -> None:
     """A form of another site, of another session, or of somebody who may only look."""
     check_name(call.workspace)
-    if not call.session.grant.covers(call.workspace):
-        raise UnknownWorkspace(f"workspace {call.workspace!r} is not open to this login.")
+    if call.workspace not in call.workspaces:
+        raise UnknownWorkspace(f"workspace {call.workspace!r} is not there, or not open to this login.")
     if call.request.method != "POST":
         return
     # The guard has compared the Origin; browsers send one with every form.
     if "origin" not in call.request.headers or not is_same(call.form.get("csrf"), call.session.csrf):
-        raise Forbidden("this form is from before you logged in, or not from this page.", hint="Load the page again.")
+        raise NotAllowed("this form is from before you logged in, or not from this page.", hint="Load the page again.")
     if changes and call.session.grant.read_only:
-        raise Forbidden("this login may look, and not change anything.", hint="Log in with a token that may write.")
+        raise NotAllowed("this login may look, and not change anything.", hint="Log in with a token that may write.")
 
 
 def _failed(call: Call, error: MemsweepError) -> Response:
     """In the frame of the workspace, or of the usual one where that is not there."""
     status = next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
-    if call.workspace not in call.page.workspaces(call.session.grant):
+    if call.workspace not in call.workspaces:
         call = replace(call, workspace=call.page.usual(call.session.grant))
     return call.show("error.html", status, error=error, code=status)
 

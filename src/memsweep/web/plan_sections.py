@@ -27,7 +27,6 @@ _TITLES = {
     "faded_relation": "Faded facts",
     "faded_entity": "Faded names",
     "left_without_root": "Names that only these keep alive",
-    "secret": "Texts with a secret",
     "empty_memory": "Empty memories",
     "falls_back": "Facts that fall back",
     "holds_again": "Facts that hold again",
@@ -91,7 +90,8 @@ def is_all_memories(groups: Iterable[PlanGroup]) -> bool:
 
 def _title(group: PlanGroup, root: str) -> str:
     if group.folder is None:
-        return _TITLES.get(group.root.reason) or NOUNS[group.root.kind][1].capitalize()
+        many = NOUNS[group.root.kind][1].capitalize()
+        return f"{many} with a secret" if group.root.reason == "secret" else _TITLES.get(group.root.reason, many)
     inside = f"{group.folder}/" if group.folder else "./"
     return f"{root}/{inside}" if root else inside
 

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from memsweep.report.commands import in_commands
 from memsweep.report.reasons import why
 from memsweep.web import words
+from memsweep.web.events import who
 from memsweep.web.icons import LOGO, icon
 from memsweep.web.plan_sections import names_of
 from memsweep.web.strategies import strategy_name
@@ -51,6 +52,7 @@ def environment() -> Environment:
         "in_commands": in_commands,
     }
     made.globals |= {
+        "who": who,
         "marked": marked,
         "names_of": names_of,
         "why": why,

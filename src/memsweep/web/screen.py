@@ -51,6 +51,11 @@ class Call:
         return self.page.app.memory(self.workspace)
 
     @cached_property
+    def workspaces(self) -> list[str]:
+        """Those that this session may look at."""
+        return self.page.workspaces(self.session.grant)
+
+    @cached_property
     def now(self) -> datetime:
         return self.page.app.clock()
 
@@ -108,7 +113,7 @@ class Call:
             "screens": [each for each in SCREENS if each.icon],
             "here": self.screen,
             "workspace": self.workspace,
-            "workspaces": self.page.workspaces(self.session.grant),
+            "workspaces": self.workspaces,
             "read_only": self.session.grant.read_only,
             "notice": self.session.notices.get(self.asked("did")),
         }

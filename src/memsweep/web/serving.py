@@ -15,6 +15,8 @@ from memsweep.web.login import OneTimeLink
 from memsweep.web.page import make_page
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from memsweep.app import App
 
 _HOST = "127.0.0.1"
@@ -23,24 +25,32 @@ _STOP_SECONDS = 3
 
 def serve_page(app: App, port: int, *, open_browser: bool) -> None:
     """Serve the page until somebody stops it."""
+    link = OneTimeLink()
+    with listen(port) as listener:
+        server = page_server(app, link, listener)
+        _say(address_of(listener, link), open_browser)
+        with suppress(KeyboardInterrupt):  # which uvicorn passes on when it has ended
+            server.run([listener])
+
+
+def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn.Server:
     import uvicorn
 
-    with _listen(port) as listener:
-        own_port = listener.getsockname()[1]
-        link = OneTimeLink()
-        served = Guarded(make_page(app, link.redeem, own_port), make_guard(own_port))
-        config = uvicorn.Config(
-            served,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            timeout_graceful_shutdown=_STOP_SECONDS,
-        )
-        address = f"http://{_HOST}:{own_port}/login#{link.token}"
-        _say(address, open_browser)
-        with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run([listener])
+    port = listener.getsockname()[1]
+    config = uvicorn.Config(
+        Guarded(make_page(app, link.redeem, port), make_guard(port)),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=_STOP_SECONDS,
+    )
+    return uvicorn.Server(config)
+
+
+def address_of(listener: socket.socket, link: OneTimeLink) -> str:
+    """What stands behind the # is never sent to a server, so it is in no log."""
+    return f"http://{_HOST}:{listener.getsockname()[1]}/login#{link.token}"
 
 
 def _say(address: str, open_browser: bool) -> None:
@@ -51,7 +61,7 @@ def _say(address: str, open_browser: bool) -> None:
         webbrowser.open(address)
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

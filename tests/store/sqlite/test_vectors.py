@@ -9,7 +9,6 @@ import secrets
 import shutil
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from memsweep.store.sqlite import vectors
 from tests.support import store_files
 from tests.support.fork_server import ForkServer
 from tests.support.inside import app_of, store_of
+from tests.support.warm_python import warm_python
 
 MANY = 60
 
@@ -240,7 +240,7 @@ def flip_a_bit(file: Path) -> None:
 def test_a_search_survives_whatever_happens_to_the_file(home: Path, memory: Memory, texts: list[str]) -> None:
     fill(memory, texts)
     by_meaning(memory, texts[:1])
-    command = [sys.executable, "-c", SEARCHER, str(home), "60"]
+    command = [*warm_python(), "-c", SEARCHER, str(home), "60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]) as child:
         assert child.stdout
         answers = []

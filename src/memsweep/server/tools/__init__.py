@@ -14,7 +14,8 @@ class ToolRow:
     """`reads`: changes nothing. `destroys`: takes something away. `repeats`: twice is the same as once.
 
     `profile`: full, if the default one does not have it. `always`: a client that looks tools up by need loads it at
-    once. `asks` says what a person is asked before, and `only_full` which arguments no other profile has.
+    once. `asks` says what a person is asked before, and `only_full` which arguments no other profile has. `files`:
+    reads what its caller names on the machine of the server.
     """
 
     function: Callable[..., Any]
@@ -25,6 +26,7 @@ class ToolRow:
     always: bool = False
     asks: Asks | None = None
     only_full: tuple[str, ...] = ()
+    files: bool = False
 
     def __post_init__(self) -> None:
         if self.destroys and self.asks is None:

@@ -60,7 +60,7 @@ def code_tools(app: App) -> list[ToolRow]:
         finally:
             cancelled.set()  # a thread that was left behind stops at its next batch
 
-    return [ToolRow(index_codebase, repeats=True)]
+    return [ToolRow(index_codebase, repeats=True, files=True)]
 
 
 def _reporter(context: Context, cancelled: threading.Event) -> Callable[[int, int], None]:

@@ -12,7 +12,7 @@ from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
-from memsweep.report import questions, releases
+from memsweep.report import questions, receipts, releases
 from memsweep.report.reasons import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
@@ -115,11 +115,18 @@ def collector_tools(app: App) -> list[ToolRow]:
         """Bring one memory back from the trash."""
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
-    def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> report.TrashAnswer:
+    def list_trash(
+        limit: int = 20, cursor: str | None = None, workspace_id: str = "", receipt_id: str = ""
+    ) -> report.TrashAnswer:
         """List what was removed, deleted workspaces too: when, why, and how long it is kept at least."""
-        offset = offset_of(cursor, "trash")
-        page = app.trash(workspace_id, offset=offset, limit=limit)
-        return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, "trash"))
+        listing = f"trash {receipt_id}" if receipt_id else "trash"
+        offset = offset_of(cursor, listing)
+        page = app.trash(workspace_id, offset=offset, limit=limit, receipt_id=receipt_id)
+        return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, listing))
+
+    def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> receipts.ReceiptsAnswer:
+        """List what was done, newest first, and whether it was undone or purged since."""
+        return receipts.receipts(app.memory(workspace_id).sweep.receipts(limit=limit, cursor=cursor))
 
     def purge_asks(
         older_than_days: float | None, confirm: bool, workspace_id: str, deleted_workspaces: bool
@@ -178,6 +185,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(delete_memory, destroys=True, asks=delete_asks, only_full=("forever",)),
         ToolRow(recover_memory, profile="full"),
         ToolRow(list_trash, reads=True, profile="full"),
+        ToolRow(list_receipts, reads=True, profile="full"),
         ToolRow(purge_trash, destroys=True, asks=purge_asks, profile="full"),
         ToolRow(clear_all, destroys=True, asks=clear_asks, profile="full"),
         ToolRow(explain_memory, reads=True, profile="full"),

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from memsweep.model.audit import AuditEvent, Tombstone, Trashed
-from memsweep.model.ids import findable
+from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.model.times import from_micros
-from memsweep.store.audit_rows import REST, event_of, needle
+from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.deadline import too_slow
 from memsweep.store.falkor import disk, gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
@@ -51,7 +50,7 @@ class FalkorCollector:
         self._vectors.dismiss(self._graph.seen["generation"])
         return disk.rewrite(self._graph.link, self._graph.name) if freed else []
 
-    def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
+    def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
         queries = (
             trash_cypher.TRASHED_MEMORIES,
             trash_cypher.TRASHED_ENTITY_KEYS,
@@ -63,6 +62,8 @@ class FalkorCollector:
         rows = [row for found in self._graph.ask_all(*((query, {}) for query in queries)) for row in found]
         keys = sorted({trash for _, _, trash in rows})
         receipts = {row[0]: row[1:] for row in self._graph.ask(trash_cypher.RECEIPTS, keys=keys)}
+        if receipt_id is not None:
+            receipts = {key: row for key, row in receipts.items() if row[0] == receipt_id}
         rows = [row for row in rows if row[2] in receipts]
         rows.sort(key=lambda row: row[1])
         rows.sort(key=lambda row: (receipts[row[2]][2], row[0]), reverse=True)
@@ -92,13 +93,10 @@ class FalkorCollector:
             if (kind, key) in named
         ]
 
-    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
-        if subject is None:
-            rows = self._graph.ask(gc_cypher.AUDIT, limit=limit, rest=REST, action=action)
-        else:
-            about = {"subject": findable(subject), "needle": needle(subject), "rest": REST}
-            rows = self._graph.ask(gc_cypher.AUDIT_OF, limit=limit, **about)
-        return [event_of(from_micros(at), *said) for at, *said in rows]
+    def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
+        query = gc_cypher.AUDIT if asked.subject is None else gc_cypher.AUDIT_OF
+        rows = self._graph.ask(query, limit=limit, **wanted(asked))
+        return [(key, event_of(from_micros(at), *said)) for key, at, *said in rows]
 
     def tombstones(self) -> list[Tombstone]:
         rows = self._graph.ask(gc_cypher.TOMBSTONES)

@@ -24,6 +24,8 @@ FACTS = """
 TAKE_BACK = "MATCH (c:Contribution {ref: toString(row.key)}) SET c.trash = row.trash"
 TAKEN_BACK = "MATCH (c:Contribution) WHERE c.trash = $receipt RETURN DISTINCT c.relation"
 GIVE_BACK = "MATCH (c:Contribution) WHERE c.trash = row SET c.trash = NULL"
+RELEASE_FACT = """
+    MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r.released_at = row.at, r.version = r.version + 1"""
 SET_FACT = "MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r += row.set"
 FREE = "MATCH (c:Contribution {fact: toString(row)}) DELETE c"
 

@@ -85,6 +85,9 @@ class FalkorOrigins:
     def release(self, memory: int, at: int) -> None:
         writable(self._asked).do(cypher.CHANGE_MEMORY, [{"key": memory, "set": {"released_at": at}}])
 
+    def release_facts(self, relations: Collection[int], at: int) -> None:
+        writable(self._asked).do(own.RELEASE_FACT, [{"key": key, "at": at} for key in sorted(relations)])
+
     def set_facts(self, facts: Mapping[int, Fact]) -> None:
         rows = [{"key": key, "set": {**_properties(f.state), "version": f.version}} for key, f in facts.items()]
         writable(self._asked).do(own.SET_FACT, rows)

@@ -6,6 +6,28 @@ from __future__ import annotations
 MEMORIES = """
     MATCH (m:Memory) RETURN m.key, m.version, m.source = 'code_indexer', m.stale, m.pinned, m.created_at,
            m.last_seen_at, m.expires_at, m.content_hash, m.path IS NOT NULL, m.scope, m.verified_at ORDER BY m.key"""
+MEMORIES_OF = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})
+    RETURN m.key, m.version, m.source = 'code_indexer', m.stale, m.pinned, m.created_at,
+           m.last_seen_at, m.expires_at, m.content_hash, m.path IS NOT NULL, m.scope, m.verified_at ORDER BY m.key"""
+CHUNK_COUNTS_OF = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"""
+MENTIONS_OF = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    RETURN DISTINCT m.key, e.key"""
+EDGES_AT = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-(:Entity) WITH DISTINCT r
+    RETURN startNode(r).key, endNode(r).key, r.key, r.handed_in, r.evidence, r.version, r.weight, r.last_seen,
+           r.invalid_at ORDER BY r.key"""
+STATEMENTS_OF = """
+    UNWIND $relations AS relation MATCH (m:Memory)-[s:STATES {relation: relation}]->()
+    RETURN m.key, s.relation, m.source <> 'code_indexer'"""
+SAME_TEXT = """
+    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) WITH DISTINCT m.content_hash AS hash
+    MATCH (n:Memory {content_hash: hash}) RETURN DISTINCT n.key"""
+WITH_ANY_WORD = """
+    CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node
+    MATCH (node)<-[:HAS_CHUNK]-(m:Memory) WHERE m.source <> 'code_indexer' RETURN DISTINCT m.key"""
 SCOPES = "MATCH (s:CodeScope) WHERE s.verified_at IS NOT NULL RETURN s.key, s.verified_at"
 CHUNK_COUNTS = "MATCH (m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"
 LONE_CHUNKS = """
@@ -133,15 +155,17 @@ ADD_RECEIPT = "CREATE (:Receipt {*row})"
 
 # audit, pins, tombstones
 ADD_AUDIT = "CREATE (:AuditEvent {*row})"
-AUDIT = """
-    MATCH (a:AuditEvent) WHERE a.key > 0 AND ($action = '' OR a.action = $action) AND NOT a.counts STARTS WITH $rest
-    RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
+_ASKED_FOR = """a.key > 0 AND ($before IS NULL OR a.key < $before) AND ($action = '' OR a.action = $action)
+    AND ($since IS NULL OR a.at >= $since) AND ($until IS NULL OR a.at <= $until)
+    AND ($actor = '' OR a.actor = $actor OR a.actor STARTS WITH ($actor + ':'))"""
+_EVENTS = """
+    RETURN a.key, a.at, a.actor, a.action, a.subject, a.counts, a.reason
     ORDER BY a.key DESC LIMIT $limit"""
-AUDIT_OF = """
-    MATCH (a:AuditEvent)
-    WHERE a.counts CONTAINS $needle OR (a.subject = $subject AND NOT a.counts STARTS WITH $rest)
-    RETURN a.at, a.actor, a.action, a.subject, a.counts, a.reason
-    ORDER BY a.key DESC LIMIT $limit"""
+AUDIT = f"MATCH (a:AuditEvent) WHERE {_ASKED_FOR} AND NOT a.counts STARTS WITH $rest {_EVENTS}"
+# Who asks for a subject also gets what happened to it among others.
+AUDIT_OF = f"""
+    MATCH (a:AuditEvent) WHERE {_ASKED_FOR}
+    AND (a.counts CONTAINS $needle OR (a.subject = $subject AND NOT a.counts STARTS WITH $rest)) {_EVENTS}"""
 COUNT_EVENTS = """
     MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
     RETURN count(a)"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,12 +27,13 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.quarantine import Told, ToldEntity, ToldFact
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import add_event, audit
 from memsweep.store.falkor.changes import FalkorChanges
-from memsweep.store.falkor.contributions import fact_state
+from memsweep.store.falkor.contributions import FalkorOrigins, fact_state
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -134,6 +135,22 @@ class FalkorGraph:
         folded = None if kinds is None else [name_key(kind) for kind in kinds]
         rows = self._graph.ask(graph_cypher.EDGES_AT, keys=sorted(keys), kinds=folded)
         return [_edge(row, rates, now) for row in rows]
+
+    def origins(self) -> dict[int, Origin]:
+        return FalkorOrigins(self._graph).known()
+
+    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
+        rows = self._graph.ask(graph_cypher.TOLD_FACTS, ids=sorted(ids)) if ids else []
+        return [ToldFact(uid, Told(*made), by) for uid, *made, by in rows]
+
+    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
+        rows = self._graph.ask(graph_cypher.TOLD_ENTITIES, keys=sorted(keys)) if keys else []
+        told = [row[0] for row in rows]
+        found = self._graph.ask(graph_cypher.TOLD_MENTIONS, keys=told) if told else []
+        mentions: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
+        for entity, *memory, by in found:
+            mentions[entity].append((Told(*memory), by))
+        return [ToldEntity(key, Told(*made), facts, mentions[key]) for key, *made, facts in rows]
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         return fading.decay(self._graph, rates, now, store=store)

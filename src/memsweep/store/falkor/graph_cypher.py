@@ -41,6 +41,19 @@ EDGES_AT = """
     RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
            collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
 
+TOLD_FACTS = """
+    UNWIND $ids AS id MATCH ()-[r:RELATED_TO {id: id}]->() WITH DISTINCT r
+    OPTIONAL MATCH (c:Contribution {fact: r.ref})
+    WHERE c.trash IS NULL AND c.act IN ['state', 'mention', 'confirm', 'see']
+    WITH r, collect(DISTINCT CASE WHEN c IS NULL THEN NULL ELSE coalesce(c.origin, 0) END) AS by
+    RETURN r.id, r.origin, r.created_at, r.released_at, by"""
+TOLD_ENTITIES = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) WHERE e.origin > 0
+    OPTIONAL MATCH (e)-[r:RELATED_TO]-() WITH e, collect(DISTINCT r.id) AS facts
+    RETURN e.key, e.origin, e.created_at, facts"""
+TOLD_MENTIONS = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
+    RETURN DISTINCT e.key, m.origin, m.created_at, m.released_at, n.origin"""
 # What only files of code say is found as code.
 STATEMENTS_ABOUT = (
     """

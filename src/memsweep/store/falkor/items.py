@@ -14,6 +14,7 @@ from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query, Row
+from memsweep.store.falkor.words import any_of
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
 
@@ -68,6 +69,22 @@ class FalkorItems:
 
     def texts(self, memories: Collection[int]) -> dict[int, str]:
         return dict(map(tuple, self._rows(gc_cypher.TEXTS_OF, memories)))
+
+    def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
+        return surveying.survey_of(self._asked, memories, entities)
+
+    def same_text(self, memories: Collection[int]) -> set[int]:
+        return {key for (key,) in self._asked.ask(gc_cypher.SAME_TEXT, keys=list(memories))}
+
+    def count_words(self, words: Collection[str]) -> dict[str, int]:
+        asked = {word: said for word in words if (said := any_of([word]))}
+        rows = self._asked.ask(cypher.COUNT_EACH, words=list(asked.values())) if asked else []
+        counts: dict[str, int] = dict(map(tuple, rows))
+        return {word: counts.get(asked.get(word, ""), 0) for word in words}
+
+    def with_any_word(self, words: Collection[str]) -> set[int]:
+        said = any_of(list(words))
+        return {key for (key,) in self._asked.ask(gc_cypher.WITH_ANY_WORD, words=said)} if said else set()
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         return {

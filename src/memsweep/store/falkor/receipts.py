@@ -8,11 +8,15 @@ from typing import Any
 
 from memsweep.model.ids import findable
 from memsweep.model.plan import counts_of
+from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.falkor import receipt_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
+from memsweep.store.receipt_values import held_by, stored_receipt
 from memsweep.store.stored import to_json
+
+_ALL = 1 << 60
 
 
 class FalkorReceipts:
@@ -27,6 +31,19 @@ class FalkorReceipts:
 
     def at(self, keys: Collection[int]) -> dict[int, ReceiptRow]:
         return {row.key: row for row in self._rows(receipt_cypher.AT, keys=sorted(keys))} if keys else {}
+
+    def page(self, before: int | None, limit: int, *, holding: bool) -> list[StoredReceipt]:
+        found = self._asked.ask_all(*((query, {}) for query in receipt_cypher.TRASHED_HOLDERS)) if holding else []
+        keys = sorted({key for rows in found for (key,) in rows})
+        asked = {"before": _ALL if before is None else before, "limit": limit, "holding": holding, "keys": keys}
+        rows = self._asked.ask(receipt_cypher.PAGE, **asked)
+        return [stored_receipt(*row) for row in rows]
+
+    def held(self, keys: Collection[int]) -> dict[int, Held]:
+        asked = {"keys": sorted(keys)}
+        answers = self._asked.ask_all(*((query, asked) for query in receipt_cypher.HELD.values()))
+        rows = [(kind, row) for kind, found in zip(receipt_cypher.HELD, answers, strict=True) for row in found]
+        return held_by(rows)
 
     def not_purged(self, before: datetime) -> list[ReceiptRow]:
         return self._rows(receipt_cypher.NOT_PURGED, before=to_micros(before))

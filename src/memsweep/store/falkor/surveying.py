@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -61,6 +62,39 @@ def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_fil
         supersessions=[(old, new, at) for old, new, at in asked.ask(superseding_cypher.LINKS)]
         if "supersessions" in needs
         else (),
+    )
+
+
+def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entities: Collection[int]) -> Survey:
+    """The part of it that is about these alone."""
+    of_memories, of_entities = {"keys": sorted(memories)}, {"keys": sorted(entities)}
+    rows, scopes, chunks, links, things, mentions, edges = asked.ask_all(
+        (gc_cypher.MEMORIES_OF, of_memories),
+        (gc_cypher.SCOPES, {}),
+        (gc_cypher.CHUNK_COUNTS_OF, of_memories),
+        (superseding_cypher.LINKS_OF, of_memories),
+        (gc_cypher.THESE_ENTITIES, of_entities),
+        (gc_cypher.MENTIONS_OF, of_entities),
+        (gc_cypher.EDGES_AT, of_entities),
+    )
+    statements = asked.ask(gc_cypher.STATEMENTS_OF, relations=[row[2] for row in edges]) if edges else []
+    verified: dict[int | None, int] = dict(map(tuple, scopes))
+    notes = Counter(relation for _, relation, is_note in statements if is_note)
+    alone = {key for _, _, key, given, evidence, *_ in edges if stands_alone(given, evidence, notes[key])}
+    ends = {row[2]: (row[0], row[1]) for row in edges}
+    held = {relation for _, relation, _ in statements}
+    return Survey(
+        memories=[_memory(row, verified) for row in rows],
+        chunk_counts=dict(map(tuple, chunks)),
+        supersessions=sorted((old, new, at) for old, new, at in links),
+        entities=[EntityRow(*row) for row in things],
+        mentions=[(memory, entity) for memory, entity in mentions],
+        edges=[pair for key, pair in ends.items() if key in alone or key not in held],
+        stated=[(memory, *ends[relation]) for memory, relation, _ in statements if relation not in alone],
+        relations=[
+            RelationRow(key, version, subject, target, weight, seen, ended, key in held)
+            for subject, target, key, _, _, version, weight, seen, ended in edges
+        ],
     )
 
 

@@ -11,8 +11,8 @@ from memsweep.model.ids import is_own_id
 from memsweep.store.falkor import care_cypher, reading
 from memsweep.store.falkor.row_codec import FLAGS, Row
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
-from memsweep.store.file.columns import mended, misfits, shown
 from memsweep.store.file.mending import Mended
+from memsweep.store.file.misfits import mended, misfits, shown
 
 _NAMED = 3
 # Where the rows of a table are; the trash has labels of its own.

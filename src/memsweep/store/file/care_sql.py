@@ -76,6 +76,14 @@ _NOBODY_STATES_IT = """
     and exists (select 1 from receipt where purged_at is not null)
     and not exists (select 1 from audit where action glob 'import_*')"""
 
+# Everything that says where it came from; 0 is an entity that several have handed in.
+_WITH_ORIGIN = ("memory", "entity", "relation", "mention", "segment", "contribution", "memory_act")
+_NUMBERS = " union ".join(
+    [f"select origin as number from {table}" for table in _WITH_ORIGIN]
+    + ["select said.value from supersession, json_each(origins) as basis, json_each(basis.value) as said"]
+)
+_MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {_no('origin', 'number')}"
+
 CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",
     "chunk_out_of_step": """
@@ -86,6 +94,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
         select coalesce(memory.uid, format('memory %d', gap.memory)) from ({_GAPS}) as gap
         left join memory on memory.id = gap.memory""",
     "place_twice": f"select format('stream %d', stream) from ({_CROWDED_STREAMS})",
+    "origin_missing": f"select format('origin %d', number) from ({_MISSING_ORIGINS})",
     "thread_missing": f"select uid from memory where thread is not null and {_no('thread', 'memory.thread')}",
     "tags_differ": f"""
         select uid from memory where id in (select memory from ({_TAGS_MISSING}))
@@ -233,6 +242,9 @@ CURES: dict[str, tuple[str, ...]] = {
             where counted.id = chunk.id""",
     ),
     "lost": (
+        # As little trusted as can be, and still one that can be taken back.
+        f"""insert into origin (id, door, client, client_version, session, tool, tier)
+            select number, '', '', '', format('lost %d', number), '', 'import' from ({_MISSING_ORIGINS})""",
         f"""insert into thread (id, uid) select distinct thread, format('lost thread %d', thread) from memory
             where thread is not null and {_no("thread", "memory.thread")}""",
         f"""update memory set stale = 1, version = version + 1 where trash is null and stale = 0 and id in

@@ -6,7 +6,6 @@ chosen, it is what keeps more (pinned, not stale, not in the trash).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, get_args
 
 from memsweep.model.contribution import ACTS
@@ -15,10 +14,7 @@ from memsweep.model.origin import TIERS
 from memsweep.model.plan import Kind
 from memsweep.model.segment import Generation, Role, SegmentType
 from memsweep.store.file.forms import (
-    DROP,
-    BadText,
     Column,
-    Row,
     Together,
     anything,
     bases,
@@ -29,7 +25,6 @@ from memsweep.store.file.forms import (
     drop,
     flag,
     hash_of,
-    hash_text,
     key_of,
     like,
     listed,
@@ -62,13 +57,13 @@ _KEPT = Column(flag, to(1))
 _NO = Column(flag, to(0))
 _TEXT = Column(text, readable(""))
 _MAYBE_TEXT = Column(or_null(text), readable(None))
-_WORD = Column(word, drop)
+WORD = Column(word, drop)
 _OBJECT = Column(mapping, to("{}"))
 _WORDS = Column(listed(text), to("[]"))
 _SHARE = Column(or_null(share), to(None))
 
 COLUMNS: dict[str, dict[str, Column]] = {
-    "meta": {"key": _WORD, "value": Column(lambda value: True, drop)},  # what a value may be depends on the key
+    "meta": {"key": WORD, "value": Column(lambda value: True, drop)},  # what a value may be depends on the key
     "origin": {
         "id": _KEY,
         **dict.fromkeys(("door", "client", "client_version", "session", "tool"), _TEXT),
@@ -100,17 +95,14 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "id": _KEY,
         "uid": Column(word, lost("chk_lost{}")),
         "memory": _LINK,
-        "position": _COUNT,
+        **dict.fromkeys(("position", "start"), _COUNT),
         "text": Column(text, readable("")),
-        "start": _COUNT,
         "first_line": Column(count, to(1)),
         "last_line": Column(count, to(1)),
         "hash": Column(digest, hash_of("text")),
         "stream": Column(or_null(whole()), to(None)),
         "stream_position": Column(or_null(count), to(None)),
-        "symbol": _TEXT,
-        "symbol_kind": _TEXT,
-        "words": _TEXT,
+        **dict.fromkeys(("symbol", "symbol_kind", "words"), _TEXT),
         "trash": _TRASH,
     },
     "vector": {"chunk": _KEY, "data": Column(data, drop)},
@@ -138,18 +130,15 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "object": _LINK,
         "relation": Column(word, same_or_drop("relation_key")),
         "relation_key": Column(word, key_of("relation")),
-        "weight": _SHARE,
-        "current": _SHARE,
+        **dict.fromkeys(("weight", "current"), _SHARE),
         "evidence": Column(count, to(1)),
         "handed_in": _KEPT,
         "created_at": Column(time, like("last_seen")),
         "last_seen": Column(time, like("created_at")),
-        "valid_at": _MAYBE_TIME,
-        "invalid_at": _MAYBE_TIME,
+        **dict.fromkeys(("valid_at", "invalid_at", "released_at"), _MAYBE_TIME),
         "version": _VERSION,
         "trash": _TRASH,
         "origin": _MAYBE_LINK,
-        "released_at": _MAYBE_TIME,
     },
     "mention": {"chunk": _LINK, "entity": _LINK, "trash": _TRASH, "origin": _MAYBE_LINK},
     # What is damaged counts no more than what was taken back: the fact stays as it is.
@@ -178,10 +167,10 @@ COLUMNS: dict[str, dict[str, Column]] = {
         "said": Column(mapping, drop),
     },
     "supersession": {"old": _LINK, "new": _LINK, "at": _NOW, "origins": Column(bases, to("[]"))},
-    "alias": {"name_key": _WORD, "type_key": _WORD, "name": _WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
+    "alias": {"name_key": WORD, "type_key": WORD, "name": WORD, "entity": _LINK, "receipt": _MAYBE_LINK},
     "merge_move": {
         "receipt": _LINK,
-        "kind": _WORD,
+        "kind": WORD,
         "a": _LINK,
         "b": Column(or_null(whole()), drop),
         "c": Column(or_null(whole()), drop),
@@ -190,7 +179,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     "revision": {
         "id": _KEY,
         "receipt": _LINK,
-        "kind": _WORD,
+        "kind": WORD,
         "item": _LINK,
         "at": _NOW,
         "before": Column(mapping, drop),
@@ -221,7 +210,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     },
     "code_skip": {
         "root": _LINK,
-        "path": _WORD,
+        "path": WORD,
         "language": Column(text, drop),
         "stamp": Column(text, drop),
         "digest": Column(text, drop),
@@ -230,11 +219,11 @@ COLUMNS: dict[str, dict[str, Column]] = {
     # A plan that is not whole can be made again; a receipt is what undo needs.
     "plan": {
         "id": _KEY,
-        "uid": _WORD,
-        "strategy": _WORD,
+        "uid": WORD,
+        "strategy": WORD,
         "created_at": Column(time, drop),
         "expires_at": Column(time, drop),
-        "digest": _WORD,
+        "digest": WORD,
         "summary": Column(summary, drop),
         "receipt": Column(or_null(whole(1)), drop),
     },
@@ -271,8 +260,8 @@ COLUMNS: dict[str, dict[str, Column]] = {
     },
     "tombstone": {"hash": Column(digest, drop), "at": _NOW, "memory": _TEXT, "reason": _TEXT},
     "name_seen": {
-        "name_key": _WORD,
-        "name": _WORD,
+        "name_key": WORD,
+        "name": WORD,
         "evidence": Column(count, drop),
         "chunks": Column(listed(whole()), drop),
     },
@@ -326,7 +315,7 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
     "workspace": {
         "id": _KEY,
         "name": Column(word, lost("lost-{}")),
-        "file": _WORD,
+        "file": WORD,
         "description": _TEXT,
         "created_at": _NOW,
         "deleted_at": _MAYBE_TIME,
@@ -334,11 +323,11 @@ REGISTRY_COLUMNS: dict[str, dict[str, Column]] = {
         "project": _TEXT,
     },
     "intent": {"file": Column(word, drop), "action": Column(word, drop), "owner": Column(word, drop)},
-    "pending_event": {"id": _KEY, "file": _WORD, "event": Column(mapping, drop)},
+    "pending_event": {"id": _KEY, "file": WORD, "event": Column(mapping, drop)},
     # Of a token nothing is guessed: what is damaged lets nobody in.
     "token": {
-        "digest": _WORD,
-        "name": _WORD,
+        "digest": WORD,
+        "name": WORD,
         "workspaces": Column(listed(word), drop),
         "read_only": Column(flag, drop),
         "created_at": _NOW,
@@ -365,52 +354,7 @@ TOGETHER: dict[str, tuple[Together, ...]] = {
     ),
     "segment": (Together(("first_line", "last_line"), lambda row: _is_range(row["first_line"], row["last_line"])),),
 }
-# What is made from another column, and is made again with it.
-_MADE_FROM = {"memory": {"text": ("content_hash", hash_text)}, "chunk": {"text": ("hash", hash_text)}}
 
 
 def _is_range(first: Any, last: Any) -> bool:
     return first is last is None or (first is not None and last is not None and first <= last)
-
-
-def misfits(table: str, row: Row) -> list[str]:
-    """The columns of a row that do not hold what they may hold."""
-    columns = _columns(table, row)
-    found = [name for name, column in columns.items() if not column.fits(row[name])]
-    if not found:
-        found = [name for rule in TOGETHER.get(table, ()) if not rule.fits(row) for name in rule.columns]
-    return found
-
-
-def mended(table: str, row: Row, wrong: list[str], key: int, now: int) -> dict[str, Any] | None:
-    """What to write into a row instead of what is wrong in it; None if the row means nothing without."""
-    columns = _columns(table, row)
-    sound = {name: value for name, value in row.items() if name not in wrong} | {"rowid": key, "now": now}
-    values: dict[str, Any] = {}
-    for name in sorted(wrong, key=lambda name: name.endswith(("_key", "hash"))):  # those are made from others
-        if columns[name].fits(row[name]):
-            values[name] = None  # sound by itself, but not together with another
-            continue
-        values[name] = sound[name] = columns[name].remedy(row[name], sound)
-        if values[name] is DROP or not columns[name].fits(values[name]):
-            return None
-    for name, (made, make) in _MADE_FROM.get(table, {}).items():
-        if name in values:
-            values[made] = make(values[name])
-    for rule in TOGETHER.get(table, ()):
-        if set(rule.columns) & set(wrong):
-            values |= dict.fromkeys(rule.columns) if not rule.fits({**row, **values}) else {}
-    return values
-
-
-def shown(value: Any) -> str:
-    """A damaged value in a few letters."""
-    if isinstance(value, BadText):
-        return "text that is no UTF-8"
-    return "nothing" if value is None else f"{value!r:.30}"
-
-
-def _columns(table: str, row: Row) -> Mapping[str, Column]:
-    if table != "meta":
-        return COLUMNS.get(table) or REGISTRY_COLUMNS[table]
-    return {"key": _WORD, "value": META[row["key"]]} if row["key"] in META else COLUMNS["meta"]

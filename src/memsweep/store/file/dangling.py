@@ -58,6 +58,10 @@ DANGLING = {
     "revision_without_receipt": Dangling(
         "revision", "format('%s %d', kind, item)", without("receipt", "revision.receipt")
     ),
+    "contribution_without_relation": Dangling(
+        "contribution", "format('relation %d', relation)", without("relation", "contribution.relation")
+    ),
+    "act_without_memory": Dangling("memory_act", "format('memory %d', memory)", without("memory", "memory_act.memory")),
     "tag_without_memory": Dangling("memory_tag", "tag", without("memory", "memory_tag.memory")),
     "file_without_memory": Dangling("code_file", "path", without("memory", "code_file.memory")),
     "skip_without_root": Dangling("code_skip", "path", without("code_root", "code_skip.root")),

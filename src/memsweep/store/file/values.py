@@ -13,9 +13,11 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.store.file import care_sql, copy_sql, values_sql
-from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS, mended, misfits, shown
+from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
 from memsweep.store.file.forms import BadText, assembled, hash_text, piece_with
-from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.file.misfits import mended, misfits, shown
+from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
 """What code that reads sound rows does not raise; with damaged ones it may."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from memsweep.model.audit import AuditEvent, Tombstone, Trashed
+from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.store.changes import Changes, WorkspaceReads
 
 
@@ -27,7 +27,8 @@ class Collector(Protocol):
     def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
         """The keys of those that are live."""
 
-    def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]: ...
+    def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
+        """A page of the trash, or of what one receipt has there, and how much there is."""
 
     def wipe(self, done: str, *, freed: bool = True) -> list[str]:
         """Remove what a transaction freed (if it did) from wherever else it is; an error says first what was `done`.
@@ -35,7 +36,7 @@ class Collector(Protocol):
         Answers where something of it may still be, in words.
         """
 
-    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
-        """The newest events first; those about an id, or of one kind of act."""
+    def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
+        """The newest events first, each with its key."""
 
     def tombstones(self) -> list[Tombstone]: ...

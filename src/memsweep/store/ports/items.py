@@ -56,6 +56,19 @@ class ItemReads(Protocol):
 
     def around(self, entities: Collection[int]) -> Around: ...
 
+    def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
+        """Of a survey what is about these alone: the rows, the chunks of the memories and what superseded them or was
+        superseded by them; the relations at the entities, and which memories mention them or state these."""
+
+    def same_text(self, memories: Collection[int]) -> set[int]:
+        """Live memories with the text of one of these."""
+
+    def count_words(self, words: Collection[str]) -> dict[str, int]:
+        """How many chunks have each of these words, as the full text sees it."""
+
+    def with_any_word(self, words: Collection[str]) -> set[int]:
+        """Live memories, no files of code, of which a chunk has one of these words."""
+
     def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
         """These relations, each with every live memory that states it."""
 

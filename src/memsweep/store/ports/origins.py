@@ -58,4 +58,6 @@ class OriginRows(OriginReads, Protocol):
     def release(self, memory: int, at: int) -> None:
         """Let a memory out of quarantine."""
 
+    def release_facts(self, relations: Collection[int], at: int) -> None: ...
+
     def set_facts(self, facts: Mapping[int, Fact]) -> None: ...

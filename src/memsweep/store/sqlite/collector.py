@@ -11,10 +11,10 @@ from typing import Any
 import apsw
 
 from memsweep.errors import StoreBusy, StoreError
-from memsweep.model.audit import AuditEvent, Tombstone, Trashed
+from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.times import from_micros
-from memsweep.store.audit_rows import REST, event_of, needle
+from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.deadline import too_slow
 from memsweep.store.file import aside
 from memsweep.store.file.connect import Pool, one
@@ -51,10 +51,12 @@ class SqliteCollector:
         with self._pool.reading() as db:
             return surveying.memory_keys(db, ids)
 
-    def trashed(self, limit: int, offset: int) -> tuple[list[Trashed], int]:
+    def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
+        of = {"receipt": None if receipt_id is None else findable(receipt_id)}
+        count = trash_sql.TRASH_COUNT if receipt_id is None else trash_sql.COUNT_OF_RECEIPT
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(trash_sql.TRASH_LIST, (limit, offset)).fetchall()
-            return [_trashed(db, item) for item in rows], one(db, trash_sql.TRASH_COUNT)
+            rows: list[Any] = db.execute(trash_sql.TRASH_LIST, {**of, "limit": limit, "offset": offset}).fetchall()
+            return [_trashed(db, item) for item in rows], one(db, count, of if receipt_id is not None else ())
 
     def wipe(self, done: str, *, freed: bool = True) -> list[str]:
         """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
@@ -82,15 +84,10 @@ class SqliteCollector:
             )
         return []
 
-    def audit(self, limit: int, subject: str | None = None, action: str = "") -> list[AuditEvent]:
+    def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
         with self._pool.reading() as db:
-            if subject is None:
-                found = db.execute(trash_sql.AUDIT, {"rest": REST, "action": action, "limit": limit})
-            else:
-                about = {"subject": findable(subject), "needle": needle(subject), "rest": REST}
-                found = db.execute(trash_sql.AUDIT_OF, {**about, "limit": limit})
-            rows: list[Any] = found.fetchall()
-            return [_event(*event) for event in rows]
+            rows: list[Any] = db.execute(trash_sql.AUDIT, {**wanted(asked), "limit": limit}).fetchall()
+            return [(key, _event(*event)) for key, *event in rows]
 
     def tombstones(self) -> list[Tombstone]:
         with self._pool.reading() as db:

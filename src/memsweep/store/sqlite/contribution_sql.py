@@ -31,6 +31,7 @@ TAKE_BACK = "update contribution set trash = ? where id in (select value from js
 TAKEN_BACK = "select distinct relation from contribution where trash = ?"
 GIVE_BACK = "update contribution set trash = null where trash = ?"
 
+RELEASE_FACT = "update relation set released_at = ?, version = version + 1 where id = ?"
 RELEASE = "update memory set released_at = ?, version = version + 1 where id = ?"
 
 # what origins brought; of all where none are named

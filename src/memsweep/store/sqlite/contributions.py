@@ -83,6 +83,9 @@ class SqliteOrigins:
     def release(self, memory: int, at: int) -> None:
         self._db.execute(own.RELEASE, (at, memory))
 
+    def release_facts(self, relations: Collection[int], at: int) -> None:
+        self._db.executemany(own.RELEASE_FACT, [(at, key) for key in sorted(relations)])
+
     def set_facts(self, facts: Mapping[int, Fact]) -> None:
         self._db.executemany(own.SET_FACT, [(*fact.state, fact.version, key) for key, fact in facts.items()])
 

@@ -24,7 +24,8 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.store import workspace_events
 from memsweep.store.file import meta_sql, values
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
-from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
+from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
 from memsweep.store.sqlite import intents, registry_sql, sql
 from memsweep.store.sqlite.intents import Intents

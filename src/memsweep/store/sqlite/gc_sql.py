@@ -12,6 +12,17 @@ MEMORIES = f"""
     from memory left join code_file on code_file.memory = memory.id
     left join code_scope on code_scope.id = code_file.scope
     where memory.trash is null order by memory.id"""
+_KEYS = "(select value from json_each(:keys))"
+MEMORIES_OF = MEMORIES.replace("where memory.trash is null", f"where memory.trash is null and memory.id in {_KEYS}")
+CHUNK_COUNTS_OF = f"select memory, count(*) from chunk where trash is null and memory in {_KEYS} group by memory"
+MENTIONS_OF = f"""
+    select distinct chunk.memory, mention.entity from mention
+    join chunk on chunk.id = mention.chunk and chunk.trash is null
+    join memory on memory.id = chunk.memory and memory.trash is null
+    where mention.trash is null and mention.entity in {_KEYS}"""
+SAME_TEXT = f"""
+    select id from memory where trash is null
+      and content_hash in (select content_hash from memory where id in {_KEYS} and trash is null)"""
 CHUNK_COUNTS = "select memory, count(*) from chunk where trash is null group by memory"
 LONE_CHUNKS = """
     select chunk.id, chunk.memory from chunk left join memory on memory.id = chunk.memory
@@ -41,6 +52,14 @@ STATED_EDGES = f"""
     select memory.id, relation.subject, relation.object from relation_source
     join relation on relation.id = relation_source.relation and relation.trash is null and not {BY_ITSELF}
     join memory on memory.id = relation_source.memory and memory.trash is null"""
+_TOUCHING = f"(select id from relation where subject in {_KEYS} union select id from relation where object in {_KEYS})"
+STATED_AT = f"{STATED_EDGES} where relation.id in {_TOUCHING}"
+STANDING_AT = f"{STANDING_EDGES} and id in {_TOUCHING}"
+RELATIONS_AT = RELATIONS.replace("order by", f"where id in {_TOUCHING} order by")
+WITH_ANY_WORD = """
+    select distinct memory.id from chunk_fts join chunk on chunk.id = chunk_fts.rowid
+    join memory on memory.id = chunk.memory and memory.trash is null
+    where chunk_fts match ? and memory.source <> 'code_indexer'"""
 MENTIONS = """
     select distinct chunk.memory, mention.entity from mention
     join chunk on chunk.id = mention.chunk and chunk.trash is null

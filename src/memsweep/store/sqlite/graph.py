@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -30,15 +31,16 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.quarantine import Told, ToldEntity, ToldFact
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import unknown_relation, unknown_source
-from memsweep.store.sqlite import graph_sql, sql
+from memsweep.store.sqlite import graph_sql, sql, told_sql
 from memsweep.store.sqlite.changes import SqliteChanges
-from memsweep.store.sqlite.contributions import contribute, fact_state, note
+from memsweep.store.sqlite.contributions import SqliteOrigins, contribute, fact_state, note
 from memsweep.store.sqlite.graph_rows import find_thing, key_of
 from memsweep.store.sqlite.origins import origin_key
 
@@ -136,6 +138,24 @@ class SqliteGraph:
         with self._pool.reading() as db:
             rows = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
             return [as_edge(item, rates, now) for item in rows]
+
+    def origins(self) -> dict[int, Origin]:
+        with self._pool.reading() as db:
+            return SqliteOrigins(db).known()
+
+    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
+        with self._pool.reading() as db:
+            rows: list[Any] = db.execute(told_sql.FACTS, (json.dumps(sorted(ids)),)).fetchall()
+        return [ToldFact(uid, Told(*made), json.loads(by)) for uid, *made, by in rows]
+
+    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
+        with self._pool.reading() as db:
+            rows: list[Any] = db.execute(told_sql.ENTITIES, (json.dumps(sorted(keys)),)).fetchall()
+            found: list[Any] = db.execute(told_sql.MENTIONS, (json.dumps([row[0] for row in rows]),)).fetchall()
+        mentions: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
+        for entity, *memory, by in found:
+            mentions[entity].append((Told(*memory), by))
+        return [ToldEntity(key, Told(*made), json.loads(facts), mentions[key]) for key, *made, facts in rows]
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         with self._pool.writing() if store else self._pool.reading() as db:

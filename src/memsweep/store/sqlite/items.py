@@ -13,9 +13,11 @@ from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import one, row
+from memsweep.store.file.words import any_of
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
-from memsweep.store.sqlite import item_sql, superseding_sql, surveying
+from memsweep.store.sqlite import gc_sql, item_sql, superseding_sql, surveying
+from memsweep.store.sqlite.words import count_of as words_count
 
 
 class SqliteItems:
@@ -44,6 +46,18 @@ class SqliteItems:
 
     def texts(self, memories: Collection[int]) -> dict[int, str]:
         return dict(self._rows(item_sql.TEXTS, memories))
+
+    def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
+        return surveying.survey_of(self._db, memories, entities)
+
+    def same_text(self, memories: Collection[int]) -> set[int]:
+        return {key for (key,) in self._rows(gc_sql.SAME_TEXT, memories)}
+
+    def count_words(self, words: Collection[str]) -> dict[str, int]:
+        return {word: words_count(self._db, word) for word in words}
+
+    def with_any_word(self, words: Collection[str]) -> set[int]:
+        return {key for (key,) in self._db.execute(gc_sql.WITH_ANY_WORD, (any_of(list(words)),))} if words else set()
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         return dict(self._rows(item_sql.LAST_SEEN, memories))

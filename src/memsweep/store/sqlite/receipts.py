@@ -11,9 +11,11 @@ import apsw
 
 from memsweep.model.ids import findable
 from memsweep.model.plan import counts_of
+from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.file.connect import one
+from memsweep.store.receipt_values import held_by, stored_receipt
 from memsweep.store.sqlite import receipt_sql
 from memsweep.store.stored import to_json
 
@@ -30,6 +32,19 @@ class SqliteReceipts:
 
     def at(self, keys: Collection[int]) -> dict[int, ReceiptRow]:
         return {row.key: row for row in self._rows(receipt_sql.AT, json.dumps(sorted(keys)))}
+
+    def page(self, before: int | None, limit: int, *, holding: bool) -> list[StoredReceipt]:
+        found: list[Any] = self._db.execute(
+            receipt_sql.PAGE, {"before": before, "limit": limit, "holding": holding}
+        ).fetchall()
+        return [stored_receipt(*row) for row in found]
+
+    def held(self, keys: Collection[int]) -> dict[int, Held]:
+        asked = {"keys": json.dumps(sorted(keys))}
+        rows = [
+            (kind, row) for kind, statement in receipt_sql.HELD.items() for row in self._db.execute(statement, asked)
+        ]
+        return held_by(rows)
 
     def not_purged(self, before: datetime) -> list[ReceiptRow]:
         return self._rows(receipt_sql.NOT_PURGED, to_micros(before))

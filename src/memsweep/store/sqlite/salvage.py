@@ -17,8 +17,9 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.store.drafts import draft_of
 from memsweep.store.file import copy_sql, copying, health, mark, rows_sql, sealing, values, values_sql
-from memsweep.store.file.columns import COLUMNS, mended, misfits
+from memsweep.store.file.columns import COLUMNS
 from memsweep.store.file.connect import connect, immediate, make_file, plain_errors
+from memsweep.store.file.misfits import mended, misfits
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.readable import refusal
 

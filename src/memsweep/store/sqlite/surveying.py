@@ -39,6 +39,21 @@ def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collectio
     )
 
 
+def survey_of(db: apsw.Connection, memories: Collection[int], entities: Collection[int]) -> Survey:
+    """The part of it that is about these alone."""
+    of_memories, of_entities = ({"keys": json.dumps(sorted(keys))} for keys in (memories, entities))
+    return Survey(
+        memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES_OF, of_memories))),
+        chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS_OF, of_memories)),
+        supersessions=list(db.execute(superseding_sql.LINKS_OF, of_memories)),
+        entities=list(map(_entity_row, db.execute(gc_sql.THESE_ENTITIES, (of_entities["keys"],)))),
+        mentions=list(db.execute(gc_sql.MENTIONS_OF, of_entities)),
+        stated=list(db.execute(gc_sql.STATED_AT, of_entities)),
+        edges=list(db.execute(gc_sql.STANDING_AT, of_entities)),
+        relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS_AT, of_entities))),
+    )
+
+
 def _graph(
     db: apsw.Connection, needs: Collection[str], spoken: set[int]
 ) -> tuple[list[EntityRow], list[tuple[int, int]]]:

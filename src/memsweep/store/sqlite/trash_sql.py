@@ -73,7 +73,8 @@ HAND_OVER = (
 )
 
 # looking into the trash
-TRASH_LIST = """
+_TRASHED = """
+    with receipt as not materialized (select * from main.receipt where :receipt is null or uid = :receipt)
     select 'memory', memory.uid, substr(memory.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
            receipt.plan, memory.id
     from memory join receipt on receipt.id = memory.trash
@@ -99,8 +100,9 @@ TRASH_LIST = """
     select 'revision', before ->> 'id', revision.kind, receipt.uid, receipt.strategy, receipt.created_at, receipt.plan,
            revision.id
     from revision join receipt on receipt.id = revision.receipt
-    where revision.kind in ('memory', 'entity', 'relation', 'segment')
-    order by 6 desc, 1 desc, 8 limit ? offset ?"""
+    where revision.kind in ('memory', 'entity', 'relation', 'segment')"""
+TRASH_LIST = f"{_TRASHED} order by 6 desc, 1 desc, 8 limit :limit offset :offset"
+COUNT_OF_RECEIPT = f"select count(*) from ({_TRASHED})"
 TRASH_COUNT = """
     select (select count(*) from memory where trash is not null)
          + (select count(*) from entity where trash is not null)
@@ -155,13 +157,14 @@ MERGE_WORDS = "insert into chunk_fts (chunk_fts) values ('optimize')"
 DROP_PLAN_ITEMS = "delete from plan_item where plan in (select id from plan where uid = ?)"
 
 # audit, pins, tombstones
+# Who asks for a subject also gets what happened to it among others: `needle` is null without one.
 AUDIT = """
-    select at, actor, action, subject, counts, reason from audit
-    where (:action = '' or action = :action) and substr(counts, 1, length(:rest)) <> :rest
-    order by id desc limit :limit"""
-AUDIT_OF = """
-    select at, actor, action, subject, counts, reason from audit
-    where instr(counts, :needle) or (subject = :subject and substr(counts, 1, length(:rest)) <> :rest)
+    select id, at, actor, action, subject, counts, reason from audit
+    where (:before is null or id < :before) and (:action = '' or action = :action)
+      and (:since is null or at >= :since) and (:until is null or at <= :until)
+      and (:actor = '' or actor = :actor or substr(actor, 1, length(:actor) + 1) = :actor || ':')
+      and (instr(counts, :needle)
+           or ((:subject is null or subject = :subject) and substr(counts, 1, length(:rest)) <> :rest))
     order by id desc limit :limit"""
 IS_BURIED = "select 1 from tombstone where hash = ?"
 BURIED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"

@@ -35,8 +35,14 @@ class WordQuery:
 
     def _count(self, db: apsw.Connection, word: str) -> int:
         if word not in self._frequency:
-            counts = [one(db, search_sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
-            if not all(counts):
+            count = count_of(db, word)
+            if not count:
                 return 0  # asked again next time: it may have been added by then
-            self._frequency[word] = min(counts, default=0)
+            self._frequency[word] = count
         return self._frequency[word]
+
+
+def count_of(db: apsw.Connection, word: str) -> int:
+    """At most so many chunks have a word."""
+    counts = [one(db, search_sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(db, word)]
+    return min(counts, default=0)

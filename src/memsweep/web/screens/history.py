@@ -1,22 +1,91 @@
-"""History: who did what, when, and through which door; undo from there."""
+"""History: who did what, when, and through which door; undo from there; two plans side by side."""
 
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Any
 
 from starlette.responses import Response
 
-from memsweep.web.events import told
+from memsweep.model.receipts import ReceiptDetails
+from memsweep.web.events import Told, told
 from memsweep.web.screen import Call, Screen
 from memsweep.web.words import day
 
-PER_PAGE = 200
+PER_PAGE = 100
+ASKED = ("action", "actor", "since", "until")
+ACTIONS = {
+    "prune": "Collected",
+    "delete": "Deleted",
+    "undo": "Undone",
+    "purge": "Purged",
+    "add": "Remembered",
+    "update": "Edited",
+    "plan": "Planned",
+    "index": "Indexed",
+    "merge": "Merged",
+    "pin": "Pinned",
+}
+DOORS = {"mcp": "Agents (MCP)", "http": "Agents (HTTP)", "cli": "Command line", "page": "This page", "hook": "Hooks"}
 
 
 def history(call: Call) -> Response:
-    lines = told(call.memory.sweep.audit(limit=PER_PAGE))
+    asked = {name: call.asked(name) for name in ASKED}
+    given: dict[str, Any] = {name: value for name, value in asked.items() if value}
+    page = call.memory.sweep.audit_page(limit=PER_PAGE, cursor=call.asked("after") or None, **given)
+    lines = told(page.events)
     days = [(name, list(rows)) for name, rows in groupby(lines, lambda line: day(line.at, call.now))]
-    return call.show("history.html", days=days, revision=call.revision)
+    return call.show(
+        "history.html",
+        days=days,
+        receipts=_receipts(call, lines),
+        before=_plans_before(lines),
+        asked=asked,
+        actions=ACTIONS,
+        doors=DOORS,
+        after=call.url("/history", **asked, after=page.next_cursor) if page.next_cursor else "",
+        begin=call.url("/history", **asked) if call.asked("after") else "",
+        revision=call.revision,
+    )
 
 
-SCREEN = Screen("history", "History", "/history", "clock", "h", shows={"/history": history}, on_phone=True)
+def _receipts(call: Call, lines: list[Told]) -> dict[str, ReceiptDetails]:
+    """What has become of what these lines tell of; one page of receipts reaches about as far as one of events."""
+    wanted, cursor = {line.receipt_id for line in lines if line.receipt_id}, None
+    found: dict[str, ReceiptDetails] = {}
+    while wanted - found.keys():
+        page = call.memory.sweep.receipts(limit=200, cursor=cursor)
+        found |= {each.id: each for each in page.receipts}
+        oldest = min(line.at for line in lines)
+        if (cursor := page.next_cursor) is None or page.receipts[-1].created_at < oldest:
+            break
+    return found
+
+
+def _plans_before(lines: list[Told]) -> dict[str, str]:
+    """For each plan the one before it by the same strategy."""
+    before: dict[str, str] = {}
+    last: dict[str, str] = {}
+    for line in lines:
+        if line.action == "plan" and line.plan_id:
+            if line.title in last:
+                before[last[line.title]] = line.plan_id
+            last[line.title] = line.plan_id
+    return before
+
+
+def compare(call: Call) -> Response:
+    sweep, earlier, later = call.memory.sweep, call.part("earlier"), call.part("later")
+    found = sweep.compare(earlier, later)
+    return call.show("compare.html", found=found, earlier=sweep.get_plan(earlier), later=sweep.get_plan(later))
+
+
+SCREEN = Screen(
+    "history",
+    "History",
+    "/history",
+    "clock",
+    "h",
+    shows={"/history": history, "/plans/{earlier}/compare/{later}": compare},
+    on_phone=True,
+)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from memsweep.model.plan import why_unusable
+from memsweep.model.plan import Receipt, why_unusable
+from memsweep.model.strategies import SECRETS
 from memsweep.report.collector import planned
 from memsweep.report.counts import amount
 from memsweep.report.reasons import why
+from memsweep.report.redactions import places
 from memsweep.web.plan_sections import is_all_memories, sections
 from memsweep.web.screen import Call, Screen
 from memsweep.web.strategies import BY_NAME
@@ -35,7 +37,7 @@ def review(call: Call) -> Response:
         pages=max(1, -(-found.total // PER_PAGE)),
         elsewhere=found.total - len(here) - len(spared - here),
         spared=spared,
-        usable=not why_unusable(plan, None, call.now),
+        usable=not why_unusable(plan, plan.receipt_id, call.now),
         warnings=planned(plan, (), why, None)["warnings"],
     )
 
@@ -54,9 +56,14 @@ def apply(call: Call) -> Response:
     receipt = call.memory.sweep.apply(
         plan_id, confirm=True, exclude=sorted(spared), allow_large=call.given("allow_large") == "yes"
     )
+    return call.go(f"/receipts/{receipt.id}", _told(receipt), receipt_id=receipt.id if amount(receipt.totals) else "")
+
+
+def _told(receipt: Receipt) -> str:
     what = amount(receipt.totals)
-    said = f"Moved {what} to the trash." if what else "Nothing was moved: all of it had changed since."
-    return call.go(f"/receipts/{receipt.id}", said, receipt_id=receipt.id if what else "")
+    if receipt.strategy == SECRETS:
+        return f"Redacted secrets in {places(receipt.totals)}." if what else "Nothing was left to redact."
+    return f"Moved {what} to the trash." if what else "Nothing was moved: all of it had changed since."
 
 
 def _spared(call: Call, plan_id: str) -> frozenset[str]:

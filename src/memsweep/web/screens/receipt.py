@@ -1,4 +1,4 @@
-"""A receipt: what an operation moved, what it skipped and why, and the way back."""
+"""A receipt: what an operation moved, what became of it, and the way back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,29 @@ from starlette.responses import Response
 from memsweep.report.counts import amount
 from memsweep.web.screen import Call, Screen
 
+PER_PAGE = 100
+
 
 def receipt(call: Call) -> Response:
-    return call.show("receipt.html", id=call.part("receipt"))
+    sweep, page = call.memory.sweep, call.whole_number("page")
+    found = sweep.receipt(call.part("receipt"))
+    items, total = sweep.trash(receipt_id=found.id, offset=(page - 1) * PER_PAGE, limit=PER_PAGE)
+    pages = max(1, -(-total // PER_PAGE))
+    return call.show("receipt.html", receipt=found, items=items, total=total, page=page, pages=pages)
 
 
 def undo(call: Call) -> Response:
-    done = call.memory.sweep.undo(call.part("receipt"))
+    receipt_id = call.part("receipt")
+    done = call.memory.sweep.undo(receipt_id)
     what = amount(done.totals)
-    left = f" {len(done.conflicts)} could not come back." if done.conflicts else ""
-    return call.go("/history", (f"{what} came back." if what else "There was nothing to bring back.") + left)
+    said = [f"{what} came back." if what else ""]
+    said += [f"{_changes(done.changed_back)} back as it was." if done.changed_back else ""]
+    said += [f"{len(done.conflicts)} could not come back: {done.conflicts[0][1]}" if done.conflicts else ""]
+    return call.go("/history", " ".join(filter(None, said)) or "There was nothing to bring back.")
+
+
+def _changes(number: int) -> str:
+    return "One memory is" if number == 1 else f"{number} memories are each"
 
 
 SCREEN = Screen(

@@ -34,6 +34,7 @@ function later() {
   for (const part of document.querySelectorAll("[data-later]")) {
     const address = part.dataset.later;
     part.removeAttribute("data-later");
+    part.setAttribute("aria-busy", "true");
     load(address).then((page) => swap(page, [part.id]));
   }
 }
@@ -112,7 +113,7 @@ document.addEventListener("keydown", (event) => {
   else if (Date.now() - went < 900) { went = 0; document.querySelector(`.side [data-key="${CSS.escape(event.key)}"]`)?.click(); }
   else if (event.key === "g") went = Date.now();
   else if (event.key === "j" || event.key === "k") {
-    const stops = [...document.querySelectorAll("main .row .text, main input[data-one], main .time button, main .heap button")].filter((stop) => stop.checkVisibility());
+    const stops = [...document.querySelectorAll("main .row a.text, main input[data-one], main .time button, main .heap button")].filter((stop) => stop.checkVisibility());
     const next = stops[stops.indexOf(document.activeElement) + (event.key === "j" ? 1 : -1)];
     if (next) { next.focus(); next.scrollIntoView({ block: "nearest" }); }
   }

@@ -1,0 +1,127 @@
+"""What a verdict on one thing must see, and no more: asking all rules about everything takes seconds.
+
+Each rule judges a memory by its own row, by what superseded it, and by the memories that say the same; the last are
+looked up by their rarest words. An entity that a memory mentions which no rule takes is alive for every rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memsweep.gc.disk import missing_files
+from memsweep.gc.verdict import accusations
+from memsweep.model.likeness import Comparable, comparable, fewest, nearly_same, outline, telling_words
+from memsweep.model.plan import Survey
+
+if TYPE_CHECKING:
+    from memsweep.gc.strategies.rule import Options
+    from memsweep.store.ports.items import ItemReads
+
+_MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
+_MOST_ALIKE = 200
+_MOST_WITNESSES = 20
+_MOST_CONNECTED = 200
+
+
+def around_memory(rows: ItemReads, key: int) -> Survey | None:
+    """A survey in which every rule says of a memory what it says of it among all; None where only all will do."""
+    return _around(rows, [key], [])
+
+
+def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
+    """What is told of an entity, if a memory mentions it that no rule takes; else None."""
+    own = rows.survey_of([], [key])
+    for memory in _newest(own.mentions, key):
+        survey = around_memory(rows, memory)
+        if survey is not None and not accusations(survey, "memory", memory, options, workspace_id):
+            return own
+    return None
+
+
+def around_entity(rows: ItemReads, key: int) -> Survey | None:
+    """All that is connected to an entity, with the memories that speak of it; None where that is much."""
+    connected = _connected(rows, key)
+    if connected is None:
+        return None
+    seen = rows.survey_of([], connected)
+    memories = {memory for memory, *_ in (*seen.mentions, *seen.stated)}
+    return _around(rows, memories, connected) if len(memories) <= _MOST_WITNESSES else None
+
+
+def _around(rows: ItemReads, memories: Collection[int], entities: Collection[int]) -> Survey | None:
+    """These, and the memories without which no rule could tell whether it takes one of them."""
+    own = rows.survey_of(memories)
+    superseded = {old for old, _, _ in own.supersessions}
+    texts: dict[int, str] = {}
+    for row in own.memories:
+        if not row.is_code and row.key not in superseded and row.key not in texts:
+            alike = _alike(rows, row.key)
+            if alike is None:
+                return None
+            texts |= alike
+    files = [row.key for row in own.memories if row.is_code]
+    seen = rows.survey_of({*memories, *texts}, entities)
+    return replace(seen, texts=texts, missing_files=frozenset(_missing(rows, files)))
+
+
+def _connected(rows: ItemReads, key: int) -> set[int] | None:
+    found = border = {key}
+    while border:
+        reached = {end for _, *ends in rows.around(border).relations for end in ends}
+        border = reached - found
+        found = found | border
+        if len(found) > _MOST_CONNECTED:
+            return None
+    return found
+
+
+def _newest(mentions: Sequence[tuple[int, int]], entity: int) -> list[int]:
+    return sorted({memory for memory, mentioned in mentions if mentioned == entity}, reverse=True)[:_MOST_WITNESSES]
+
+
+def _missing(rows: ItemReads, files: Collection[int]) -> set[int]:
+    found = rows.describe({"memory": files}) if files else {}
+    places = [(key, each.root, each.path) for (_, key), each in found.items()]
+    return missing_files((key, root, path) for key, root, path in places if root is not None and path is not None)
+
+
+def _alike(rows: ItemReads, start: int) -> dict[int, str] | None:
+    """The texts that hang together with one by being the same or nearly so; None where they cannot be looked up."""
+    texts = rows.texts([start])
+    shape = outline(texts[start])
+    read = {start: comparable(texts[start])}
+    found, waiting, passed_over = dict(texts), [start], set[int]()
+    while waiting:
+        here = waiting.pop()
+        near = _candidates(rows, here, read[here])
+        if near is None or len(found) > _MOST_ALIKE:
+            return None
+        fresh = near - read.keys() - passed_over
+        texts |= rows.texts(fresh)
+        read |= {key: comparable(texts[key]) for key in fresh if key in texts and outline(texts[key]) == shape}
+        passed_over |= fresh - read.keys()
+        new = {key for key in near & read.keys() - found.keys() if _is_same(texts, read, here, key)}
+        new -= _not_compared(rows, new)
+        found |= {key: texts[key] for key in new}
+        waiting += new
+    return found
+
+
+def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, right: int) -> bool:
+    return texts[left] == texts[right] or nearly_same(read[left], read[right])
+
+
+def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
+    telling = telling_words(text)
+    words = fewest(telling, rows.count_words((*telling.needed, *telling.others)), _MOST_LOOKED_AT)
+    if words is None:
+        return rows.same_text([key]) if not text.words else None
+    return rows.with_any_word(words) | rows.same_text([key])
+
+
+def _not_compared(rows: ItemReads, keys: Collection[int]) -> set[int]:
+    """Code files, and what was superseded."""
+    seen = rows.survey_of(keys)
+    return {row.key for row in seen.memories if row.is_code} | {old for old, _, _ in seen.supersessions if old in keys}

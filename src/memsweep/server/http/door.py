@@ -1,0 +1,125 @@
+"""The HTTP door: what is served where, and what every request passes on its way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from memsweep.app import App
+from memsweep.model.token import Token
+from memsweep.server.caller import TOKEN
+from memsweep.server.http import PATH
+from memsweep.server.http.bearer import Bearer
+from memsweep.server.http.meter import CONTENT_TYPE, Meter
+from memsweep.server.http.rate import Buckets, Rate
+from memsweep.server.http.servers import Kind, kind_of
+from memsweep.server.http.streams import Streams, is_stream
+from memsweep.server.pipes import PipedServer
+from memsweep.web.guard import Guard, Refusal
+from memsweep.web.guarded import Guarded, refuse
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_IDLE_SECONDS = 30 * 60
+_MOST_SESSIONS = 1000
+
+
+class Door:
+    """One ASGI application. `page`: what is served everywhere else, behind the same guard and a login of its own."""
+
+    def __init__(
+        self,
+        app: App,
+        servers: Mapping[Kind, PipedServer],
+        guard: Guard,
+        meter: Meter,
+        *,
+        is_local: bool,
+        page: ASGIApp | None = None,
+    ) -> None:
+        self._meter, self._is_local = meter, is_local
+        self._managers: dict[Kind, StreamableHTTPSessionManager] = {
+            kind: StreamableHTTPSessionManager(
+                server.protocol_server(),
+                max_request_body_size=guard.most_body_bytes,
+                session_idle_timeout=_IDLE_SECONDS,
+                max_sessions=_MOST_SESSIONS,
+            )
+            for kind, server in servers.items()
+        }
+        self._streams = Streams(self._mcp)
+        buckets = Buckets(Rate(app.settings.http.requests_per_second, app.settings.http.burst))
+
+        def behind_token(inner: ASGIApp) -> ASGIApp:
+            return Bearer(inner, app.tokens.admit, buckets)
+
+        routes = [
+            Route("/healthz", _healthz, methods=["GET"]),
+            Route(PATH, behind_token(self._streams)),
+            Route("/metrics", behind_token(self._metrics)),
+        ]
+        served = Starlette(routes=routes, lifespan=self._running)
+        served.router.redirect_slashes = False
+        served.router.default = page or behind_token(_nothing_here)
+        guarded = Guarded(served, guard, app.settings.http.patience_seconds)
+        self.asgi: ASGIApp = _Measured(guarded, self._meter)
+
+    def end_streams(self) -> None:
+        self._streams.end()
+
+    @asynccontextmanager
+    async def _running(self, served: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for manager in self._managers.values():
+                await stack.enter_async_context(manager.run())
+            yield
+
+    async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
+        token: Token = scope[TOKEN]
+        await self._managers[kind_of(token, is_local=self._is_local)].handle_request(scope, receive, send)
+
+    async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await PlainTextResponse(self._meter.text(), media_type=CONTENT_TYPE)(scope, receive, send)
+
+
+class _Measured:
+    """ASGI middleware: counts what was answered, and how fast."""
+
+    def __init__(self, app: ASGIApp, meter: Meter) -> None:
+        self._app, self._meter = app, meter
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, began = 500, time.monotonic()
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        self._meter.in_progress += 1
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            self._meter.in_progress -= 1
+            lasts = scope["path"] == PATH and is_stream(scope["method"], scope["headers"])
+            self._meter.request(scope["method"], status, None if lasts else time.monotonic() - began)
+
+
+async def _healthz(request: object) -> PlainTextResponse:
+    return PlainTextResponse("ok\n")
+
+
+async def _nothing_here(scope: Scope, receive: Receive, send: Send) -> None:
+    await refuse(Refusal(404, f"There is nothing here; agents are served at {PATH}."), send)

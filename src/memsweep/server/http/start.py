@@ -1,0 +1,94 @@
+"""From `memsweep serve --http` to a server; whatever cannot work is said before anything heavy is imported."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from memsweep.app import App, make_app
+from memsweep.errors import BadInput, Conflict
+from memsweep.project.resolver import existing_folder
+from memsweep.server.http import PATH
+from memsweep.server.profiles import Profile
+from memsweep.server.start import known_profile
+from memsweep.settings import load_settings
+from memsweep.web.guard import check_host, is_loopback, make_guard
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_BEYOND = "--host {host} can be reached from other machines"
+
+
+def serve_http(
+    profile: str, project: str, host: str, port: int, allowed_hosts: Sequence[str], *, ui: bool = False
+) -> None:
+    """Serve until SIGTERM or SIGINT; requests that have begun are finished first. `ui`: the page as well."""
+    chosen = known_profile(profile)
+    for name in allowed_hosts:
+        check_host(name)
+    if ui and (allowed_hosts or not is_loopback(host)):
+        raise BadInput("the page is for this machine alone.", hint="Leave out --ui, or --host and --allowed-host.")
+    folder = existing_folder(project) if project else ""
+    with closing(make_app(load_settings(), project=folder)) as app:
+        _refuse_open_door(app, host, allowed_hosts)
+        _serve(app, chosen, host, port, allowed_hosts, ui=ui)
+
+
+def _refuse_open_door(app: App, host: str, allowed_hosts: Sequence[str]) -> None:
+    """Beyond loopback nothing is guessed: who may come in, and by which name, was said before."""
+    if is_loopback(host):
+        return
+    if not allowed_hosts:
+        raise BadInput(
+            f"{_BEYOND.format(host=host)}, and no name is allowed.",
+            hint="Say what clients will call it: --allowed-host memory.example.com",
+        )
+    if not app.tokens.has_active():
+        raise Conflict(
+            f"{_BEYOND.format(host=host)}, and there is no token yet.",
+            hint="Make one first: memsweep token create NAME --workspace ID",
+        )
+
+
+def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequence[str], *, ui: bool) -> None:
+    from memsweep.schedule.background import Background
+    from memsweep.server.http.door import Door
+    from memsweep.server.http.listening import bind, serve_until_signalled
+    from memsweep.server.http.meter import Meter
+    from memsweep.server.http.servers import make_servers
+
+    with bind(host, port) as listener:
+        own_port = listener.getsockname()[1]
+        meter, guard = Meter(), make_guard(own_port, allowed_hosts)
+        is_local = is_loopback(host) and not allowed_hosts
+        page = _page(app, own_port) if ui else None
+        door = Door(app, make_servers(app, profile, meter), guard, meter, is_local=is_local, page=page)
+        _greet(app, f"http://{f'[{host}]' if ':' in host else host}:{own_port}", ui=ui)
+        background = Background(app)
+        background.start()
+        try:
+            serve_until_signalled(door, listener, app.settings.http.patience_seconds)
+        finally:
+            background.stop()
+
+
+def _page(app: App, port: int) -> ASGIApp:
+    from memsweep.web.page import make_page
+    from memsweep.web.token_login import redeem_tokens
+
+    return make_page(app, redeem_tokens(app), port)
+
+
+def _greet(app: App, address: str, *, ui: bool) -> None:
+    """Where it is, and where the first token is; the token itself to a person alone, since a log would keep it."""
+    from memsweep.server.http.first_token import FILE, make_first_token
+
+    path, first = app.settings.home / FILE, make_first_token(app)
+    said = [f"memsweep serves agents at {address}{PATH}"]
+    said += [f"The page is at {address}/login, where a token logs in."] if ui else []
+    said += [f"The first token is in {path}, which only you can read."] if path.exists() else []
+    said += [f"It is shown this once: {first}"] if first and sys.stderr is not None and sys.stderr.isatty() else []
+    print("\n".join(said), file=sys.stderr, flush=True)

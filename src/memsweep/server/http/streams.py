@@ -1,0 +1,56 @@
+"""Streams that stay open until somebody ends them; a server that stops ends them, and waits for all other requests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_LISTENS = (b"mcp-method", b"subscriptions/listen")
+
+
+def is_stream(method: str, headers: list[tuple[bytes, bytes]]) -> bool:
+    """Whether an answer goes on for as long as the client listens."""
+    return method == "GET" or any((name, value.strip()) == _LISTENS for name, value in headers)
+
+
+class Streams:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._end = asyncio.Event()
+
+    def end(self) -> None:
+        """To the application every listener has hung up; each gets the proper end of its answer."""
+        self._end.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_stream(scope["method"], scope["headers"]):
+            await self._app(scope, receive, send)
+            return
+        is_open = False
+
+        async def watched(message: Message) -> None:
+            nonlocal is_open
+            is_open = message["type"] == "http.response.start" or bool(message.get("more_body"))
+            await send(message)
+
+        await self._app(scope, lambda: self._received(receive), watched)
+        if is_open and self._end.is_set():
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _received(self, receive: Receive) -> Message:
+        coming = asyncio.ensure_future(receive())
+        ending = asyncio.ensure_future(self._end.wait())
+        try:
+            await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+            return coming.result() if coming.done() else {"type": "http.disconnect"}
+        finally:
+            for waiting in (coming, ending):
+                waiting.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await waiting

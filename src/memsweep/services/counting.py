@@ -1,0 +1,35 @@
+"""How much is in a workspace, now and day by day."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+from memsweep.model.memory import no_stats
+from memsweep.model.paging import within
+
+if TYPE_CHECKING:
+    from memsweep.model.memory import Stats
+    from memsweep.services.access import Access
+
+
+def stats(access: Access[Any]) -> Stats:
+    """What there is, or nothing where the workspace is not made yet."""
+    store = access.found()
+    engine = "falkor" if access.settings.store else "sqlite"
+    if store is None:
+        return no_stats(access.workspace_id, engine)
+    back = access.quarantine.held_back(access.clock())
+    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
+
+
+def count_up(access: Access[Any], days: int) -> Counts:
+    """How it has grown in these days, and counts by kind."""
+    within("days", days, MOST_DAYS)
+    store, now = access.found(), access.clock()
+    if store is None:
+        return Counts()
+    back = access.quarantine.held_back(now)
+    quarantined = 0 if back is None else store.count_held_back(back)
+    return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)

@@ -1,0 +1,94 @@
+"""Pictures of every screen, light and dark, wide and narrow, into shots/; those of the documents into docs/pictures."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from memsweep.app import App
+from memsweep.web.screens import SCREENS
+from tests.browser.conftest import BROWSER, FONTS, NARROW, ROOT, WIDE, serving
+from tests.browser.seed import seeded
+
+SHOTS, PICTURES = ROOT / "shots", ROOT / "docs" / "pictures"
+KINDS = {
+    "wide-light": (WIDE, "light"),
+    "wide-dark": (WIDE, "dark"),
+    "narrow-light": (NARROW, "light"),
+    "narrow-dark": (NARROW, "dark"),
+}
+DOCUMENTED = {
+    "overview-wide-light": "overview",
+    "plan-wide-light": "plan",
+    "trash-wide-dark": "trash",
+    "graph-wide-light": "graph",
+}
+NOTES = 900
+
+
+def main() -> None:
+    SHOTS.mkdir(exist_ok=True)
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
+        app = seeded(Path(folder) / "home", NOTES, "shopfront", hostile=False)
+        with serving(app) as (address, link):
+            context = chromium.new_context()
+            page = context.new_page()
+            page.goto(link)
+            page.wait_for_url(f"{address}/w/**")
+            state = context.storage_state()
+            for kind, (size, theme) in KINDS.items():
+                _take(chromium, state, f"{address}/w/shopfront", kind, size, theme, _places(app))
+        app.close()
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    environment = {**os.environ, **({"FONTCONFIG_FILE": str(FONTS)} if FONTS.exists() else {})}
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], env=environment)
+        yield chromium
+        chromium.close()
+
+
+def _places(app: App) -> dict[str, str]:
+    memory = app.memory("shopfront")
+    note = memory.memories(limit=5, filters={"source": "slack"}).memories[-1].id
+    known = {screen.name: screen.path for screen in SCREENS if screen.icon}
+    return known | {
+        "search": "/memories?q=checkout+incident+staging",
+        "memory": f"/memories/{note}",
+        "plan": f"/plans/{memory.sweep.plan('stale_code').id}",
+        "expired": f"/plans/{memory.sweep.plan('expired').id}",
+        "forgetting": "/forget?q=postgres+upgrade",
+        "graph": "/graph?name=checkout",
+    }
+
+
+def _take(
+    chromium: Any, state: Any, address: str, kind: str, size: dict[str, int], theme: str, places: dict[str, str]
+) -> None:
+    phone = size is NARROW
+    context = chromium.new_context(
+        viewport=size, color_scheme=theme, storage_state=state, locale="en-GB", is_mobile=phone, has_touch=phone
+    )
+    page = context.new_page()
+    for name, path in places.items():
+        page.goto(f"{address}{path}")
+        page.locator("[data-later], [aria-busy=true]").first.wait_for(state="detached")
+        shot = f"{name}-{kind}"
+        page.screenshot(path=SHOTS / f"{shot}.png")
+        if shot in DOCUMENTED:
+            page.screenshot(path=PICTURES / f"{DOCUMENTED[shot]}.png")
+        print(shot)
+    context.close()
+
+
+if __name__ == "__main__":
+    main()

