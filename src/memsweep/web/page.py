@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
 MOST_FIELDS = 50_000
 _PREFIX = "/w/{workspace}"
+_KEPT_FOR = timedelta(minutes=1)
 
 
 _STATUS: Mapping[type[MemsweepError], int] = {
@@ -48,7 +50,7 @@ class Page:
     def __init__(self, app: App, redeem: Redeem, port: int, clock: Callable[[], float] = time.time) -> None:
         self.app, self.cookie = app, f"memsweep_{port}"
         self.logins = Logins(redeem, clock)
-        self._kept: dict[tuple[str, str], tuple[str, Any]] = {}
+        self._kept: dict[tuple[str, str], tuple[str, datetime, Any]] = {}
 
     def workspaces(self, grant: Grant) -> list[str]:
         """Those that may be looked at; that of the project is among them though nothing is in it yet."""
@@ -67,14 +69,14 @@ class Page:
         return own if own in names or not names else names[0]
 
     def kept(self, call: Call, name: str, find: Callable[[], Any]) -> Any:
-        """What is costly to find, found again only when the workspace has changed."""
+        """What is costly to find, found again when the workspace has changed; and after a while, for dates pass."""
         if not self.is_kept(call, name):
-            self._kept[call.workspace, name] = (call.revision, find())
-        return self._kept[call.workspace, name][1]
+            self._kept[call.workspace, name] = (call.revision, call.now, find())
+        return self._kept[call.workspace, name][2]
 
     def is_kept(self, call: Call, name: str) -> bool:
         known = self._kept.get((call.workspace, name))
-        return known is not None and known[0] == call.revision
+        return known is not None and known[0] == call.revision and abs(call.now - known[1]) < _KEPT_FOR
 
     def session(self, request: Request) -> Session | None:
         return self.logins.find(request.cookies.get(self.cookie, ""))
