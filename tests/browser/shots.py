@@ -59,7 +59,7 @@ def _collect(app: App) -> None:
         memory.sweep.apply(plan.id, confirm=True, exclude=spared)
         memory.sweep.undo(memory.sweep.prune("stale_code", confirm=True).id)
     with called_by(Origin("mcp", "claude-code", tier="agent")):
-        note = memory.memories(limit=9).memories[-1]
+        note = memory.memories(limit=9, filters={"kind": "memory"}).memories[-1]
         memory.update(note.id, text=f"{note.text} Confirmed by the team.")
 
 

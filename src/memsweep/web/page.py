@@ -21,6 +21,7 @@ from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFo
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
+from memsweep.web.forms import read_form
 from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
 from memsweep.web.policy import WithPolicy
 from memsweep.web.screen import Call, Handler, Screen
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
-MOST_FIELDS = 50_000
 _PREFIX = "/w/{workspace}"
 _KEPT_FOR = timedelta(minutes=1)
 
@@ -126,13 +126,20 @@ class _Endpoint:
         session = await to_thread.run_sync(self._page.session, request)
         if session is None:
             return _ask_to_log_in(request)
-        form = await request.form(max_fields=MOST_FIELDS, max_files=0) if request.method == "POST" else FormData()
+        try:
+            form = await read_form(request) if request.method == "POST" else FormData()
+        except BadInput as error:
+            return await to_thread.run_sync(self._handled, request, session, FormData(), error)
         return await to_thread.run_sync(self._handled, request, session, form)
 
-    def _handled(self, request: Request, session: Session, form: FormData) -> Response:
+    def _handled(
+        self, request: Request, session: Session, form: FormData, problem: MemsweepError | None = None
+    ) -> Response:
         workspace = request.path_params.get("workspace") or self._page.usual(session.grant)
         call = Call(self._page, request, session, workspace, form, self._screen)
         try:
+            if problem is not None:
+                raise problem
             _refuse(call, changes=self._changes)
             with called_by(BY_PAGE), session.grant.within():
                 if self._screen and request.method == "GET" and not self._page.is_made(workspace):
