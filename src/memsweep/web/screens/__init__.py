@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from memsweep.web.screen import Screen
-from memsweep.web.screens import collect, forget, history, memories, memory, overview, plan, pulse, receipt, trash
+from memsweep.web.screens import (
+    collect,
+    forget,
+    graph,
+    history,
+    memories,
+    memory,
+    overview,
+    plan,
+    pulse,
+    receipt,
+    trash,
+)
 
 SCREENS: tuple[Screen, ...] = (
     overview.SCREEN,
@@ -12,6 +24,7 @@ SCREENS: tuple[Screen, ...] = (
     forget.SCREEN,
     trash.SCREEN,
     history.SCREEN,
+    graph.SCREEN,
     memory.SCREEN,
     plan.SCREEN,
     receipt.SCREEN,

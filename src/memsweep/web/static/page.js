@@ -138,5 +138,6 @@ document.addEventListener("click", (event) => { // a menu closes when something 
 });
 const here = new URL(location.href);
 if (here.searchParams.has("did")) { here.searchParams.delete("did"); history.replaceState(null, "", here); }
+for (const wide of document.querySelectorAll(".drawn")) wide.scrollLeft = (wide.scrollWidth - wide.clientWidth) / 2; // the middle first
 document.querySelectorAll("[data-ticks]").forEach(count);
 later();
