@@ -5,6 +5,7 @@ from __future__ import annotations
 from memsweep.web.screen import Screen
 from memsweep.web.screens import (
     collect,
+    context,
     forget,
     graph,
     history,
@@ -25,6 +26,7 @@ SCREENS: tuple[Screen, ...] = (
     trash.SCREEN,
     history.SCREEN,
     graph.SCREEN,
+    context.SCREEN,
     memory.SCREEN,
     plan.SCREEN,
     receipt.SCREEN,

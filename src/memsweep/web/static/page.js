@@ -39,19 +39,19 @@ function later() {
   }
 }
 
-// <form data-live="results"> follows what is typed; <form data-swap="found"> is sent in place.
+// <form data-live="results"> follows what is typed, in one part of the page or in several.
 let typed = 0, asked = 0;
 function follow(form, wait) {
   clearTimeout(typed);
   typed = setTimeout(async () => {
     const address = new URL(form.action);
     for (const [name, value] of new FormData(form)) if (value) address.searchParams.set(name, value);
-    const turn = ++asked, target = document.getElementById(form.dataset.live);
+    const turn = ++asked, parts = form.dataset.live.split(" "), target = document.getElementById(parts[0]);
     target?.setAttribute("aria-busy", "true");
     const page = await load(address).catch(() => null);
     if (turn !== asked) return; // something newer was asked meanwhile
     target?.removeAttribute("aria-busy");
-    swap(page, [form.dataset.live]);
+    swap(page, parts);
     history.replaceState(null, "", address);
   }, wait);
 }
