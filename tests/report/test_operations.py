@@ -168,6 +168,7 @@ def _refusals(path: Path) -> Iterator[tuple[str, str]]:
                     yield f"{path.relative_to(SOURCE)}:{each.lineno}", text
 
 
+@pytest.mark.slow
 def test_every_command_and_option_that_a_message_names_is_there(commands, sentences):
     known = set().union(*commands.values())
     seen = 0
