@@ -16,7 +16,7 @@ from typing import Any
 import memsweep
 from memsweep.errors import MemsweepError
 from memsweep.hooks import sockets
-from memsweep.places import config_file, home_at_a_glance
+from memsweep.places import config_file, environment, handed_over, home_at_a_glance
 
 READY = b"ready\n"
 MOST_EVENT_BYTES = 8 << 20
@@ -25,12 +25,12 @@ _ANSWER_SECONDS = 60.0
 """The watchdog of the hook ends it long before."""
 
 
-def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] = os.environ) -> Mapping[str, Any] | None:
+def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None = None) -> Mapping[str, Any] | None:
     """What a server answers to the event, `answer` and `outcome`; None if there is none that will."""
     if len(raw) > MOST_EVENT_BYTES:
         return None
     try:
-        hello = introduction(name, len(raw), began, environ)
+        hello = introduction(name, len(raw), began, environment() if environ is None else environ)
         for line in sockets.servers(sockets.folder_in(hello["home"])):
             if (reply := _told(line, hello, raw)) is not None:
                 return reply
@@ -45,7 +45,7 @@ def introduction(name: str, size: int, began: float, environ: Mapping[str, str])
         "code": code(),
         "home": str(home_at_a_glance(environ)),
         "config": str(config_file(environ).absolute()),
-        "variables": {key: value for key, value in environ.items() if is_handed_over(key)},
+        "variables": handed_over(environ),
         "folder": _working_directory(),
         "event": name,
         "bytes": size,
@@ -56,11 +56,6 @@ def introduction(name: str, size: int, began: float, environ: Mapping[str, str])
 def code() -> list[str]:
     """Which memsweep this is; another one may have other rules."""
     return [memsweep.__version__, os.path.dirname(memsweep.__file__)]
-
-
-def is_handed_over(variable: str) -> bool:
-    """The environment of the hook counts, not that of the server; no key of a service is among it."""
-    return variable.startswith("MEMSWEEP_") or variable == "CLAUDE_PROJECT_DIR"
 
 
 def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:

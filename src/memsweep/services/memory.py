@@ -184,13 +184,9 @@ class BaseMemory(Generic[Mode]):
         pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
         memory once, whatever is added meanwhile.
         """
-        from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+        from memsweep.services.listing import listed
 
-        asked, store, access = make_list_filters(filters, door, state), self._access.found(), self._access
-        if store is None:
-            return NO_MEMORIES
-        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
-        return list_memories(store.overview, asked, now=access.clock(), **options)
+        return listed(self._access, filters, state, door, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
