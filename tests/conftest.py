@@ -38,7 +38,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
 )
-settings.register_profile("quick", settings.get_profile("memsweep"), max_examples=15)  # for `make quick`
 settings.load_profile("memsweep")
 
 

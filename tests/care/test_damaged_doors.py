@@ -176,6 +176,7 @@ META = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", META)
 def test_what_a_file_says_of_itself_is_mended_too(template: Path, tmp_path: Path, key: str) -> None:
     for number, value in enumerate(META[key]):

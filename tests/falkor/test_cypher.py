@@ -53,7 +53,7 @@ def queries() -> Iterator[tuple[str, str]]:
     yield "graph_rows_cypher.add_source", graph_rows_cypher.add_source(memory_lives=False)
     yield "graph_rows_cypher.move_sources", graph_rows_cypher.move_sources(subject_lives=False)
     yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
-    yield "overview_cypher.page", overview_cypher.page(overview_cypher.passing(ListFilters(), None, None)[0])
+    yield "overview_cypher.page", overview_cypher.page(overview_cypher.passing(ListFilters(), None, None)[0], None)
     yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])
 
 

@@ -139,6 +139,7 @@ def _variants(node: ast.expr) -> list[str]:
     return ["x_1"]
 
 
+@pytest.mark.slow
 def test_no_message_names_a_tool_on_the_command_line(tools, sentences):
     names = re.compile(rf"\b({'|'.join(name for name in tools if '_' in name)})\b|\w=(true|false)\b")
     told = [
@@ -150,6 +151,7 @@ def test_no_message_names_a_tool_on_the_command_line(tools, sentences):
     assert [(place, in_commands(text)) for place, text in told if names.search(in_commands(text))] == []
 
 
+@pytest.mark.slow
 def test_no_refusal_names_an_argument_of_a_tool_on_the_command_line(tools):
     reachable = set().union(*(tools[each.tool] for each in OPERATIONS if each.command))
     names = re.compile(rf"(?<![\w.])({'|'.join(name for name in reachable if '_' in name)})\b(?!\.\w)")

@@ -49,9 +49,9 @@ def test_nothing_is_shown_without_a_session(app: App, path: str) -> None:
 def test_a_form_without_its_token_or_its_origin_changes_nothing(browser, path: str) -> None:
     address = f"/w/default{path}"
     assert browser.post(address, csrf="guessed").status_code == 403
-    assert browser.post(address).status_code == 403
+    assert browser.post(address, other="x").status_code == 403
     for origin in ("", "null", "http://127.0.0.1:1", "https://evil.example"):
-        assert browser.post(address, origin).status_code == 403
+        assert browser.post(address, origin, other="x").status_code == 403
 
 
 @pytest.mark.parametrize("path", WRITES)
@@ -134,3 +134,41 @@ def test_the_theme_is_remembered_by_the_browser_and_leads_back(browser) -> None:
 def test_a_logout_ends_it(browser) -> None:
     assert browser.do("//logout").url.path == "/login"
     assert browser.see("/").url.path == "/login"
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\ncontent-disposition: form-data; name="csrf"\r\n\r\nx\r\n--x--',
+            400,
+        ),
+        ("multipart/form-data", b"garbage", 400),
+        ("application/json", b"{}", 400),
+        ("", b"csrf=x", 400),
+        (FORM, b"&".join([b"take=x"] * 60_000), 400),
+        (FORM, b"csrf=%ff%fe&take=\xff", 403),
+        (FORM, b"csrf=%00", 403),
+        (FORM, b"", 403),
+    ],
+)
+def test_a_body_that_is_no_form_of_ours_is_refused_with_a_sentence(
+    browser, kind: str, body: bytes, status: int
+) -> None:
+    for path in ("/w/default/collect", "/theme"):
+        answer = browser.client.post(path, content=body, headers={"origin": HOME, "content-type": kind})
+        assert answer.status_code == status
+        assert "<h1>" in answer.text
+    answer = browser.client.post("/login", content=body, headers={"origin": HOME, "content-type": kind})
+    assert answer.status_code == 403
+
+
+def test_a_body_that_is_too_large_is_not_read(browser) -> None:
+    answer = browser.client.post(
+        "/w/default/collect", content=b"x" * 16_000_000, headers={"origin": HOME, "content-type": FORM}
+    )
+    assert answer.status_code == 413

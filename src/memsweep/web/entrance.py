@@ -9,6 +9,7 @@ from anyio import to_thread
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memsweep.errors import BadInput
+from memsweep.web.forms import read_form
 from memsweep.web.login import HOURS
 from memsweep.web.rendering import render
 from memsweep.web.screen import THEME_COOKIE, THEMES, Call, theme_of
@@ -33,7 +34,10 @@ class Entrance:
 
     async def log_in(self, request: Request) -> Response:
         """Exchange a token for a cookie; browsers send an Origin with every form, and the guard has compared it."""
-        token = (await request.form(max_fields=5)).get("token")
+        try:
+            token = (await read_form(request, 5)).get("token")
+        except BadInput:
+            token = None
         if not isinstance(token, str) or "origin" not in request.headers:
             return _form(request, _USED)
         session = await to_thread.run_sync(self._page.logins.open, token.strip())

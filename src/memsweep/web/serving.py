@@ -42,6 +42,7 @@ def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=_STOP_SECONDS,
     )

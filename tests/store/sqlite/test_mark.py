@@ -204,6 +204,7 @@ def test_a_kill_at_any_moment_is_no_loss(
         assert opened(image).memory().stats().warnings == ()
 
 
+@pytest.mark.slow
 def test_a_mark_that_is_behind_missing_or_damaged_accuses_nobody(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:

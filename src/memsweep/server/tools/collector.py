@@ -125,7 +125,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, listing))
 
     def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> receipts.ReceiptsAnswer:
-        """List what was done, newest first, and whether it was undone or purged since."""
+        """List what was done, newest first, and whether it can still be undone."""
         return receipts.receipts(app.memory(workspace_id).sweep.receipts(limit=limit, cursor=cursor))
 
     def purge_asks(

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from memsweep.web.screen import Screen
-from memsweep.web.screens import collect, forget, history, memories, memory, overview, plan, pulse, receipt, trash
+from memsweep.web.screens import (
+    collect,
+    context,
+    forget,
+    graph,
+    history,
+    memories,
+    memory,
+    overview,
+    plan,
+    pulse,
+    receipt,
+    trash,
+)
 
 SCREENS: tuple[Screen, ...] = (
     overview.SCREEN,
@@ -12,6 +25,8 @@ SCREENS: tuple[Screen, ...] = (
     forget.SCREEN,
     trash.SCREEN,
     history.SCREEN,
+    graph.SCREEN,
+    context.SCREEN,
     memory.SCREEN,
     plan.SCREEN,
     receipt.SCREEN,

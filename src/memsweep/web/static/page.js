@@ -39,19 +39,19 @@ function later() {
   }
 }
 
-// <form data-live="results"> follows what is typed; <form data-swap="found"> is sent in place.
+// <form data-live="results"> follows what is typed, in one part of the page or in several.
 let typed = 0, asked = 0;
 function follow(form, wait) {
   clearTimeout(typed);
   typed = setTimeout(async () => {
-    const address = new URL(form.action);
+    const address = new URL(form.getAttribute("action"), location.href); // a field may be called action
     for (const [name, value] of new FormData(form)) if (value) address.searchParams.set(name, value);
-    const turn = ++asked, target = document.getElementById(form.dataset.live);
+    const turn = ++asked, parts = form.dataset.live.split(" "), target = document.getElementById(parts[0]);
     target?.setAttribute("aria-busy", "true");
     const page = await load(address).catch(() => null);
     if (turn !== asked) return; // something newer was asked meanwhile
     target?.removeAttribute("aria-busy");
-    swap(page, [form.dataset.live]);
+    swap(page, parts);
     history.replaceState(null, "", address);
   }, wait);
 }
@@ -64,7 +64,7 @@ document.addEventListener("input", (event) => {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.matches("[data-live]")) { event.preventDefault(); follow(form, 0); return; }
-  if (form.method === "post") { // a second click would only be told that it came too late
+  if (form.getAttribute("method") === "post") { // a second click would only be told that it came too late
     if (form.dataset.sent) event.preventDefault();
     form.dataset.sent = "yes";
   }
@@ -138,5 +138,6 @@ document.addEventListener("click", (event) => { // a menu closes when something 
 });
 const here = new URL(location.href);
 if (here.searchParams.has("did")) { here.searchParams.delete("did"); history.replaceState(null, "", here); }
+for (const wide of document.querySelectorAll(".drawn")) wide.scrollLeft = (wide.scrollWidth - wide.clientWidth) / 2; // the middle first
 document.querySelectorAll("[data-ticks]").forEach(count);
 later();
