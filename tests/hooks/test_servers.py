@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from memsweep.app import App
+from memsweep.app import BY_LIBRARY, App
 from memsweep.hooks import asking, background, sockets
 from memsweep.hooks.answering import HookListener
 from memsweep.hooks.files import HookFiles
@@ -278,3 +278,16 @@ def test_a_real_server_answers_a_real_hook_and_leaves_no_socket(home: Path, proj
         server.hang_up()
     assert [run.get("by") for run in HookFiles(home).runs()] == ["server"]
     assert list(folder.iterdir()) == []
+
+
+@on_every_engine
+def test_an_app_beside_opens_no_store_of_its_own_and_leaves_it_open(variables: dict[str, str], project: Path) -> None:
+    """A server opens one for each prompt: a store of its own would never be closed."""
+    settings = load_settings(variables)
+    app = App(settings)
+    other = app.beside(settings, BY_LIBRARY, str(project))
+    other.memory().remember(DECISION)
+    assert other.engine is app.engine
+    other.close()
+    assert [each.id for each in app.workspaces()] == [other.workspace_id]
+    app.close()
