@@ -12,7 +12,7 @@ from anyio import to_thread
 from starlette.datastructures import FormData
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from memsweep import __version__
@@ -21,6 +21,8 @@ from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFo
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
+from memsweep.web.forms import read_form
+from memsweep.web.guard import MOST_BODY_BYTES
 from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
 from memsweep.web.policy import WithPolicy
 from memsweep.web.screen import Call, Handler, Screen
@@ -53,8 +55,9 @@ class Page:
         self._kept: dict[tuple[str, str], tuple[str, datetime, Any]] = {}
 
     def workspaces(self, grant: Grant) -> list[str]:
-        """Those that may be looked at; that of the project is among them though nothing is in it yet."""
-        return sorted(name for name in {*self._made(), self.app.workspace_id} if grant.covers(name))
+        """Those that may be looked at; those of the project and of a token though nothing is there yet."""
+        named = {*self._made(), self.app.workspace_id, *(grant.workspaces or ())}
+        return sorted(name for name in named if grant.covers(name))
 
     def is_made(self, workspace: str) -> bool:
         """Whether anything was ever stored there."""
@@ -126,8 +129,13 @@ class _Endpoint:
         session = await to_thread.run_sync(self._page.session, request)
         if session is None:
             return _ask_to_log_in(request)
-        form = await request.form(max_fields=MOST_FIELDS, max_files=0) if request.method == "POST" else FormData()
-        return await to_thread.run_sync(self._handled, request, session, form)
+        form = FormData()
+        if request.method == "POST":
+            form = await read_form(request, most_fields=MOST_FIELDS, most_bytes=MOST_BODY_BYTES)
+        try:
+            return await to_thread.run_sync(self._handled, request, session, form)
+        except StoreError as error:  # which has the names for the frame of an error, too
+            return PlainTextResponse(f"{error}\n", _STATUS[StoreError])
 
     def _handled(self, request: Request, session: Session, form: FormData) -> Response:
         workspace = request.path_params.get("workspace") or self._page.usual(session.grant)
