@@ -7,12 +7,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.testclient import TestClient
 from starlette.types import Message
 
 from memsweep.app import App
+from memsweep.errors import BadInput
 from memsweep.settings import load_settings
 from memsweep.web.forms import read_form
 from memsweep.web.guard import make_guard
@@ -228,5 +228,5 @@ def test_a_form_whose_sender_hangs_up_is_refused_and_not_an_accident() -> None:
         return {"type": "http.disconnect"}
 
     request = Request({"type": "http", "method": "POST", "headers": [(b"content-type", FORM.encode())]}, receive)
-    with pytest.raises(HTTPException, match="did not come whole"):
+    with pytest.raises(BadInput, match="did not come whole"):
         anyio.run(partial(read_form, request, most_fields=5, most_bytes=100))
