@@ -312,6 +312,7 @@ def _mutated(line: bytes, random_: random.Random) -> bytes:
     return bytes(changed).replace(b"\n", b" ").replace(b"\r", b" ")
 
 
+@pytest.mark.slow
 def test_every_mutated_line_gets_exactly_one_answer_or_is_no_request(talk: Talk) -> None:
     """Whatever could be a request is answered once. The id stays whole, at one end or the other."""
     random_ = random.Random(14)
