@@ -276,8 +276,9 @@ class App:
         from memsweep.care.copy import free_kept
 
         before = days_ago(self.clock(), older_than_days)
+        freed = self.engine.purge_deleted(before)  # first: it is not for everybody
         free_kept(self.settings.home / "copies", before)
-        return self.engine.purge_deleted(before)
+        return freed
 
     @cached_property
     def adopt(self) -> AdoptService[Sync]:
