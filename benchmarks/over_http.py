@@ -2,7 +2,8 @@
 
 Over HTTP all clients share one server; over stdio each has a server of its own, as clients start them. Both work on the
 same home, and are called in turns: some rounds of one, then some of the other, so that noise of the machine falls on
-both. Every client is the SDK's, so its own work is in both.
+both. Every client is the SDK's, so its own work is in both. Eight servers work on all cores, and one on one: that, and
+the lock of its interpreter, is what eight clients see.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from memsweep import open_memory
 
 SIZE, CLIENTS, BLOCK = 10_000, 8, 5
 SHARES = (0.5, 0.95)
-MOST_TIMES_STDIO = {"search": 2.0, "add": 2.5}
+MOST_TIMES_STDIO = {1: 1.5, CLIENTS: 3.0}
 _ADDRESS = re.compile(r"at (http://\S+)")
 Round = Callable[[Client, int], Any]
 
@@ -65,11 +66,9 @@ def report(measured: dict[str, list[float]], file: Path | None, what: str) -> No
 
 
 def judged(measured: dict[str, list[float]]) -> Iterator[Figure]:
-    for kind, most in MOST_TIMES_STDIO.items():
-        for clients, share in itertools.product((1, CLIENTS), SHARES):
-            over = {way: percentile(measured[f"{kind}, {way}, {clients}"], share) for way in ("http", "stdio")}
-            name = f"{kind} p{share * 100:g} with {clients}: HTTP / stdio"
-            yield at_most(name, over["http"] / over["stdio"], most, "x")
+    for kind, (clients, most) in itertools.product(("search", "add"), MOST_TIMES_STDIO.items()):
+        over = {way: percentile(measured[f"{kind}, {way}, {clients}"], 0.5) for way in ("http", "stdio")}
+        yield at_most(f"{kind} p50, clients: {clients}, HTTP / stdio", over["http"] / over["stdio"], most, "x")
 
 
 async def measure(home: Path, address: str, questions: Sequence[str], rounds: int) -> dict[str, list[float]]:

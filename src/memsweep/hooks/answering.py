@@ -34,7 +34,7 @@ _SECONDS = 1.0
 """For each thing that a hook has to say; it says all of it at once."""
 _MOST_HELLO_BYTES = 1 << 20
 _AT_ONCE = 4
-_ODD = (ValueError, TypeError, LookupError, AttributeError)
+_ODD = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 """What is said there and is no introduction of ours."""
 
 
@@ -74,7 +74,8 @@ class HookListener:
         while True:
             try:
                 line, _ = listening.accept()
-            except OSError:
+            except OSError:  # stopped, or out of descriptors: a socket that nobody answers at would only cost time
+                self.stop()
                 return
             if self._free.acquire(blocking=False):
                 threading.Thread(target=self._converse, args=(line,), name="hook", daemon=True).start()

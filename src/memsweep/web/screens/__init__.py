@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from memsweep.web.screen import Screen
 from memsweep.web.screens import (
+    care,
+    code,
     collect,
     context,
     forget,
@@ -15,6 +17,7 @@ from memsweep.web.screens import (
     plan,
     pulse,
     receipt,
+    tokens,
     trash,
 )
 
@@ -27,8 +30,11 @@ SCREENS: tuple[Screen, ...] = (
     history.SCREEN,
     graph.SCREEN,
     context.SCREEN,
+    code.SCREEN,
+    care.SCREEN,
     memory.SCREEN,
     plan.SCREEN,
     receipt.SCREEN,
+    tokens.SCREEN,
     pulse.SCREEN,
 )
