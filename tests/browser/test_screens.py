@@ -73,7 +73,6 @@ def test_the_search_follows_what_is_typed(tab) -> None:
     expect(page.locator(".count")).to_contain_text("that answer")
     expect(page).to_have_url(re.compile(r"q=deploys\+of\+ledger$"))
     assert page.evaluate("document.activeElement.id") == "q"
-    page.keyboard.press("Escape")
     page.locator("h1").click()
     page.keyboard.press("j")
     assert "text" in page.evaluate("document.activeElement.className")
