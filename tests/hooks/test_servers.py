@@ -175,6 +175,31 @@ def test_hooks_that_say_nothing_or_hang_up_take_no_server_away(
     assert reply["outcome"] == "nothing to say"
 
 
+def test_a_size_that_is_no_number_is_no_accident(
+    listener: HookListener, home: Path, variables: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    (path,) = (home / "hooks" / "servers").glob("*.sock")
+    hello = asking.introduction("Stop", 0, 0.0, variables)
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(path))
+        line.sendall(json.dumps({**hello, "bytes": float("inf")}).encode() + b"\n")
+        assert line.recv(10) == b""
+    wait_for(lambda: all(each.name != "hook" for each in threading.enumerate()), "the end of the conversation")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("listener")
+def test_servers_with_the_same_number_leave_each_other_their_sockets(variables: dict[str, str], project: Path) -> None:
+    """As in two containers that share a home: process ids are not unique there."""
+    second = HookListener(App(load_settings(variables)))
+    second.start()
+    third = HookListener(App(load_settings(variables)))
+    third.start()
+    second.stop()
+    third.stop()
+    assert ask(variables, prompt(project)) is not None
+
+
 def test_a_long_path_is_no_obstacle(tmp_path: Path, project: Path) -> None:
     home = tmp_path / ("long-" * 20) / ("longer-" * 10)
     variables = {"MEMSWEEP_HOME": str(home)}

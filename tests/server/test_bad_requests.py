@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memsweep.server.envelope import MAX_LINE_BYTES
-from tests.support.client import MODES, RawServer, raw_server
+from tests.support.client import TRIED_MODES, RawServer, raw_server
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE
 
@@ -26,7 +26,7 @@ NESTED_META = {
 }
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=TRIED_MODES)
 def talk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
     """One server for the whole table: it has to survive all of it."""
     home = tmp_path_factory.mktemp("served") / "home"

@@ -34,7 +34,7 @@ _SECONDS = 1.0
 """For each thing that a hook has to say; it says all of it at once."""
 _MOST_HELLO_BYTES = 1 << 20
 _AT_ONCE = 4
-_ODD = (ValueError, TypeError, LookupError, AttributeError)
+_ODD = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 """What is said there and is no introduction of ours."""
 
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 from starlette.datastructures import FormData
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from memsweep import __version__
@@ -53,8 +53,9 @@ class Page:
         self._kept: dict[tuple[str, str], tuple[str, datetime, Any]] = {}
 
     def workspaces(self, grant: Grant) -> list[str]:
-        """Those that may be looked at; that of the project is among them though nothing is in it yet."""
-        return sorted(name for name in {*self._made(), self.app.workspace_id} if grant.covers(name))
+        """Those that may be looked at; those of the project and of a token though nothing is there yet."""
+        named = {*self._made(), self.app.workspace_id, *(grant.workspaces or ())}
+        return sorted(name for name in named if grant.covers(name))
 
     def is_made(self, workspace: str) -> bool:
         """Whether anything was ever stored there."""
@@ -126,11 +127,16 @@ class _Endpoint:
         session = await to_thread.run_sync(self._page.session, request)
         if session is None:
             return _ask_to_log_in(request)
+        form, problem = FormData(), None
+        if request.method == "POST":
+            try:
+                form = await read_form(request)
+            except BadInput as error:
+                problem = error
         try:
-            form = await read_form(request) if request.method == "POST" else FormData()
-        except BadInput as error:
-            return await to_thread.run_sync(self._handled, request, session, FormData(), error)
-        return await to_thread.run_sync(self._handled, request, session, form)
+            return await to_thread.run_sync(self._handled, request, session, form, problem)
+        except StoreError as error:  # which has the names for the frame of an error, too
+            return PlainTextResponse(f"{error}\n", _STATUS[StoreError])
 
     def _handled(
         self, request: Request, session: Session, form: FormData, problem: MemsweepError | None = None

@@ -135,6 +135,8 @@ def collector_tools(app: App) -> list[ToolRow]:
         if not confirm or not days >= 0:  # which is refused
             return None
         memory = app.memory(workspace_id)
+        if deleted_workspaces:
+            _ = app.engine.keeper  # refused to a token for some workspaces, before the trash of one is freed
 
         def question() -> Question:
             others = app.deleted_workspaces(days) if deleted_workspaces else None
