@@ -16,7 +16,7 @@ demo: install    ## a tour of a few seconds through the real server
 	@$(PY) demo/tour.py
 
 quick: install-dev ## the tests of a minute: pure parts, SQLite, the doors
-	$(PY) -m pytest -n 2 --dist worksteal -m "not slow and not soak" -k "not falkor" --hypothesis-profile quick \
+	MEMSWEEP_SOAK=0 $(PY) -m pytest -n 2 --dist worksteal -m "not slow and not soak" -k "not falkor" \
 	    --ignore tests/falkor --ignore tests/faults --ignore tests/house
 
 test: install-dev ## every test
@@ -49,7 +49,7 @@ soak: install-dev ## the crash and concurrency tests and the laws with raised co
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/
 	@mkdir -p benchmarks/results
-	@for b in recall secret_rules precision names startup hooks injection stdio web store index collector looking graph context retention engines graph_engines vector_engines; do \
+	@for b in recall secret_rules precision names startup hooks injection stdio over_http web store index collector looking graph context retention engines graph_engines vector_engines; do \
 	    echo "== $$b"; $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
 	$(PY) benchmarks/localise.py . --json benchmarks/results/localise.json
 

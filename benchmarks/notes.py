@@ -75,6 +75,10 @@ def fill(db: apsw.Connection, count: int) -> None:
             " values (?, ?, ?, 0, ?, 0, 1, 1, ?)",
             (memory, f"chk_{memory:012}", memory, text, content_hash(text)),
         )
+        db.execute(
+            "insert into audit (at, actor, action, subject, counts) values (?, 'mcp', 'add', ?, ?)",
+            (at, f"mem_{memory:012}", f'{{"memories":1,"chunks":1,"entities":0,"ids":["mem_{memory:012}"]}}'),
+        )
         db.execute("insert into vector values (?, ?)", (memory, chance.randbytes(DIMENSION)))
         db.execute("insert into chunk_fts (rowid, text) values (?, spread_script(? || ' '))", (memory, text))
         for entity in (chance.randrange(1, count // 5 + 2), count // 5 + memory):

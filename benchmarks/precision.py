@@ -1,6 +1,6 @@
 """Does search return the right memories and nothing else? Precision, recall and right silence on cases of our own.
 
-python benchmarks/precision.py [--held-out] [--supersedes] [--mode precise|deep] [--wrong] [--json FILE]
+python benchmarks/precision.py [--held-out | --cases FILE] [--supersedes] [--mode precise|deep] [--wrong] [--json FILE]
 
 A scene is a workspace of some 25 memories with questions; a question has the memories that answer it, often one,
 sometimes several, sometimes none. A session adds, asks, corrects and asks again. A third of the scenes and sessions is
@@ -89,7 +89,7 @@ class Way:
 
 def main() -> None:
     options = _options()
-    cases = json.loads((HELD_OUT_CASES if options.held_out else OPEN_CASES).read_text(encoding="utf-8"))
+    cases = json.loads(options.cases.read_text(encoding="utf-8"))
     modes = [options.mode] if options.mode else list(MODES) if takes(Memory.search, "mode") else [""]
     results = {}
     for mode in modes:
@@ -103,19 +103,23 @@ def main() -> None:
     figures = [figure for name, outcomes in results.items() for figure in _figures(name, outcomes)]
     show_figures(figures)
     scores = {name: {kind: _numbers(group) for kind, group in groups(got)} for name, got in results.items()}
-    write_json(options.json, "precision", figures, held_out=options.held_out, scores=scores)
+    write_json(options.json, "precision", figures, cases=options.cases.name, scores=scores)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--held-out", action="store_true", help="score the third that nothing is tuned on")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--held-out", action="store_true", help="score the third that nothing is tuned on")
+    which.add_argument("--cases", type=Path, metavar="FILE", default=OPEN_CASES, help="score other cases of this form")
     parser.add_argument("--supersedes", action="store_true", help="a correction names what it replaces")
     parser.add_argument("--mode", choices=MODES, help="only this mode of search")
     parser.add_argument("--wrong", action="store_true", help="list the cases that are not fully right")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
-    if options.wrong and options.held_out:
-        parser.error("held-out cases are scored, not shown: leave out --wrong.")
+    if options.held_out:
+        options.cases = HELD_OUT_CASES
+        if options.wrong:
+            parser.error("held-out cases are scored, not shown: leave out --wrong.")
     if options.supersedes and not takes(Memory.remember, "supersedes"):
         parser.error("this library's remember() has no `supersedes`: leave out --supersedes.")
     if options.mode and not takes(Memory.search, "mode"):

@@ -22,8 +22,9 @@ import numpy.typing as npt
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
 from memsweep.model.search import Filters
+from memsweep.remember.judging import Judge
 from memsweep.remember.ranking import look_at, rank
-from memsweep.remember.relevance import Calibration, Evidence, calibration_for, evidence_of, names_in
+from memsweep.remember.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in
 from memsweep.settings import load_settings
 from precision import OPEN_CASES
 
@@ -34,7 +35,7 @@ STEPS = 50
 BEYOND_DOUBT = 4.0
 
 
-class Asked(NamedTuple):
+class Answers(NamedTuple):
     """One question with the evidence for each memory that is not replaced, and which of them are right."""
 
     scene: str
@@ -62,7 +63,7 @@ def main() -> None:
     write_json(options.json, "relevance", figures, model=model, fitted=astuple(fitted))
 
 
-def asked(cases: Mapping[str, Any], app: App) -> Iterator[Asked]:
+def asked(cases: Mapping[str, Any], app: App) -> Iterator[Answers]:
     scenes = [
         (scene["id"], [{"add": entry} for entry in scene["memories"]] + scene["questions"]) for scene in cases["scenes"]
     ]
@@ -77,19 +78,22 @@ def asked(cases: Mapping[str, Any], app: App) -> Iterator[Asked]:
                 yield _asked(app, name, step, known, replaced)
 
 
-def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str], replaced: set[str]) -> Asked:
+def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str], replaced: set[str]) -> Answers:
     store, question = app.engine.open(name), step["question"]
-    ranking = rank(store, app.embedder, question, Filters(), datetime.now(UTC))
-    found, _ = look_at(store, app.embedder.model.name, question, ranking, ALL)
+    judge = Judge(app.embedder.model.name, app.local_model)
+    ranking = rank(store, app.embedder, judge, question, Filters(), datetime.now(UTC))
+    found, _ = look_at(store, judge, question, ranking, ALL)
     (words,) = store.matched_words(question, [question])
-    names = names_in(question, words)
+    asked = Asked(words, names_in(question, words), tuple(app.local_model.rarities(words)))
     live = [each for each in found if known[each.passage.memory_id] not in replaced]
-    evidence = [evidence_of(each.similarity, words, names, each.words) for each in live]
+    nearest = app.local_model.nearest(words, [each.passage.text for each in live])
+    pairs = zip(live, nearest, strict=True)
+    evidence = [evidence_of(each.similarity, asked, each.words, close) for each, close in pairs]
     right = [known[each.passage.memory_id] in step["right"] for each in live]
-    return Asked(name, step.get("kind", "session"), len(step["right"]), evidence, right)
+    return Answers(name, step.get("kind", "session"), len(step["right"]), evidence, right)
 
 
-def fit(questions: Sequence[Asked]) -> Calibration:
+def fit(questions: Sequence[Answers]) -> Calibration:
     """More words must never count against a passage: where they would, only all of them together count."""
     rows, right = _rows(questions)
     fitted = _fit(rows, right)
@@ -115,27 +119,27 @@ def _fit(rows: Floats, right: Floats) -> Calibration:
     return Calibration(*(round(float(value), 2) for value in (base, *weights[1:])))
 
 
-def _rows(questions: Sequence[Asked]) -> tuple[Floats, Floats]:
+def _rows(questions: Sequence[Answers]) -> tuple[Floats, Floats]:
     rows = [
-        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking)
+        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking, each.uncovered)
         for question in questions
         for each in question.evidence
     ]
     return np.array(rows, float), np.array([right for question in questions for right in question.right], float)
 
 
-def left_out(questions: Sequence[Asked]) -> list[Floats]:
+def left_out(questions: Sequence[Answers]) -> list[Floats]:
     """The odds of everything, each scene by what was fitted on the others."""
     fitted = {scene: fit([q for q in questions if q.scene != scene]) for scene in {q.scene for q in questions}}
     return [np.array([fitted[q.scene].odds(each) for each in q.evidence]) for q in questions]
 
 
-def _loss(questions: Sequence[Asked], odds: Sequence[Floats]) -> float:
+def _loss(questions: Sequence[Answers], odds: Sequence[Floats]) -> float:
     right, all_odds = np.concatenate([np.array(q.right, float) for q in questions]), np.concatenate(odds)
     return float(np.mean(np.log1p(np.exp(np.where(right > 0, -all_odds, all_odds)))))
 
 
-def _show_meaning(questions: Sequence[Asked], odds: Sequence[Floats]) -> None:
+def _show_meaning(questions: Sequence[Answers], odds: Sequence[Floats]) -> None:
     right = np.concatenate([np.array(q.right, bool) for q in questions])
     relevance = 1 / (1 + np.exp(-np.concatenate(odds)))
     rows = []
@@ -146,7 +150,7 @@ def _show_meaning(questions: Sequence[Asked], odds: Sequence[Floats]) -> None:
     print(table(("relevance from", "memories", "right", "right if both were as many"), rows), end="\n\n")
 
 
-def _show_choices(questions: Sequence[Asked], odds: Sequence[Floats]) -> None:
+def _show_choices(questions: Sequence[Answers], odds: Sequence[Floats]) -> None:
     rows = []
     for least in (-0.6, -0.4, -0.2, 0.0, 0.2):
         for behind in (0.4, 0.6, 0.8, 1.0, 1.3):
@@ -156,7 +160,7 @@ def _show_choices(questions: Sequence[Asked], odds: Sequence[Floats]) -> None:
     print(table(header, rows), end="\n\n")
 
 
-def _scored(questions: Sequence[Asked], odds: Sequence[Floats], least: float, behind: float) -> list[float]:
+def _scored(questions: Sequence[Answers], odds: Sequence[Floats], least: float, behind: float) -> list[float]:
     precision, answerable, recall, silence, far = [], [], [], [], []
     for question, values in zip(questions, odds, strict=True):
         best = max(values, default=-50.0)

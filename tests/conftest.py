@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import io
 import os
 import sys
@@ -38,8 +39,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
 )
-settings.register_profile("quick", settings.get_profile("memsweep"), max_examples=15)  # for `make quick`
 settings.load_profile("memsweep")
+gc.disable()  # of what is collected now, nothing is garbage
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -67,11 +67,10 @@ class App:
         self.resolver = Resolver(settings, lambda: self._engine, project)
 
     def beside(self, settings: Settings, opened_by: Origin, project: str) -> App:
-        """Another app in this process, for another project or door. It shares the store and the model, which stay
-        open when it is closed, so `settings` must name the same."""
+        """Another app in this process. It shares store and model, which `settings` must name, and leaves them open."""
         other = App(settings, opened_by.actor, clock=self.clock, opened_by=opened_by, project=project)
-        other.__dict__.update(_engine=self._engine, local_model=self.local_model, embedder=self.embedder)
-        other._is_guest = True
+        shared = {"_engine": self._engine, "local_model": self.local_model, "embedder": self.embedder}
+        other.__dict__.update(shared, _is_guest=True)
         return other
 
     @property
@@ -277,8 +276,9 @@ class App:
         from memsweep.care.copy import free_kept
 
         before = days_ago(self.clock(), older_than_days)
+        freed = self.engine.purge_deleted(before)  # first: it is not for everybody
         free_kept(self.settings.home / "copies", before)
-        return self.engine.purge_deleted(before)
+        return freed
 
     @cached_property
     def adopt(self) -> AdoptService[Sync]:

@@ -9,6 +9,17 @@ from pathlib import Path
 from memsweep.errors import BadSetting
 
 
+def environment() -> Mapping[str, str]:
+    return os.environ
+
+
+def handed_over(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a hook says of its environment to a server: all that settings depend on, and no key of a service."""
+    return {
+        name: value for name, value in environ.items() if name.startswith("MEMSWEEP_") or name == "CLAUDE_PROJECT_DIR"
+    }
+
+
 def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     if given := environ.get("MEMSWEEP_CONFIG"):
         return expanded(given)

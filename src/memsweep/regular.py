@@ -18,6 +18,8 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 # A pipe that takes the place of the file after the first look must not make us wait for a writer.
+WRITING = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
+"""Bytes as they are: Windows would write two for the end of a line."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 

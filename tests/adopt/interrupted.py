@@ -25,7 +25,7 @@ from tests.adopt.test_adopt import DEAD
 from tests.support.counts import THOROUGH
 
 FOREIGN = b"what somebody else has just written\n"
-EVERY = 1 if THOROUGH else 7
+EVERY = 1 if THOROUGH else 13
 _STEPS = {writing.__file__, steps.__file__}
 
 

@@ -348,6 +348,7 @@ def test_where_there_is_no_memory_nothing_is_made(memory, person, home):
     assert not (home / "clients").exists()
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_take_turns(person, home):
     person.write(DEAD)
     command = [sys.executable, "-m", "memsweep", "adopt", "claude", "-y", "--json"]

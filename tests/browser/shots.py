@@ -11,7 +11,8 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from memsweep.app import App
+from memsweep.app import App, called_by
+from memsweep.model.origin import Origin
 from memsweep.web.screens import SCREENS
 from tests.browser.conftest import BROWSER, FONTS, NARROW, ROOT, WIDE, serving
 from tests.browser.seed import seeded
@@ -27,7 +28,7 @@ DOCUMENTED = {
     "overview-wide-light": "overview",
     "plan-wide-light": "plan",
     "trash-wide-dark": "trash",
-    "graph-wide-light": "graph",
+    "search-wide-light": "search",
 }
 NOTES = 900
 
@@ -37,6 +38,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, browser() as chromium:
         app = seeded(Path(folder) / "home", NOTES, "shopfront", hostile=False)
+        _collect(app)
         with serving(app) as (address, link):
             context = chromium.new_context()
             page = context.new_page()
@@ -46,6 +48,19 @@ def main() -> None:
             for kind, (size, theme) in KINDS.items():
                 _take(chromium, state, f"{address}/w/shopfront", kind, size, theme, _places(app))
         app.close()
+
+
+def _collect(app: App) -> None:
+    """Some of what has expired goes, one note is edited, and an undo takes something back."""
+    memory = app.memory("shopfront")
+    with called_by(Origin("page", "memsweep", tier="person")):
+        plan = memory.sweep.plan("expired")
+        spared = [group.root.id for group in memory.sweep.groups(plan.id, limit=100).groups[14:]]
+        memory.sweep.apply(plan.id, confirm=True, exclude=spared)
+        memory.sweep.undo(memory.sweep.prune("stale_code", confirm=True).id)
+    with called_by(Origin("mcp", "claude-code", tier="agent")):
+        note = memory.memories(limit=9, filters={"kind": "memory"}).memories[-1]
+        memory.update(note.id, text=f"{note.text} Confirmed by the team.")
 
 
 @contextmanager

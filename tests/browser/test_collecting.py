@@ -126,3 +126,53 @@ def test_a_server_that_was_started_anew_asks_for_its_new_link(app, tab, chromium
         page.get_by_role("button", name="Move to trash").click()
         expect(page.locator(".notice")).to_contain_text("Moved 3 memories")
     context.close()
+
+
+def test_the_trash_gives_back_one_or_all_and_is_purged_with_a_tick(tab) -> None:
+    here = tab()
+    page = review(here)
+    page.get_by_role("button", name="Move to trash").click()
+    page = here.go("/trash")
+    page.locator(".heap").first.locator("li button").first.click()
+    expect(page.locator(".notice")).to_contain_text("It is back")
+    page.locator(".heap").first.get_by_role("button", name="Restore all").click()
+    expect(page.locator(".notice")).to_contain_text("came back")
+    assert here.memory.stats().stale_memories == 3
+    page = here.go("/trash/purge?days=0")
+    button = page.get_by_role("button", name="Purge")
+    button.click()
+    assert page.url.endswith("/trash/purge?days=0"), "the tick is required"
+    page.get_by_label("I understand").check()
+    button.click()
+    expect(page.locator(".notice")).to_contain_text("for good")
+    assert here.memory.sweep.trash()[1] == 0
+
+
+def test_the_history_undoes_and_compares_two_plans(tab) -> None:
+    here = tab()
+    here.memory.sweep.plan("stale_code")
+    review(here).get_by_role("button", name="Move to trash").click()
+    page = here.go("/history")
+    page.get_by_role("link", name="what changed since the one before").first.click()
+    expect(page.locator("h1")).to_have_text("Stale code, then and now")
+    page = here.go("/history")
+    page.locator(".time form button").first.click()
+    expect(page.locator(".notice")).to_contain_text("came back")
+    page.get_by_label("Action").select_option("undo")
+    expect(page.locator(".time li")).to_have_count(1)
+
+
+def test_forgetting_by_description(tab) -> None:
+    here = tab()
+    page = here.go("/forget")
+    page.locator("#q").fill("postgres upgrade note")
+    expect(page.locator(".count")).to_contain_text("resemble it")
+    boxes = page.locator("input[data-one]:enabled")
+    boxes.nth(0).check()
+    boxes.nth(1).check()
+    expect(page.locator(".bar b")).to_have_text("2")
+    page.get_by_role("button", name="Review").click()
+    page.wait_for_url("**/plans/*")
+    expect(page.locator("h1")).to_have_text("Chosen by hand")
+    page.get_by_role("button", name="Move to trash").click()
+    expect(page.locator(".notice")).to_contain_text("Moved 2 memories")

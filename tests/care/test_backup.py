@@ -40,6 +40,7 @@ def edit(file: Path, script: str) -> None:
 # what comes back
 
 
+@pytest.mark.slow
 def test_a_restored_workspace_is_what_was_backed_up(filled: Path, app: App, home: Path, copy: Path) -> None:
     restored = app.restore(copy, "other")
     assert restored.receipt_id is None
@@ -291,6 +292,7 @@ def test_an_emptied_workspace_makes_way(app: App, copy: Path) -> None:
     assert app.memory("other").stats().total_memories == restored.seal.memories
 
 
+@pytest.mark.slow
 def test_a_workspace_with_nothing_but_a_context_window_is_not_empty(app: App, copy: Path) -> None:
     app.memory("other").context().add([{"text": "a segment"}])
     with pytest.raises(AlreadyExists):

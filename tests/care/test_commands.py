@@ -54,6 +54,7 @@ def test_a_doctor_says_that_all_is_well(run: Run, stale: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_doctor_says_what_is_wrong_and_what_to_do_next(run: Run, stale: Path) -> None:
     damage(stale, "delete from memory where source = ''; delete from vector where chunk = 2")
     found = run("doctor")
@@ -105,6 +106,7 @@ def test_a_compact_that_somebody_holds_up_says_so(run: Run, stale: Path) -> None
     assert "Another process is still reading the old state" in ran.out
 
 
+@pytest.mark.slow
 def test_a_backup_goes_there_and_back(run: Run, stale: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.backup"
     made = run("backup", str(file))
@@ -140,6 +142,7 @@ def test_a_file_that_is_no_backup_ends_with_a_sentence(
     assert "a.backup" in ran.err
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_said(stale: Path, tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
@@ -157,6 +160,7 @@ def restored(run: Run, file: Path) -> Ran:
     return run("stats", "-w", "before", "--json")
 
 
+@pytest.mark.slow
 def test_a_prune_takes_a_backup_first_and_says_where(run: Run, stale: Path, tmp_path: Path) -> None:
     file = tmp_path / "before.backup"
     ran = run("prune", "--yes", "--backup", str(file))

@@ -27,6 +27,7 @@ def hollow(filled: Path, app: App) -> Path:
     return filled
 
 
+@pytest.mark.slow
 def test_the_space_comes_back_and_the_content_stays(hollow: Path, app: App) -> None:
     before = stores.dump(hollow)
     result = app.memory().care.compact()
@@ -39,6 +40,7 @@ def test_the_space_comes_back_and_the_content_stays(hollow: Path, app: App) -> N
     assert app.memory().care.compact().bytes_after == result.bytes_after
 
 
+@pytest.mark.slow
 def test_nothing_of_what_was_purged_is_left_in_the_file(hollow: Path, app: App) -> None:
     app.memory().care.compact()
     app.close()
@@ -61,6 +63,7 @@ def test_a_reader_keeps_its_state_and_the_file_shrinks_when_it_is_done(hollow: P
     assert app.memory().care.doctor() == HEALTHY
 
 
+@pytest.mark.slow
 def test_a_writer_that_does_not_let_go_is_said(hollow: Path, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connect, "BUSY_SECONDS", 0.2)
     before = stores.dump(hollow)
@@ -72,6 +75,7 @@ def test_a_writer_that_does_not_let_go_is_said(hollow: Path, app: App, monkeypat
     assert stores.dump(hollow) == before
 
 
+@pytest.mark.slow
 def test_the_vector_file_holds_only_what_is_there(hollow: Path, app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "_TAIL_MIN", 3)
     app.memory().search("Ada")

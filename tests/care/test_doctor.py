@@ -415,6 +415,7 @@ def test_a_damage_is_found_and_nothing_changes(filled: Path, app: App, case: str
     assert stores.dump(filled) == before
 
 
+@pytest.mark.slow
 @on_every_case
 def test_a_repair_leaves_nothing_for_the_next_doctor_loses_nothing_and_is_in_the_audit_log(
     filled: Path, patient: Patient, engine_kind: str, case: str

@@ -54,6 +54,7 @@ def texts_of(memory: Memory, ids: list[str]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [[50], [0], [50, 200, 350], [399]])
 def test_what_stands_on_other_pages_is_saved(
     many: dict[str, str], make: Callable[..., App], home: Path, broken: list[int]
@@ -85,6 +86,7 @@ def test_what_stands_on_other_pages_is_saved(
     assert make().memory().care.doctor().findings == checkup.left
 
 
+@pytest.mark.slow
 def test_of_a_file_that_is_none_nothing_is_changed(many: dict[str, str], make: Callable[..., App], home: Path) -> None:
     file = store_files.file_of(home)
     file.write_bytes(b"nothing like it" * 500)
@@ -94,6 +96,7 @@ def test_of_a_file_that_is_none_nothing_is_changed(many: dict[str, str], make: C
     assert file.read_bytes() == b"nothing like it" * 500
 
 
+@pytest.mark.slow
 def test_keys_are_not_given_out_again(many: dict[str, str], make: Callable[..., App], home: Path) -> None:
     file = store_files.file_of(home)
     with store_files.open_file(file) as db:

@@ -35,6 +35,7 @@ def test_a_fact_is_stated_strengthened_and_replaced(run: Run) -> None:
     assert "until" in run("graph", "query", "Ada", "--ended").out
 
 
+@pytest.mark.slow
 def test_a_fact_is_confirmed_and_corrected(graph: Run) -> None:
     assert graph("graph", "reinforce", "Ada", "WORKS_ON", "Engine").out == "0.50 → 0.65\n"
     down = graph("graph", "reinforce", "Ada", "WORKS_ON", "Engine", "--correct", "--reason", "doubt", "--json").json
@@ -42,6 +43,7 @@ def test_a_fact_is_confirmed_and_corrected(graph: Run) -> None:
     assert graph("graph", "reinforce", "Ada", "OWNS", "Engine").status == 3
 
 
+@pytest.mark.slow
 def test_entities_and_their_neighbours_are_listed(graph: Run) -> None:
     listed = graph("graph", "entities", "--type", "person")
     assert "Ada" in listed.out
@@ -53,6 +55,7 @@ def test_entities_and_their_neighbours_are_listed(graph: Run) -> None:
     assert graph("graph", "related", "Nobody").status == 3
 
 
+@pytest.mark.slow
 def test_the_whole_graph_is_described(graph: Run) -> None:
     status = graph("graph", "status")
     assert "components         1" in status.out
@@ -66,6 +69,7 @@ def test_the_whole_graph_is_described(graph: Run) -> None:
     assert "contradictory\n" in briefing
 
 
+@pytest.mark.slow
 def test_a_text_is_read_from_the_line_or_from_standard_input(graph: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     look = graph("graph", "build", "Ada -[KNOWS]-> Mary", "--dry-run")
     assert look.out == "Ada KNOWS Mary\nFound 2 entities and 1 fact; nothing was written.\n"
@@ -76,6 +80,7 @@ def test_a_text_is_read_from_the_line_or_from_standard_input(graph: Run, monkeyp
     assert graph("graph", "build", "x", "--type", "Mary").status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["json", "graphml", "cyjs", "cypher"])
 def test_a_graph_is_exported_to_any_path_and_imported(graph: Run, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"graph.{ending}"
@@ -109,6 +114,7 @@ def _program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
+@pytest.mark.slow
 def test_a_picture_is_drawn_by_graphviz_where_it_is(
     graph: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,7 @@ def test_every_client_gets_its_entry_and_gives_it_back(run: Run, person: Path, h
     assert [path for path in (home / "init").iterdir() if path.name.endswith(".before")] == []
 
 
+@pytest.mark.slow
 def test_the_server_that_was_written_can_be_started(run: Run, person: Path) -> None:
     from tests.support.client import RawServer
 
@@ -143,6 +144,7 @@ def test_hooks_and_a_first_index_are_offered_in_a_project(
     assert "Indexed 1 file into workspace 'api-" in ran.out
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_half_done(tmp_path: Path) -> None:
     person = tmp_path / "person"
     (person / ".cursor").mkdir(parents=True)

@@ -140,6 +140,7 @@ def _forget_the_fate(memory: Memory, receipt: str) -> None:
         tx.relations.restore([each.key for each in found])
 
 
+@pytest.mark.slow
 def test_the_doctor_puts_what_only_trash_states_where_it_belongs(memory: Memory, root: Path) -> None:
     index(memory, root, a=CALLS_BETA, b=CALLS_BETA)
     index(memory, root, a="")

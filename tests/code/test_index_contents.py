@@ -100,6 +100,7 @@ def test_a_file_that_becomes_a_secret_is_hidden(desk: Desk, repo: Path) -> None:
     assert not any("second" in hit.text for hit in desk.hits("first second"))
 
 
+@pytest.mark.slow
 def test_a_grammar_that_crashes_costs_one_file_its_symbols(home: Path, repo: Path, unsynced: None) -> None:
     grow(repo, {"bad.py": "def CRASH(): pass\n", "worse.py": "def HANG(): pass\n"})
     with Sandbox(program=BAD_WORKER, seconds_per_file=0.5) as sandbox, Desk(home, sandbox) as desk:

@@ -94,6 +94,7 @@ def test_an_index_of_before_is_redacted_on_the_next_run(
     assert counts(memory.code.index(root)) == (0, 3, 0)
 
 
+@pytest.mark.slow
 @on_every_engine
 def test_another_action_reads_the_files_with_keys_once_more(make: Callable[..., App], root: Path) -> None:
     redacting, letting, refusing = (

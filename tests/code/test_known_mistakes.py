@@ -5,6 +5,8 @@ Those that need a store to show have their tests where the index run is tested.
 
 from __future__ import annotations
 
+import pytest
+
 from memsweep.code.delta import Delta, Known, compare, refusal, settle
 from memsweep.code.fingerprint import Content, read_file
 from memsweep.code.languages import language_by_name
@@ -46,6 +48,7 @@ def test_a_narrower_filter_is_no_deletion(tmp_path):
         assert found.outside != ()
 
 
+@pytest.mark.slow
 def test_an_unreadable_folder_is_not_deleted(tmp_path):
     root = grow(tmp_path / "r", {"shut/a.py": "1", "b.py": "2"})
     (root / "shut").chmod(0)

@@ -24,6 +24,7 @@ def around(memory: Memory, name: str) -> tuple[str, set[str]]:
     return found.start.name, {entity.name for entity in found.entities} - {found.start.name}
 
 
+@pytest.mark.slow
 @on_every_engine
 def test_symbols_that_differ_in_case_alone_are_two(memory: Memory, tmp_path: Path) -> None:
     root = grow(tmp_path / "r", {"main.go": TWO})

@@ -208,6 +208,7 @@ def test_a_tombstone_that_is_taken_away_forgets_no_listing(memory: Memory, repo:
     assert "sub/heron.py" in one_each(memory, repo)
 
 
+@pytest.mark.slow
 @on_every_engine
 def test_two_runs_at_the_same_time_leave_one_memory_of_each_file(app: App, tmp_path: Path) -> None:
     files: dict[str, str | bytes] = {f"sub/m{n}.py": f"def f{n}():\n    return {n}\n" for n in range(40)}

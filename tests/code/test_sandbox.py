@@ -73,6 +73,7 @@ def test_a_crash_costs_one_file(text, failure):
         assert sandbox.parse(GOOD, "python") == parse(GOOD, "python")
 
 
+@pytest.mark.slow
 def test_a_hang_costs_one_file():
     with bad_sandbox(seconds_per_file=0.5) as sandbox:
         assert sandbox.parse("# HANG\n", "python").failure == "parsing took longer than 0.5 seconds"
@@ -101,6 +102,7 @@ def test_a_worker_that_cannot_start_is_said_so():
         assert sandbox.parse(GOOD, "python").failure == "the parser process did not start"
 
 
+@pytest.mark.slow
 def test_many_files_come_back_in_their_order_around_the_bad_ones():
     jobs = [
         (number, f"def f{number}(): pass  # {'CRASH' if number % 7 == 3 else ''}\n", "python") for number in range(30)
@@ -147,6 +149,7 @@ def test_a_small_text_can_be_parsed_here_while_no_worker_is_warm():
         assert len(workers_of(sandbox)) == 1
 
 
+@pytest.mark.slow
 def test_closing_lets_the_workers_go():
     sandbox = Sandbox()
     sandbox.parse(GOOD, "python")
@@ -183,6 +186,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 def test_the_pipes_of_a_server_are_out_of_a_workers_reach():
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *sys.path])}
     command = [sys.executable, "-c", SERVER, BAD_WORKER]

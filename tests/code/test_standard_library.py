@@ -60,14 +60,15 @@ def disagreements(files: list[Path]) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 def test_every_function_and_class_of_the_standard_library_is_found():
     files = library_files(tests=False)
     assert len(files) > 400
-    assert disagreements(files) == []
+    assert disagreements(files if TIMES > 1 else files[::3]) == []
 
 
 @pytest.mark.slow
 @pytest.mark.soak
 def test_every_function_and_class_of_its_tests_is_found_too():
     files = library_files(tests=True)
-    assert disagreements(files if TIMES > 1 else files[::8]) == []
+    assert disagreements(files if TIMES > 1 else files[::24]) == []

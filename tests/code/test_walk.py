@@ -97,6 +97,7 @@ def test_a_file_that_is_ignored_now_is_absent(tmp_path):
     assert look(root).state("b.log") == "absent"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("versioned", [False, True])
 @pytest.mark.parametrize("mode", [0o000, 0o300, 0o600])
 def test_what_is_below_an_unreadable_folder_is_unknown(tmp_path, versioned, mode):
@@ -110,6 +111,7 @@ def test_what_is_below_an_unreadable_folder_is_unknown(tmp_path, versioned, mode
     assert seen["present"] == ["open/b.py"]
 
 
+@pytest.mark.slow
 def test_a_folder_whose_rules_cannot_be_read_is_unknown(tmp_path):
     root = repository(tmp_path / "r", {"a.py": "", "sub/.gitignore": "*.log\n", "sub/b.py": "", "sub/c.log": ""})
     (root / "sub/.gitignore").chmod(0)
@@ -118,6 +120,7 @@ def test_a_folder_whose_rules_cannot_be_read_is_unknown(tmp_path):
     assert seen["folders"] == {"sub": "Permission denied"}
 
 
+@pytest.mark.slow
 def test_an_unreadable_file_is_present_until_it_must_be_read(tmp_path):
     grow(tmp_path, {"a.py": "x"})
     (tmp_path / "a.py").chmod(0)
@@ -126,6 +129,7 @@ def test_an_unreadable_file_is_present_until_it_must_be_read(tmp_path):
     assert seen["reads"] == {"a.py": "Permission denied"}
 
 
+@pytest.mark.slow
 def test_an_unreadable_root_is_said_to_be_one(tmp_path):
     root = grow(tmp_path / "r", {"a.py": ""})
     root.chmod(0)
@@ -142,6 +146,7 @@ def test_a_root_can_be_missing_or_a_file(tmp_path):
     assert look(tmp_path / "a.py" / "below").root_state == "missing"
 
 
+@pytest.mark.slow
 def test_folders_can_be_deeper_than_a_stack(tmp_path):
     deep = "/".join(["d"] * DEPTH)
     here = os.open(tmp_path, os.O_RDONLY)

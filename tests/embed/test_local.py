@@ -39,11 +39,13 @@ def embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
+@pytest.mark.slow
 def test_the_bundled_model_never_touches_the_network(home: Path) -> None:
     ran = run([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0")
     assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
 
 
+@pytest.mark.slow
 def test_it_gives_a_row_for_each_text_in_the_same_order(embedder: LocalEmbedder) -> None:
     texts = [f"text number {number}" for number in range(50)]
     rows = embedder.embed(texts)
@@ -73,6 +75,7 @@ def test_known_words_do_not_grow_without_end(embedder: LocalEmbedder) -> None:
     assert f" {'x' * 33}" not in tokens._known
 
 
+@pytest.mark.slow
 def test_all_weights_are_converted_exactly(embedder: LocalEmbedder) -> None:
     np.testing.assert_array_equal(_to_float32(embedder._weights), embedder._weights.astype(np.float32))
 

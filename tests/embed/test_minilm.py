@@ -54,6 +54,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
+@pytest.mark.slow
 def test_it_never_touches_the_network_and_imports_nothing_heavy(home: Path) -> None:
     ran = run([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0", **CHOSEN)
     assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
@@ -72,6 +73,7 @@ def test_it_means_what_the_original_means(embedder: MiniLMEmbedder, one: str, ot
     assert cosine(*embedder.embed([one, other])) == pytest.approx(expected, abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_text_has_the_same_vector_in_any_company_and_on_any_number_of_threads(embedder: MiniLMEmbedder) -> None:
     texts = [f"text number {number} {'and more ' * (number % 40)}" for number in range(100)]
     rows = embedder.embed(texts)
@@ -122,6 +124,7 @@ def test_many_threads_may_load_and_use_it_at_once() -> None:
     assert len(set(rows)) == 1
 
 
+@pytest.mark.slow
 @on_every_engine
 def test_a_workspace_moves_to_it_and_back(make: Callable[..., App]) -> None:
     old = make().memory()
@@ -142,6 +145,7 @@ def test_a_workspace_moves_to_it_and_back(make: Callable[..., App]) -> None:
     assert old.search("train").hits[0].passage.text == "the train leaves at noon"
 
 
+@pytest.mark.slow
 @on_every_engine
 def test_a_plan_undo_and_backup_keep_its_vectors(make: Callable[..., App], tmp_path: Path) -> None:
     app = make(**CHOSEN)
@@ -205,6 +209,7 @@ def model_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_either_package_will_do(model_folder: Path, embedder: MiniLMEmbedder) -> None:
     np.testing.assert_array_equal(MiniLMEmbedder().embed(["a dog barks"]), embedder.embed(["a dog barks"]))
 

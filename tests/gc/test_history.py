@@ -237,6 +237,7 @@ GONE_BY = {"live": {"add", "relate", "undo", "recover"}, "trashed": {"delete", "
 MOVES = set[str]().union(*GONE_BY.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_history_the_last_move_says_where_a_thing_is(app: App, seed: int) -> None:
     chance, memory = Random(seed), app.memory()

@@ -91,6 +91,7 @@ def step_by_step(memory: Memory, repository: Path) -> None:
     memory.sweep.purge(0, confirm=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [everything_goes, step_by_step])
 def test_after_a_purge_no_byte_of_it_is_left_in_any_file(
     full: Memory, home: Path, repository: Path, way: Callable[[Memory, Path], None]

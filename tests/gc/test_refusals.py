@@ -172,6 +172,7 @@ def test_an_apply_that_takes_too_long_is_rolled_back() -> None:
         assert collect.apply(place.tools(), plan.id, confirm=True).totals.memories == 3
 
 
+@pytest.mark.slow
 def test_an_apply_is_stopped_in_the_middle_of_a_long_statement() -> None:
     notes = tuple(Note(f"n {n} " + "word " * 50, path=f"{n}.py", stale=True, chunks=20) for n in range(400))
     with planted(Plot(notes=notes)) as place:

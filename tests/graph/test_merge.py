@@ -13,6 +13,7 @@ from memsweep.report.collector import undone
 from memsweep.report.upkeep import merged
 from memsweep.services.memory import Memory
 from tests.support import store_files
+from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 from tests.support.inside import app_of
 
@@ -229,7 +230,8 @@ def test_what_cannot_be_merged_is_refused_and_nothing_changes(people: Memory) ->
         people.graph.merge(plan_id=people.sweep.plan("orphaned_entities").id)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(rounds(6, 12)))
 def test_any_merges_undone_backwards_give_everything_back(memory: Memory, seed: int) -> None:
     chance = random.Random(seed)
     names = [f"E{n}" for n in range(6)]

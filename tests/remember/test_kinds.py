@@ -28,6 +28,7 @@ def with_code(memory: Memory, folder: Path, files: int = 40) -> None:
     memory.code.index(folder)
 
 
+@pytest.mark.slow
 def test_a_note_is_not_crowded_out_by_much_code_about_the_same(memory: Memory, tmp_path: Path) -> None:
     with_code(memory, tmp_path / "shop", 120)
     for mode in ("precise", "deep"):
@@ -35,6 +36,7 @@ def test_a_note_is_not_crowded_out_by_much_code_about_the_same(memory: Memory, t
     assert "code" in kinds(memory.search("invoice_total_7"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "code"])
 def test_a_kind_alone_is_found_by_words_by_meaning_and_by_date(memory: Memory, tmp_path: Path, kind: str) -> None:
     with_code(memory, tmp_path / "shop", 30)

@@ -353,6 +353,7 @@ def test_dates_hold_both_ends(memory: Memory, home: Path) -> None:
     assert days(date_from="0001-01-01", date_to="9999-12-31") == ["1", "2", "3", "4", "5"]
 
 
+@pytest.mark.slow
 def test_few_that_pass_are_found_among_many_that_do_not(memory: Memory) -> None:
     for number in range(600):
         memory.remember(f"apple pie recipe number {number}")

@@ -108,6 +108,7 @@ def test_a_run_with_a_third_model_begins_anew(
     whole(home, "ollama:third", 12)
 
 
+@pytest.mark.slow
 def test_writers_may_go_on_during_it(
     old: App,
     make: Callable[..., App],
@@ -144,6 +145,7 @@ def test_writers_may_go_on_during_it(
     whole(home, "ollama:tiny", 8)
 
 
+@pytest.mark.slow
 def test_a_search_at_the_moment_of_the_switch_is_answered_or_refused(
     old: App, make: Callable[..., App], server: EmbeddingServer
 ) -> None:
@@ -171,6 +173,7 @@ def test_a_search_at_the_moment_of_the_switch_is_answered_or_refused(
     assert {outcome for outcome in seen if isinstance(outcome, str)} == set()
 
 
+@pytest.mark.slow
 def test_two_processes_may_do_it_at_once(
     old: App, fork_server: ForkServer, server: EmbeddingServer, home: Path
 ) -> None:

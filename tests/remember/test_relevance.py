@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from memsweep import Memory, open_memory
 from memsweep.errors import BadInput
-from memsweep.remember.relevance import CALIBRATIONS, WORDS_ALONE, Evidence, evidence_of, names_in, relevance_of
+from memsweep.remember.relevance import CALIBRATIONS, WORDS_ALONE, Asked, Evidence, evidence_of, names_in, relevance_of
 
 CALIBRATED = st.sampled_from([*CALIBRATIONS.values(), WORDS_ALONE])
 SHARES = st.floats(0, 1)
-EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES)
+EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES)
 
 
 @given(CALIBRATED, EVIDENCE)
@@ -24,7 +24,8 @@ def test_relevance_is_from_0_to_1(calibration, evidence) -> None:  # type: ignor
 
 @given(CALIBRATED, EVIDENCE, EVIDENCE)
 def test_more_evidence_never_lowers_it(calibration, one, other) -> None:  # type: ignore[no-untyped-def]
-    more = Evidence(*(max(pair) for pair in zip(one[:2], other[:2], strict=True)), min(one.lacking, other.lacking))
+    for_it = (max(pair) for pair in zip(one[:2], other[:2], strict=True))
+    more = Evidence(*for_it, *(min(pair) for pair in zip(one[2:], other[2:], strict=True)))
     assert calibration.odds(more) >= max(calibration.odds(one), calibration.odds(other)) - 1e-9
 
 
@@ -47,7 +48,14 @@ def test_names_are_capitals_inside_a_sentence_and_words_with_digits(query: str, 
 
 
 def test_evidence_of_no_words_is_none() -> None:
-    assert evidence_of(0.5, (), (), ()) == Evidence(0.5, 0.0, 0.0)
+    assert evidence_of(0.5, Asked((), frozenset()), ()) == Evidence(0.5, 0.0, 0.0)
+
+
+def test_a_rare_word_that_nothing_comes_close_to_counts_most() -> None:
+    asked = Asked(("maya", "allergic"), frozenset({"maya"}), (0.5, 0.9))
+    assert evidence_of(0.4, asked, ("maya",), (0.1, 0.6)) == Evidence(0.4, 0.5, 0.0, pytest.approx(0.36))
+    assert evidence_of(0.4, asked, (), (0.0, 0.6)) == Evidence(0.4, 0.0, 1.0, 0.5)
+    assert evidence_of(0.4, asked, ("maya", "allergic"), (0.0, 0.0)).uncovered == 0
 
 
 FACTS = ["The spare key is with Mr Lindqvist at number 14.", "Tom takes his coffee black, no sugar."]

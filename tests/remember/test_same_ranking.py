@@ -63,6 +63,7 @@ def found(memory: Memory, query: str, **options: Any) -> list[tuple[str, float, 
     return [(hit.passage.text, hit.score, hit.relevance) for hit in hits]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_long_history_ranks_as_none(tmp_path: Path, engine: str) -> None:
     home = Home(engine, tmp_path / "home")  # type: ignore[arg-type]

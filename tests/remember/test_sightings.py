@@ -186,6 +186,7 @@ def test_what_waits_is_told_when_the_app_is_closed(app: App, at: Clock) -> None:
     assert seen(app, uid) == at.now
 
 
+@pytest.mark.slow
 def test_a_search_works_where_nothing_may_be_written(home: Path) -> None:
     memsweep("remember", "the lamp is broken", home=home)
     file = store_files.file_of(home)

@@ -15,6 +15,7 @@ from tests.redact.lines import positives
 from tests.redact.test_ways_in import AWS, AWS_MARK, GITHUB
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
+from tests.support.store_files import open_file
 
 pytestmark = on_every_engine
 BLOCK = next(line.text for line in positives() if "PRIVATE KEY" in line.text and "\n" in line.text)
@@ -230,3 +231,48 @@ def test_the_command_line_plans_looks_applies_and_undoes(run: Callable[..., Ran]
     assert AWS not in done.out
     assert "Restored 1 memory and 1 entity." in run("undo", answer["receipt_id"]).out
     assert AWS in run("search", "key").out
+
+
+def test_names_that_merges_wrote_down_are_redacted_and_come_back(careless: Memory, tmp_path: Path) -> None:
+    for name in (f"Oldest {AWS}", f"Old {AWS}", "Plain"):
+        careless.graph.relate(name, "KNOWS", f"Friend of {name[:6]}")
+    first = careless.graph.merge([f"Oldest {AWS}"], f"Old {AWS}").receipt_id
+    second = careless.graph.merge([f"Old {AWS}"], "Plain").receipt_id
+    before = written_down(careless, tmp_path / "1")
+    redacted = careless.sweep.prune("secrets", confirm=True).id
+    assert AWS.lower() in str(before)
+    assert AWS.lower() not in str(written_down(careless, tmp_path / "2")).lower()
+    careless.sweep.undo(redacted)
+    assert written_down(careless, tmp_path / "3") == before
+    careless.sweep.undo(str(second))
+    assert careless.graph.related(f"Oldest {AWS}").start.name == f"Old {AWS}"
+    careless.sweep.undo(str(first))
+    assert careless.graph.related(f"Oldest {AWS}").start.name == f"Oldest {AWS}"
+
+
+def written_down(memory: Memory, path: Path) -> list[Any]:
+    memory.care.backup(path)
+    with open_file(path) as db:
+        return [list(db.execute(f"select * from {table} order by 1, 2, 3")) for table in ("merge_move", "alias")]
+
+
+def test_a_description_is_redacted_and_comes_back(make: Callable[..., App], home: Path) -> None:
+    app = make(MEMSWEEP_SECRETS_ACTION="off")
+    app.create_workspace("w", f"for {AWS}")
+    memory = app.memory("w")
+    memory.remember("There is something.")
+    plan = memory.sweep.plan("secrets")
+    assert plan.item_count == 1
+    receipt = memory.sweep.apply(plan.id, confirm=True).id
+    assert described(app) == f"for {AWS_MARK}"
+    memory.sweep.undo(receipt)
+    assert described(app) == f"for {AWS}"
+    memory.sweep.prune("secrets", confirm=True)
+    memory.sweep.purge(0, confirm=True)
+    for file in home.rglob("*"):
+        assert not file.is_file() or AWS.encode() not in file.read_bytes(), file
+    assert not memory.care.doctor().findings
+
+
+def described(app: App) -> str:
+    return next(each.description for each in app.workspaces() if each.id == "w")

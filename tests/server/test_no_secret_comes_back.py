@@ -68,6 +68,7 @@ def test_a_refusal_is_one_sentence_without_the_secret(tmp_path: Path, mode: str)
     assert AWS not in str(refused.value)
 
 
+@pytest.mark.slow
 def test_the_command_line_says_it_too(run: Callable[..., Ran], tmp_path: Path) -> None:
     assert "Redacted: aws-access-key." in run("remember", f"The deploy key is {AWS}.").out
     assert json.loads(run("remember", f"Another {AWS}.", "--json").out)["redacted"] == ["aws-access-key"]

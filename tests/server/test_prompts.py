@@ -52,6 +52,7 @@ def test_every_tool_that_a_prompt_cannot_do_without_is_in_the_profile(app: App, 
     assert {"brief_me", "what_do_you_know"} <= prompts
 
 
+@pytest.mark.slow
 def test_what_a_prompt_names_is_a_tool(app: App) -> None:
     server = make_server(app, "full")
     tools = {tool.name for tool in anyio.run(server.list_tools)}

@@ -43,6 +43,7 @@ def test_of_cancelled_calls_those_that_have_begun_end_and_the_others_never_begin
     assert sorted(ended) == sorted(begun)  # nobody went away before them
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     release, begun = threading.Event(), threading.Event()
 

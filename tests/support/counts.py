@@ -1,4 +1,4 @@
-"""How much the tests do: a little in `make test`, all of it in `make soak`, which sets MEMSWEEP_SOAK."""
+"""How much the tests do: a little in `make test`, all of it in `make soak`, less in `make quick`: see MEMSWEEP_SOAK."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
-TIMES = int(os.environ.get("MEMSWEEP_SOAK", "1"))
-THOROUGH = TIMES > 1
+_SOAK = int(os.environ.get("MEMSWEEP_SOAK", "1"))  # 0 in `make quick`
+TIMES = max(1, _SOAK)
+THOROUGH, QUICK = _SOAK > 1, _SOAK == 0
 
 
 def rounds(few: int, full: int) -> int:
-    """How often to do something: a few times, or the full number as often as the soak says."""
-    return full * TIMES if THOROUGH else few
+    """How often to do something: a few times, or the full number as often as the soak says; a third in `make quick`."""
+    if THOROUGH:
+        return full * TIMES
+    return max(1, few // 3) if QUICK else few
 
 
 def some_of(points: Sequence[T], count: int, always: Iterable[int] = (), thorough: bool = THOROUGH) -> list[T]:

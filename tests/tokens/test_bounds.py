@@ -11,6 +11,7 @@ from memsweep.app import App
 from memsweep.caller import granted_by
 from memsweep.errors import MemsweepError, NotAllowed, NotFound, UnknownWorkspace
 from memsweep.model.token import Token
+from memsweep.server.app import tool_rows
 from memsweep.store.protocol import Engine
 from tests.support.engines import on_every_engine
 
@@ -74,6 +75,23 @@ def test_nothing_beyond_the_token_is_named(app: App, token: Token) -> None:
         (own,) = app.workspaces(deleted=True)
         app.undo(own.receipt_id or "")
         assert [each.id for each in app.workspaces()] == ["mine"]
+
+
+def test_a_purge_of_all_is_refused_before_anything_is_freed(app: App, token: Token) -> None:
+    """Trash of the token's own workspace, and what an interrupted copy of somebody else has left."""
+    mine = app.memory("mine")
+    mine.delete(mine.memories().memories[0].id, confirm=True)
+    copied = app.settings.home / "copies" / "half"
+    copied.mkdir(parents=True)
+    (tool,) = (row for row in tool_rows(app, "full") if row.function.__name__ == "purge_trash")
+    assert tool.asks is not None
+    with granted_by(token):
+        with pytest.raises(NotAllowed, match="only for 'mine', 'new'"):  # before a person is asked
+            tool.asks(older_than_days=0, confirm=True, workspace_id="", deleted_workspaces=True)
+        with pytest.raises(NotAllowed, match="cannot purge deleted workspaces"):
+            app.purge_workspaces(0)
+    assert copied.exists()
+    assert mine.sweep.trash()[1] == 1
 
 
 def test_a_token_for_all_is_not_bound(app: App) -> None:

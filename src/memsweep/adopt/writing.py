@@ -19,7 +19,7 @@ from pathlib import Path
 from memsweep.adopt.changing import CHANGED_SINCE
 from memsweep.adopt.folders import OURS, refuse_links
 from memsweep.model.adopt import ABSENT, digest_of
-from memsweep.regular import read_regular
+from memsweep.regular import WRITING, read_regular
 from memsweep.store.drafts import sync
 
 _ASIDE, _DRAFT = ".aside", ".draft"
@@ -107,7 +107,7 @@ def _remove(file: Path, expected: str, caught: Caught) -> None:
 
 def _write_draft(draft: Path, data: bytes, like: Path | None, changed_at: float | None) -> None:
     mode = (like.lstat().st_mode & 0o777) if like else 0o600
-    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), mode)
+    handle = os.open(draft, WRITING | os.O_EXCL, mode)
     with os.fdopen(handle, "wb") as file:
         file.write(data)
         file.flush()

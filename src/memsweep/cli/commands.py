@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import Annotated
 
@@ -60,6 +61,11 @@ COMMANDS = {
 
 def command_line(first: str = "") -> typer.Typer:
     """The command line with the command called `first`, or with every command if there is none of that name."""
+    return _with_commands(*([first] if first in COMMANDS else COMMANDS))
+
+
+@cache
+def _with_commands(*names: str) -> typer.Typer:
     cli = typer.Typer(
         help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
         no_args_is_help=True,
@@ -68,7 +74,7 @@ def command_line(first: str = "") -> typer.Typer:
         rich_markup_mode=None,
     )
     cli.callback()(memsweep)
-    for name in [first] if first in COMMANDS else COMMANDS:
+    for name in names:
         place, _, function = COMMANDS[name].partition(".")
         module = import_module(f"memsweep.cli.{place}")
         if family := getattr(module, "cli", None):

@@ -141,8 +141,8 @@ def _name_workspace(app: App) -> None:
 def _user() -> str:
     try:
         return getpass.getuser()
-    except (KeyError, OSError):  # a container may run under a number that has no name
-        return str(os.getuid())
+    except (KeyError, OSError, ImportError):  # a container may run under a number that has no name
+        return str(os.getuid()) if hasattr(os, "getuid") else "unknown"
 
 
 def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], None]) -> None:

@@ -14,6 +14,7 @@ from memsweep.clients.jsonc import CannotEdit
 from memsweep.clients.plan import Change, digest, read_config, without_entry
 from memsweep.clients.table import CLIENTS, Client
 from memsweep.errors import BadSetting, Conflict, StoreReadOnly
+from memsweep.regular import WRITING
 
 _FOLDER, _RECORD = "init", "record.json"
 
@@ -106,7 +107,7 @@ def _undone(written: Written, client: Client) -> Change:
 def _put(path: Path, content: bytes, mode: int) -> None:
     """Whole or not at all; the folder is that of the file, so that it is one rename."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.memsweep")
-    handle = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode)
+    handle = os.open(draft, WRITING | os.O_EXCL, mode)
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(content)

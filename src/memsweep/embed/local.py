@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memsweep.embed.meanings import Meanings
 from memsweep.embed.words import WordTokens
 from memsweep.errors import EmbedderError
 from memsweep.model.memory import EmbeddingModel
@@ -69,6 +70,19 @@ class LocalEmbedder:
             for start, encoding in enumerate(self._tokenizer.encode_batch(windows, add_special_tokens=False))
             for _, end in encoding.offsets
         ]
+
+    def rarities(self, words: Sequence[str]) -> list[float]:
+        return self._meanings.rarities(words)
+
+    def nearest(self, words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        return self._meanings.nearest(words, texts)
+
+    @cached_property
+    def _meanings(self) -> Meanings:
+        def vectors(word: str) -> npt.NDArray[np.float32]:
+            return next(self._word_vectors([word]))
+
+        return Meanings(self._words.of, vectors, self.model.dimension)
 
     @cached_property
     def _folder(self) -> Path:

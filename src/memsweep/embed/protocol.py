@@ -28,6 +28,16 @@ class Tokeniser(Protocol):
     def token_ends(self, text: str) -> Sequence[int]: ...
 
 
+class Words(Protocol):
+    """What single words mean, whatever model embeds whole texts."""
+
+    def rarities(self, words: Sequence[str]) -> list[float]:
+        """How rare each word is in general, from 0 to 1."""
+
+    def nearest(self, words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        """For each text and each of the words, the best cosine with a word of the text."""
+
+
 def quantise(rows: npt.NDArray[np.float32]) -> list[bytes]:
     """One signed byte a dimension, each row scaled by its own largest value.
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
 _MOST_ALIKE = 200
+_FEW = 100
 _MOST_WITNESSES = 20
 _MOST_CONNECTED = 200
 
@@ -33,7 +34,7 @@ def around_memory(rows: ItemReads, key: int) -> Survey | None:
 def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
     """What is told of an entity, if a memory mentions it that no rule takes; else None."""
     own = rows.survey_of([], [key])
-    for memory in _newest(own.mentions, key):
+    for memory in _newest(own.mentions, key) if own.entities else ():  # it may have gone just now
         survey = around_memory(rows, memory)
         if survey is not None and not accusations(survey, "memory", memory, options, workspace_id):
             return own
@@ -90,6 +91,8 @@ def _missing(rows: ItemReads, files: Collection[int]) -> set[int]:
 def _alike(rows: ItemReads, start: int) -> dict[int, str] | None:
     """The texts that hang together with one by being the same or nearly so; None where they cannot be looked up."""
     texts = rows.texts([start])
+    if start not in texts:  # it has gone just now
+        return None
     shape = outline(texts[start])
     read = {start: comparable(texts[start])}
     found, waiting, passed_over = dict(texts), [start], set[int]()
@@ -115,7 +118,12 @@ def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, righ
 
 def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
     telling = telling_words(text)
-    words = fewest(telling, rows.count_words((*telling.needed, *telling.others)), _MOST_LOOKED_AT)
+    counts = rows.count_words(telling.needed)
+    if min(counts.values(), default=_FEW + 1) > _FEW:  # else the others need not be counted
+        counts |= rows.count_words(telling.others)
+        words = fewest(telling, counts, _MOST_LOOKED_AT)
+    else:
+        words = [min(counts, key=counts.__getitem__)]
     if words is None:
         return rows.same_text([key]) if not text.words else None
     return rows.with_any_word(words) | rows.same_text([key])

@@ -68,6 +68,7 @@ class CollectorDependencies:
     apply_seconds: float = 60.0
     fading: Fading = field(default_factory=Fading)
     embed: Embed = no_model
+    list_as: Callable[[str], None] = lambda description: None  # in the list of workspaces
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.fading.rates)
@@ -225,7 +226,10 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
-    return undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
+    done = undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
+    if done.description:
+        tools.list_as(done.description)
+    return done
 
 
 def recover(tools: CollectorDependencies, memory_id: str) -> Undone:

@@ -82,6 +82,10 @@ class Reverting:
         return sum(not each.is_redaction for each in self._back)
 
     @property
+    def description(self) -> str:
+        return self._records.description
+
+    @property
     def memories(self) -> set[int]:
         """Those of them, by key."""
         return {each.now.key for each in self._back if not each.is_redaction}

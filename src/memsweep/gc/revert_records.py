@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.model.graph_rows import Alias
+from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.plan import Totals
 from memsweep.model.records import FIELDS, Record, digest_of
 from memsweep.model.revision import MEMORY, Revision
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
 
 ALIAS = "alias"
+DESCRIPTION = "description"
+MOVE = "move"
+"""A name that a merge wrote down."""
 PEOPLES = ("entity", "relation", "segment")
 """What people know; what the workspace keeps of itself comes and goes."""
 
@@ -26,13 +29,16 @@ class RecordsBack:
         self._tx = tx
         self.conflicts: list[tuple[str, str]] = []
         self._aliases = [each for each in revisions if each.kind == ALIAS]
+        self._moves = self._moves_back([each for each in revisions if each.kind == MOVE])
+        self._spent = [each.key for each in revisions if each.kind in (MOVE, DESCRIPTION)]
+        self.description = self._description_back([each for each in revisions if each.kind == DESCRIPTION])
         self._back: list[Revision] = []
         for kind in FIELDS:
             self._pick(kind, [each for each in revisions if each.kind == kind])
 
     @property
     def count(self) -> int:
-        return len(self._back) + len(self._aliases)
+        return len(self._back) + len(self._aliases) + len(self._moves) + bool(self.description)
 
     @property
     def totals(self) -> Totals:
@@ -40,10 +46,26 @@ class RecordsBack:
         return Totals(0, 0, counts["entity"], counts["relation"], counts["segment"])
 
     def write(self, tx: Changes) -> None:
+        if self.description:
+            tx.records.describe(self.description)
+        tx.moves.set(self._moves)
         tx.aliases.put(Alias(*each.before["alias"]) for each in self._aliases)
         for kind in FIELDS:
             tx.records.write(kind, [(each.item, each.before["values"]) for each in self._back if each.kind == kind])
-        tx.revisions.drop([each.key for each in (*self._back, *self._aliases)])
+        tx.revisions.drop([*(each.key for each in (*self._back, *self._aliases)), *self._spent])
+
+    def _description_back(self, revisions: Sequence[Revision]) -> str:
+        """Of the workspace, unless it has another one by now."""
+        now = self._tx.records.description() if revisions else ""
+        return next((each.before["text"] for each in revisions if each.before["after"] == now), "")
+
+    def _moves_back(self, revisions: Sequence[Revision]) -> list[Move]:
+        """Those of merges that still stand, as the redaction left them."""
+        old = {(move.receipt, move.place): (move, each.before["after"]) for each in revisions
+               for move in (Move(*each.before["move"]),)}  # fmt: skip
+        there = self._tx.moves.of({receipt for receipt, _ in old}) if old else []
+        kept = ((move, old.get((move.receipt, move.place))) for move in there)
+        return [known[0] for move, known in kept if known is not None and known[1] == move.said]
 
     def _pick(self, kind: str, revisions: Sequence[Revision]) -> None:
         rows = self._tx.records.at(kind, {each.item for each in revisions}) if revisions else {}

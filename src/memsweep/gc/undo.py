@@ -59,7 +59,9 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
     conflicts = (*back.conflicts, *changed.conflicts, *again.conflicts, *clashes)
-    return Undone(totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated)
+    return Undone(
+        totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated, changed.description
+    )
 
 
 def _summaries(tx: Changes, receipt: int) -> list[Summary]:

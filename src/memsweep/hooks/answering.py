@@ -23,7 +23,7 @@ from memsweep.hooks.door import failure, note_run
 from memsweep.hooks.event import EVENTS, read_event
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.handle import handle
-from memsweep.places import config_file
+from memsweep.places import config_file, environment, handed_over
 from memsweep.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _SECONDS = 1.0
 """For each thing that a hook has to say; it says all of it at once."""
 _MOST_HELLO_BYTES = 1 << 20
 _AT_ONCE = 4
-_ODD = (ValueError, TypeError, LookupError, AttributeError)
+_ODD = (ValueError, TypeError, LookupError, AttributeError, OverflowError)
 """What is said there and is no introduction of ours."""
 
 
@@ -74,7 +74,8 @@ class HookListener:
         while True:
             try:
                 line, _ = listening.accept()
-            except OSError:
+            except OSError:  # stopped, or out of descriptors: a socket that nobody answers at would only cost time
+                self.stop()
                 return
             if self._free.acquire(blocking=False):
                 threading.Thread(target=self._converse, args=(line,), name="hook", daemon=True).start()
@@ -112,8 +113,10 @@ class HookListener:
         """The settings of the hook, if this process can stand in for it."""
         if hello["code"] != asking.code() or hello["event"] not in EVENTS:
             return None
-        variables = {str(key): str(value) for key, value in hello["variables"].items() if asking.is_handed_over(key)}
-        environ = {key: value for key, value in os.environ.items() if not asking.is_handed_over(key)} | variables
+        environ = dict(environment())
+        for name in handed_over(environ):
+            del environ[name]
+        environ |= handed_over({str(name): str(value) for name, value in hello["variables"].items()})
         settings, own = load_settings(environ), self._app.settings
         same = str(settings.home) == hello["home"] and str(config_file(environ).absolute()) == hello["config"]
         known = (settings.home, settings.store, settings.embedding) == (own.home, own.store, own.embedding)

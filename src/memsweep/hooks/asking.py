@@ -16,21 +16,22 @@ from typing import Any
 import memsweep
 from memsweep.errors import MemsweepError
 from memsweep.hooks import sockets
-from memsweep.places import config_file, home_at_a_glance
+from memsweep.places import config_file, environment, handed_over, home_at_a_glance
 
 READY = b"ready\n"
 MOST_EVENT_BYTES = 8 << 20
-MOST_ANSWER_BYTES = 1 << 20
+_MOST_ANSWER_BYTES = 64 << 20
+"""Output that was cut comes back with all that was not, in JSON that escapes every letter beyond ASCII."""
 _ANSWER_SECONDS = 60.0
 """The watchdog of the hook ends it long before."""
 
 
-def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] = os.environ) -> Mapping[str, Any] | None:
+def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None = None) -> Mapping[str, Any] | None:
     """What a server answers to the event, `answer` and `outcome`; None if there is none that will."""
     if len(raw) > MOST_EVENT_BYTES:
         return None
     try:
-        hello = introduction(name, len(raw), began, environ)
+        hello = introduction(name, len(raw), began, environment() if environ is None else environ)
         for line in sockets.servers(sockets.folder_in(hello["home"])):
             if (reply := _told(line, hello, raw)) is not None:
                 return reply
@@ -45,7 +46,7 @@ def introduction(name: str, size: int, began: float, environ: Mapping[str, str])
         "code": code(),
         "home": str(home_at_a_glance(environ)),
         "config": str(config_file(environ).absolute()),
-        "variables": {key: value for key, value in environ.items() if is_handed_over(key)},
+        "variables": handed_over(environ),
         "folder": _working_directory(),
         "event": name,
         "bytes": size,
@@ -58,18 +59,13 @@ def code() -> list[str]:
     return [memsweep.__version__, os.path.dirname(memsweep.__file__)]
 
 
-def is_handed_over(variable: str) -> bool:
-    """The environment of the hook counts, not that of the server; no key of a service is among it."""
-    return variable.startswith("MEMSWEEP_") or variable == "CLAUDE_PROJECT_DIR"
-
-
 def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
     try:
         line.sendall(json.dumps(hello).encode() + b"\n")
         if sockets.received(line, len(READY), time.monotonic() + sockets.READY_SECONDS, len(READY)) != READY:
             return None
         line.sendall(raw)
-        reply = json.loads(sockets.received(line, None, time.monotonic() + _ANSWER_SECONDS, MOST_ANSWER_BYTES))
+        reply = json.loads(sockets.received(line, None, time.monotonic() + _ANSWER_SECONDS, _MOST_ANSWER_BYTES))
     except OSError:
         return None
     return reply if isinstance(reply, dict) else None

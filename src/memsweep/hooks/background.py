@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import MemsweepError, NotFound
 from memsweep.hooks.event import DRAIN, Event, edited_files
@@ -60,10 +60,17 @@ def start_draining(files: HookFiles) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
         cwd=files.home,
+        **_apart(sys.platform),
     )
     threading.Thread(target=process.wait, daemon=True).start()  # where this one lives on, it must not leave a zombie
+
+
+def _apart(platform: str) -> dict[str, Any]:
+    """What keeps a process alive when the one that started it, or its window, is closed."""
+    if platform == "win32":
+        return {"creationflags": 0x00000008 | 0x00000200}  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
+    return {"start_new_session": True}
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memsweep.hooks.event import Client
-from memsweep.regular import read_regular
+from memsweep.regular import WRITING, read_regular
 
 _MOST_BYTES = 16 << 20
 _MOST_RUNS_BYTES = 256 << 10
@@ -130,7 +130,7 @@ class HookFiles:
         path = self._folder / "runs.jsonl"
         with contextlib.suppress(OSError):
             _make_folder(self._folder)
-            file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = os.open(path, WRITING | os.O_APPEND, 0o600)
             try:
                 os.write(file, json.dumps(run).encode() + b"\n")
                 long = os.fstat(file).st_size > _MOST_RUNS_BYTES
@@ -175,7 +175,7 @@ def _write(path: Path, value: Mapping[str, Any]) -> None:
 
 def _replace(path: Path, raw: bytes) -> None:
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    file = os.open(draft, WRITING | os.O_TRUNC, 0o600)
     with os.fdopen(file, "wb") as out:
         out.write(raw)
     os.replace(draft, path)

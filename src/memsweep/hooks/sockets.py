@@ -42,11 +42,10 @@ def listening(folder: str) -> tuple[socket.socket, str]:
     for path in _sockets(folder):
         with contextlib.suppress(OSError):
             _connected(path, READY_SECONDS).close()
-    own, path = socket.socket(socket.AF_UNIX), os.path.join(folder, f"{os.getpid()}.sock")
+    name = f"{os.getpid()}-{os.urandom(4).hex()}.sock"  # containers that share a home have the same process ids
+    own, path = socket.socket(socket.AF_UNIX), os.path.join(folder, name)
     draft = f"{path}.new"
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(draft)
         _by_a_short_path(draft, own.bind)
         os.chmod(draft, 0o600)
         own.listen(8)

@@ -74,6 +74,13 @@ def step(state: FactState | None, act: Contribution) -> FactState | None:
     return _strengthened(state, act)
 
 
+def outcome(act: Contribution) -> FactState:
+    """What a fact is after an act that is done to it now."""
+    after = step(act.before, act)
+    assert after is not None, "who contributes to nothing states it"
+    return after
+
+
 def _set(state: FactState, after: FactState | None) -> FactState:
     """Its strength is another from here on."""
     if after is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -108,19 +108,17 @@ class NewMemory:
     actor: str = ""
     origin: Origin = UNKNOWN
 
-    def event(self, done: Remembered, entities: Sequence[str]) -> AuditEvent | None:
-        """What the log says of it; `entities` are new. Marking a known text as seen is no event."""
-        known = done.duplicate_of is not None
-        if known and not entities and not self.facts:
-            return None
-        counts = {"memories": int(not known), "chunks": done.chunks_created, "entities": len(entities)}
-        return AuditEvent(self.now, self.actor, "add", done.memory_id, counts, ids=(done.memory_id, *entities))
+    def events(self, done: Remembered, entities: Sequence[str]) -> Iterator[AuditEvent]:
+        """What the log says of it and of those whose place it took; `entities` are new.
 
-    def superseding(self, done: Remembered) -> AuditEvent:
-        """What the log says of the memories whose place it took."""
-        older = self.draft.supersedes
-        counts = {"memories": len(older)}
-        return AuditEvent(self.now, self.actor, "supersede", done.memory_id, counts, ids=(done.memory_id, *older))
+        Marking a known text as seen is no event.
+        """
+        known, older, own = done.duplicate_of is not None, self.draft.supersedes, done.memory_id
+        if not known or entities or self.facts:
+            counts = {"memories": int(not known), "chunks": done.chunks_created, "entities": len(entities)}
+            yield AuditEvent(self.now, self.actor, "add", own, counts, ids=(own, *entities))
+        if older:
+            yield AuditEvent(self.now, self.actor, "supersede", own, {"memories": len(older)}, ids=(own, *older))
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,8 @@ def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> 
     """
     there = [act for act in known if act.trash is None] if known else [first]
     mine = [act for act in there if act.act == "say" and act.origin == new.origin and act.text == new.text]
-    if any(_covers(act, new) for act in mine):
+    last = new._replace(key=1 + max(act.key for act in (first, *known)))
+    if any(_covers(act, new) for act in mine) and told(there) == told([*there, last]):
         return []
     return [new] if known else [first, new]
 

@@ -256,6 +256,8 @@ class Undone:
     """Of the summaries, and of what memories were that were changed back."""
     changed_back: int = 0
     """Memories that are what they were before a change."""
+    description: str = ""
+    """Of the workspace, if it came back."""
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

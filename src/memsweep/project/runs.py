@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memsweep.errors import BadInput
 from memsweep.model.times import iso, parse_time
-from memsweep.regular import read_regular
+from memsweep.regular import WRITING, read_regular
 
 NAME = "hook-runs.jsonl"
 _MOST_BYTES = 256 * 1024
@@ -47,7 +47,7 @@ def note_run(home: Path, run: HookRun) -> None:
     text = json.dumps({**line, "failed": True} if run.failed else line) + "\n"
     path = home / NAME
     with contextlib.suppress(OSError):
-        handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        handle = os.open(path, WRITING | os.O_APPEND, 0o600)
         with os.fdopen(handle, "ab", buffering=0) as out:
             out.write(text.encode())
             too_long = os.fstat(out.fileno()).st_size > _MOST_BYTES
@@ -94,7 +94,7 @@ def _shorten(path: Path) -> None:
     """Keep the last lines. A run that is noted in the same moment may be lost, which nobody misses."""
     lines = path.read_bytes().splitlines(keepends=True)[-_KEPT:]
     draft = path.with_suffix(f".{os.getpid()}")
-    handle = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    handle = os.open(draft, WRITING | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "wb") as out:
         out.write(b"".join(lines))
     os.replace(draft, path)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from memsweep.errors import BadSetting
-from memsweep.regular import read_regular
+from memsweep.regular import WRITING, read_regular
 
 _NAME = "trusted.json"
 _LONGEST = 1024**2
@@ -54,7 +54,7 @@ def change_trust(home: Path, owner: str, workspace_id: str, *, agreed: bool) -> 
 def _write(path: Path, known: dict[str, list[str]]) -> None:
     """Whole or not at all."""
     draft = path.with_suffix(".draft")
-    handle = os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    handle = os.open(draft, WRITING | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as out:
         json.dump(known, out, ensure_ascii=True, indent=1)
         out.flush()

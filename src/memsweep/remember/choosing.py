@@ -9,12 +9,12 @@ from typing import NamedTuple
 from memsweep.model.search import Kind, Ranked
 from memsweep.remember.relevance import relevance_of
 
-CONSIDERED = 50
+CONSIDERED = 30
 """How many of the best are judged: a precise answer has no more."""
-LEAST_ODDS = -0.4
-"""Below, a passage is no answer; as a relevance 0.4."""
+LEAST_ODDS = -0.2
+"""Below, a passage is no answer; as a relevance 0.45."""
 _LEAST_OF_CODE = -1.0  # the names that a question is about may stand in other pieces of the file
-_BEHIND_THE_BEST = 0.6  # in odds; what is further behind answers something else
+_BEHIND_THE_BEST = 0.8  # in odds; what is further behind answers something else
 _BEHIND_THE_OTHERS = 1.5  # the same for the best of the code: much code always has something that resembles a query
 _SURE = 2.0  # odds of something that is an answer, however much more it has
 _BEYOND_DOUBT = 4.0  # what has these odds, as where every word is met, answers whatever else there is

@@ -14,7 +14,8 @@ from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
-from memsweep.remember.relevance import calibration_for, evidence_of, names_in, relevance_of, words_to_match
+from memsweep.remember.judging import Judge
+from memsweep.remember.relevance import relevance_of
 from memsweep.remember.tiers import by_tier, leading
 
 if TYPE_CHECKING:
@@ -56,43 +57,47 @@ class Ranking(NamedTuple):
 
 
 def rank(
-    store: Store, embedder: Embedder, query: str, filters: Filters, now: datetime, first: int | None = None
+    store: Store,
+    embedder: Embedder,
+    judge: Judge,
+    query: str,
+    filters: Filters,
+    now: datetime,
+    first: int | None = None,
 ) -> Ranking:
     """All that words or meaning found, and what stands beside it. Where there are several kinds, each has its own
     ranking, and the most relevant of it decides where that stands among the others.
 
     Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out.
     """
-    model = embedder.model.name
-    others = _loose(store, embedder, query, filters, now)
+    others = _loose(store, embedder, judge, query, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
     rankings, similarity, settled = whole
     several = len(rankings) + bool(others) > 1
     if several:
-        rankings = [_by_relevance(store, model, query, Ranking(rows, similarity)) for rows in rankings]
+        rankings = [_by_relevance(store, judge, query, Ranking(rows, similarity)) for rows in rankings]
     rows = [row for rows in rankings for row in rows]
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
     rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
     return Ranking(rows, similarity, others, settled)
 
 
-def look_at(store: Store, model: str, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
+def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
     """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
     window = shown(ranking.rows[part])
     keys = [item.key for item in window if item.key not in ranking.loose]
     passages = store.passages(keys)
-    texts = [words_to_match(passages[key]) for key in keys if key in passages]
-    asked, *matched = store.matched_words(query, [query, *texts])
-    words = dict(zip((key for key in keys if key in passages), matched, strict=True))
-    names, calibration = names_in(query, asked), calibration_for(model)
+    read = [(key, passages[key]) for key in keys if key in passages]
+    judged = judge.odds(store, query, [(passage, ranking.similarity.get(key, 0.0)) for key, passage in read])
+    by_key = {key: (passage, *said) for (key, passage), said in zip(read, judged, strict=True)}
     found = []
     for item in window:
         if item.key in ranking.loose:
             found.append(ranking.loose[item.key])
-        elif item.key in passages:
-            passage, similarity = passages[item.key], ranking.similarity.get(item.key, 0.0)
-            odds = calibration.odds(evidence_of(similarity, asked, names, words[item.key]))
-            found.append(Found(Judged(item, odds, passage.kind), passage, words[item.key], similarity))
+        elif item.key in by_key:
+            passage, odds, words = by_key[item.key]
+            judgement = Judged(item, odds, passage.kind)
+            found.append(Found(judgement, passage, words, ranking.similarity.get(item.key, 0.0)))
     return found, store.unreadable([key for key in keys if key not in passages])
 
 
@@ -149,9 +154,9 @@ def _has_role(owner: Owner | None, filters: Filters) -> bool:
     return (filters.role in (None, role)) and (filters.include_tests or role != "test")
 
 
-def _by_relevance(store: Store, model: str, query: str, ranking: Ranking) -> list[Row]:
+def _by_relevance(store: Store, judge: Judge, query: str, ranking: Ranking) -> list[Row]:
     """The rows of one kind, scored so that the best has the relevance of the most relevant of the first."""
-    found, _ = look_at(store, model, query, ranking, slice(_HEAD))
+    found, _ = look_at(store, judge, query, ranking, slice(_HEAD))
     most = max((each.judged.relevance for each in found), default=0.0)
     best = max((-row[0] for row in ranking.rows), default=0.0)
     scaled, last = [], -1.0
@@ -161,20 +166,23 @@ def _by_relevance(store: Store, model: str, query: str, ranking: Ranking) -> lis
     return scaled
 
 
-def _loose(store: Store, embedder: Embedder, query: str, filters: Filters, now: datetime) -> dict[int, Found]:
+def _loose(
+    store: Store, embedder: Embedder, judge: Judge, query: str, filters: Filters, now: datetime
+) -> dict[int, Found]:
     """Facts and segments, with negative keys."""
     (asked,) = store.matched_words(query, [query])
     passages = loose.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
-    words = dict(zip(passages, store.matched_words(query, [each.text for each in passages]), strict=True))
-    chosen = loose.most_alike(passages, [len(words[each]) for each in passages])
-    names, calibration = names_in(query, asked), calibration_for(embedder.model.name)
+    words = store.matched_words(query, [each.text for each in passages])
+    chosen = loose.most_alike(passages, map(len, words))
+    similar = list(zip(chosen, loose.similarities(embedder, query, chosen), strict=True))
     found = {}
-    for key, (passage, similarity) in enumerate(zip(chosen, loose.similarities(embedder, query, chosen), strict=True)):
-        odds = calibration.odds(evidence_of(similarity, asked, names, words[passage]))
+    for key, ((passage, similarity), (odds, matched)) in enumerate(
+        zip(similar, judge.odds(store, query, similar), strict=True)
+    ):
         item = Ranked(-1 - key, relevance_of(odds), 0.0, 0.0, 0.0)
-        found[-1 - key] = Found(Judged(item, odds, passage.kind), passage, words[passage], similarity)
+        found[-1 - key] = Found(Judged(item, odds, passage.kind), passage, matched, similarity)
     return found
 
 

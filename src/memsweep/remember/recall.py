@@ -7,11 +7,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memsweep.embed.protocol import Embedder
+from memsweep.embed.protocol import Embedder, Words
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
 from memsweep.remember.choosing import CONSIDERED, precise
+from memsweep.remember.judging import Judge
 from memsweep.remember.listings import Listing, Listings
 from memsweep.remember.ranking import DEPTH, Found, look_at, rank
 from memsweep.remember.relevance import is_measured
@@ -29,6 +30,7 @@ def recall(
     embedder: Embedder,
     query: str,
     *,
+    words: Words,
     now: datetime,
     filters: Filters = Filters(),
     limit: int = DEFAULT_LIMIT,
@@ -45,17 +47,18 @@ def recall(
         return _newest(store, filters, limit, offset, listing)
     check_model(store.model(), embedder.model)
     model = embedder.model.name
+    judge = Judge(model, words)
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
-        ranking = rank(store, embedder, query, filters, now, _FIRST if end <= _FIRST else None)
+        ranking = rank(store, embedder, judge, query, filters, now, _FIRST if end <= _FIRST else None)
         if listings and len(ranking.rows) > limit:
             listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":
         ranking = ranking.with_evidence()
-        found, damaged = look_at(store, model, query, ranking, slice(offset, offset + limit))
+        found, damaged = look_at(store, judge, query, ranking, slice(offset, offset + limit))
         return _page(found, len(ranking.rows), offset + limit, listing, damaged)
-    found, damaged = look_at(store, model, query, ranking, slice(CONSIDERED))
+    found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
     (asked,) = store.matched_words(query, [query])
     judged = [each.judged for each in found]
     chosen = {each.ranked.key for each in precise(judged, calibrated=is_measured(model, asked))}
@@ -120,7 +123,7 @@ def _hit(found: Found) -> Hit:
 
 
 def _why(found: Found) -> str:
-    parts = [f"relevance {found.judged.relevance:.2f}"]
+    parts = [f"relevance {round(found.judged.relevance, 3):.2f}"]
     if found.words:
         parts.append(f"words: {', '.join(word[:24] for word in found.words[:8])}")
     if found.similarity > 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,11 +21,13 @@ _ENDS_A_SENTENCE = re.compile(r"[.!?:]\s*$")
 
 
 class Evidence(NamedTuple):
-    """What speaks for a passage: the cosine, and the shares of the query's words it has and of the names it lacks."""
+    """What speaks for a passage: the cosine, and the shares of the query's words it has and of the names it lacks; how
+    much it has nothing like one of the words, and a rare one."""
 
     similarity: float
     share: float
     lacking: float
+    uncovered: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Calibration:
     """Of the square of the share: one word of several says next to nothing."""
     all_words: float
     lacking: float
+    uncovered: float = 0.0
 
     def odds(self, evidence: Evidence) -> float:
         """The logarithm of the odds that the passage is relevant."""
@@ -47,13 +50,14 @@ class Calibration:
             + self.share * evidence.share**2
             + self.all_words * (evidence.share == 1)
             + self.lacking * evidence.lacking
+            + self.uncovered * evidence.uncovered
         )
 
 
 # By name of the embedding model: what a cosine means differs from model to model.
 CALIBRATIONS = {
-    "wordllama-l2-supercat-256": Calibration(-1.33, 7.18, 1.63, 5.84, -1.37),
-    "all-MiniLM-L6-v2-int8": Calibration(-2.87, 10.77, 0.0, 6.84, -1.4),
+    "wordllama-l2-supercat-256": Calibration(2.91, 6.18, 0.84, 3.32, -1.21, -5.18),
+    "all-MiniLM-L6-v2-int8": Calibration(-0.48, 10.03, 0.0, 5.08, -1.31, -2.78),
 }
 WORDS_ALONE = Calibration(-0.33, 0.0, 9.24, 1.46, -1.73)
 """For a model that was not measured."""
@@ -75,11 +79,21 @@ def relevance_of(odds: float) -> float:
     return 1 / (1 + math.exp(-max(-50.0, odds)))
 
 
-def evidence_of(similarity: float, asked: Collection[str], names: Collection[str], found: Collection[str]) -> Evidence:
-    """`asked` are the words of the query, `names` those of them that are names, `found` those the passage has."""
-    share = len(found) / len(asked) if asked else 0.0
-    lacking = len(set(names).difference(found)) / len(names) if names else 0.0
-    return Evidence(similarity, share, lacking)
+class Asked(NamedTuple):
+    """The words of a query: which of them are names, and how rare each is, if that counts."""
+
+    words: tuple[str, ...]
+    names: frozenset[str]
+    rarities: tuple[float, ...] = ()
+
+
+def evidence_of(similarity: float, asked: Asked, found: Collection[str], nearest: Sequence[float] = ()) -> Evidence:
+    """`found` are the words of the query that a passage has, `nearest` how close it comes to each."""
+    share = len(found) / len(asked.words) if asked.words else 0.0
+    lacking = len(asked.names.difference(found)) / len(asked.names) if asked.names else 0.0
+    missing = zip(asked.words, asked.rarities, nearest, strict=False)
+    uncovered = max((rarity * (1 - close) for word, rarity, close in missing if word not in found), default=0.0)
+    return Evidence(similarity, share, lacking, uncovered)
 
 
 def names_in(query: str, asked: Collection[str]) -> frozenset[str]:

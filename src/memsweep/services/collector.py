@@ -32,6 +32,7 @@ def collector(access: Access[Any], actor: str | None = None) -> CollectorDepende
         apply_seconds=settings.apply_seconds,
         fading=fading(access),
         embed=partial(_embed, access),
+        list_as=partial(access.app.engine.describe, access.workspace_id),
     )
 
 

@@ -162,7 +162,7 @@ class BaseMemory(Generic[Mode]):
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
             now = self._access.clock()
-            page = recall(store, app.embedder, query, now=now, filters=checked, **options)
+            page = recall(store, app.embedder, query, words=app.local_model, now=now, filters=checked, **options)
             app.sightings.note(store, page.hits, now)
             return page
 
@@ -184,13 +184,9 @@ class BaseMemory(Generic[Mode]):
         pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
         memory once, whatever is added meanwhile.
         """
-        from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+        from memsweep.services.listing import listed
 
-        asked, store, access = make_list_filters(filters, door, state), self._access.found(), self._access
-        if store is None:
-            return NO_MEMORIES
-        options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
-        return list_memories(store.overview, asked, now=access.clock(), **options)
+        return listed(self._access, filters, state, door, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:

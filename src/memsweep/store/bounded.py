@@ -44,6 +44,10 @@ class BoundedEngine:
     def assign(self, workspace_id: str, project: str) -> None:
         raise self._not_for_all("say which project has which workspace")
 
+    def describe(self, workspace_id: str, description: str) -> None:
+        self._check(workspace_id)
+        self._engine.describe(workspace_id, description)
+
     def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         self._check(workspace_id)
         return self._engine.create(workspace_id, description, now, project=project)

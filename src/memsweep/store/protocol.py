@@ -67,6 +67,9 @@ class Engine(Protocol):
     def assign(self, workspace_id: str, project: str) -> None:
         """Let a workspace be that of a project; empty: of none."""
 
+    def describe(self, workspace_id: str, description: str) -> None:
+        """What the list of workspaces says of one."""
+
     def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         """A new workspace, or `AlreadyExists`."""
 

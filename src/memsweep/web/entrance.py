@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from anyio import to_thread
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memsweep.errors import BadInput
+from memsweep.errors import BadInput, StoreError
+from memsweep.web.forms import read_form
 from memsweep.web.login import HOURS
 from memsweep.web.rendering import render
 from memsweep.web.screen import THEME_COOKIE, THEMES, Call, theme_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from memsweep.web.page import Page
 
 _YEAR = 31_536_000
+_MOST_BYTES = 4096
 _USED = "That link was used already, or belongs to another server. Run memsweep ui again for a new one."
 
 
@@ -33,10 +35,16 @@ class Entrance:
 
     async def log_in(self, request: Request) -> Response:
         """Exchange a token for a cookie; browsers send an Origin with every form, and the guard has compared it."""
-        token = (await request.form(max_fields=5)).get("token")
+        try:
+            token = (await read_form(request, most_fields=5, most_bytes=_MOST_BYTES)).get("token")
+        except BadInput:
+            token = None
         if not isinstance(token, str) or "origin" not in request.headers:
             return _form(request, _USED)
-        session = await to_thread.run_sync(self._page.logins.open, token.strip())
+        try:
+            session = await to_thread.run_sync(self._page.logins.open, token.strip())
+        except StoreError as error:
+            return _form(request, str(error), 503)
         if session is None:
             return _form(request, _USED)
         answer = RedirectResponse("/", 303)
@@ -45,9 +53,9 @@ class Entrance:
         return answer
 
 
-def _form(request: Request, failed: str = "") -> Response:
+def _form(request: Request, failed: str = "", status: int = 403) -> Response:
     values = {"nonce": request.scope["nonce"], "theme": theme_of(request), "failed": failed}
-    return HTMLResponse(render("login.html", values), 403 if failed else 200)
+    return HTMLResponse(render("login.html", values), status if failed else 200)
 
 
 def log_out(call: Call) -> Response:

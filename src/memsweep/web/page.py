@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 from starlette.datastructures import FormData
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from memsweep import __version__
@@ -20,6 +21,7 @@ from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFo
 from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
+from memsweep.web.forms import read_form
 from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
 from memsweep.web.policy import WithPolicy
 from memsweep.web.screen import Call, Handler, Screen
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
-MOST_FIELDS = 50_000
 _PREFIX = "/w/{workspace}"
+_KEPT_FOR = timedelta(minutes=1)
 
 
 _STATUS: Mapping[type[MemsweepError], int] = {
@@ -48,11 +50,12 @@ class Page:
     def __init__(self, app: App, redeem: Redeem, port: int, clock: Callable[[], float] = time.time) -> None:
         self.app, self.cookie = app, f"memsweep_{port}"
         self.logins = Logins(redeem, clock)
-        self._kept: dict[tuple[str, str], tuple[str, Any]] = {}
+        self._kept: dict[tuple[str, str], tuple[str, datetime, Any]] = {}
 
     def workspaces(self, grant: Grant) -> list[str]:
-        """Those that may be looked at; that of the project is among them though nothing is in it yet."""
-        return sorted(name for name in {*self._made(), self.app.workspace_id} if grant.covers(name))
+        """Those that may be looked at; those of the project and of a token though nothing is there yet."""
+        named = {*self._made(), self.app.workspace_id, *(grant.workspaces or ())}
+        return sorted(name for name in named if grant.covers(name))
 
     def is_made(self, workspace: str) -> bool:
         """Whether anything was ever stored there."""
@@ -67,14 +70,14 @@ class Page:
         return own if own in names or not names else names[0]
 
     def kept(self, call: Call, name: str, find: Callable[[], Any]) -> Any:
-        """What is costly to find, found again only when the workspace has changed."""
+        """What is costly to find, found again when the workspace has changed; and after a while, for dates pass."""
         if not self.is_kept(call, name):
-            self._kept[call.workspace, name] = (call.revision, find())
-        return self._kept[call.workspace, name][1]
+            self._kept[call.workspace, name] = (call.revision, call.now, find())
+        return self._kept[call.workspace, name][2]
 
     def is_kept(self, call: Call, name: str) -> bool:
         known = self._kept.get((call.workspace, name))
-        return known is not None and known[0] == call.revision
+        return known is not None and known[0] == call.revision and abs(call.now - known[1]) < _KEPT_FOR
 
     def session(self, request: Request) -> Session | None:
         return self.logins.find(request.cookies.get(self.cookie, ""))
@@ -124,13 +127,25 @@ class _Endpoint:
         session = await to_thread.run_sync(self._page.session, request)
         if session is None:
             return _ask_to_log_in(request)
-        form = await request.form(max_fields=MOST_FIELDS, max_files=0) if request.method == "POST" else FormData()
-        return await to_thread.run_sync(self._handled, request, session, form)
+        form, problem = FormData(), None
+        if request.method == "POST":
+            try:
+                form = await read_form(request)
+            except BadInput as error:
+                problem = error
+        try:
+            return await to_thread.run_sync(self._handled, request, session, form, problem)
+        except StoreError as error:  # which has the names for the frame of an error, too
+            return PlainTextResponse(f"{error}\n", _STATUS[StoreError])
 
-    def _handled(self, request: Request, session: Session, form: FormData) -> Response:
+    def _handled(
+        self, request: Request, session: Session, form: FormData, problem: MemsweepError | None = None
+    ) -> Response:
         workspace = request.path_params.get("workspace") or self._page.usual(session.grant)
         call = Call(self._page, request, session, workspace, form, self._screen)
         try:
+            if problem is not None:
+                raise problem
             _refuse(call, changes=self._changes)
             with called_by(BY_PAGE), session.grant.within():
                 if self._screen and request.method == "GET" and not self._page.is_made(workspace):

@@ -204,6 +204,7 @@ def test_a_kill_at_any_moment_is_no_loss(
         assert opened(image).memory().stats().warnings == ()
 
 
+@pytest.mark.slow
 def test_a_mark_that_is_behind_missing_or_damaged_accuses_nobody(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
@@ -237,6 +238,7 @@ def test_a_folder_in_the_place_of_the_mark_does_no_harm(memory: Memory, home: Pa
     assert memory.stats().warnings == ()
 
 
+@pytest.mark.slow
 def test_writers_that_are_killed_among_each_other_are_no_loss(fork_server: ForkServer, home: Path, app: App) -> None:
     app.memory().remember("first")
     app.close()

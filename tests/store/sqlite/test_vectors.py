@@ -253,6 +253,7 @@ def test_a_search_survives_whatever_happens_to_the_file(home: Path, memory: Memo
     assert answers == ["True"] * 60
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_of_the_file_changes_an_answer(make: Callable[..., App], home: Path, texts: list[str]) -> None:
     app = make()
     fill(app.memory(), texts)

@@ -126,7 +126,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, listing))
 
     def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> receipts.ReceiptsAnswer:
-        """List what was done, newest first, and whether it was undone or purged since."""
+        """List what was done, newest first, and whether it can still be undone."""
         return receipts.receipts(app.memory(workspace_id).sweep.receipts(limit=limit, cursor=cursor))
 
     def purge_asks(
@@ -136,6 +136,8 @@ def collector_tools(app: App) -> list[ToolRow]:
         if not confirm or not days >= 0:  # which is refused
             return None
         memory = app.memory(workspace_id)
+        if deleted_workspaces:
+            _ = app.engine.keeper  # refused to a token for some workspaces, before the trash of one is freed
 
         def question() -> Question:
             others = app.deleted_workspaces(days) if deleted_workspaces else None

@@ -91,6 +91,9 @@ class FalkorEngine:
         if not self.link.write("EVAL", entry_scripts.ASSIGN, 1, self._entry_key(workspace_id), project):
             raise self._unknown(workspace_id)
 
+    def describe(self, workspace_id: str, description: str) -> None:
+        self.link.write("EVAL", entry_scripts.DESCRIBE, 1, self._entry_key(workspace_id), description)
+
     def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         if self._entry(workspace_id):
             raise workspace_exists(workspace_id)

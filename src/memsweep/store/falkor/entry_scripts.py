@@ -28,6 +28,9 @@ REPLACE = """
 ASSIGN = """
     if redis.call('exists', KEYS[1]) == 0 then return 0 end
     redis.call('hset', KEYS[1], 'project', ARGV[1]) return 1"""
+DESCRIBE = """
+    if redis.call('exists', KEYS[1]) == 0 then return 0 end
+    redis.call('hset', KEYS[1], 'description', ARGV[1]) return 1"""
 # A field of a hash, if it is still what was read.
 FREE = """
     if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end

@@ -20,8 +20,8 @@ EDGES_AT = """
     RETURN startNode(r).key, endNode(r).key, r.key, r.handed_in, r.evidence, r.version, r.weight, r.last_seen,
            r.invalid_at ORDER BY r.key"""
 STATEMENTS_OF = """
-    UNWIND $relations AS relation MATCH (m:Memory)-[s:STATES {relation: relation}]->()
-    RETURN m.key, s.relation, m.source <> 'code_indexer'"""
+    UNWIND $relations AS relation MATCH ()-[s:STATES {relation: relation}]->() WITH relation, startNode(s) AS m
+    WHERE m.trash IS NULL RETURN m.key, relation, m.source <> 'code_indexer'"""
 SAME_TEXT = """
     UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) WITH DISTINCT m.content_hash AS hash
     MATCH (n:Memory {content_hash: hash}) RETURN DISTINCT n.key"""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memsweep.model.contributing import ending
-from memsweep.model.contribution import Contribution, FactState, step
+from memsweep.model.contribution import Contribution, FactState, outcome
 from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import case_key, name_key, spelled
@@ -229,8 +229,7 @@ class Relations:
 
     def contribute(self, relation: Known, act: Contribution) -> FactState:
         """Write an act down with the rest, and what a fact that was there is after it."""
-        after = step(act.before, act)
-        assert after is not None, "who contributes to nothing states it"
+        after = outcome(act)
         if act.before is not None:
             weight, last_seen, evidence, explicit, *_ = after
             relation.change(weight=weight, last_seen=last_seen, evidence=evidence, handed_in=explicit)

@@ -27,16 +27,21 @@ class FalkorOverview:
         where, values = self._passing(asked)
         top = self._graph.meta()["keys"] + 1 if before is None else before
         rows: list[Row] = []
-        reach = _KEYS_EACH * limit
+        reach = top if asked.state == "superseded" else _KEYS_EACH * limit  # they are few, and begin at their links
         while len(rows) < limit and top > 0:
             bounds = {"before": top, "from": max(top - reach, 0), "limit": limit - len(rows)}
-            rows += self._graph.ask(overview_cypher.page(where), **values, **bounds)
+            rows += self._graph.ask(overview_cypher.page(where, asked.state), **values, **bounds)
             top, reach = bounds["from"], reach * _WIDER
         return {row[0]: read_listed(row, tuple) for row in rows}
 
     def count(self, asked: ListFilters) -> int:
         where, values = self._passing(asked)
-        return int(self._graph.ask(overview_cypher.count(where), **values)[0][0])
+        if asked.state not in ("current", "superseded"):
+            return int(self._graph.ask(overview_cypher.count(where), **values)[0][0])
+        superseded = int(self._graph.ask(overview_cypher.count_superseded(where), **values)[0][0])
+        if asked.state == "superseded":
+            return superseded
+        return int(self._graph.ask(overview_cypher.count(where), **values)[0][0]) - superseded
 
     def counts(self, first_day: int) -> RawCounts:
         made, sources, tags, origins, states, superseded, files = self._graph.ask_all(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memsweep.model.counts import DAY_MICROS
-from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
+from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters, State
 from memsweep.store.falkor import origin_cypher
 from memsweep.store.falkor.cypher import asked_for, held_back
 
@@ -17,7 +17,7 @@ _REPLACED = "OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, count(newe
 def passing(
     asked: ListFilters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
 ) -> tuple[str, dict[str, Any]]:
-    """The memories `m` that pass, with the values; what is in quarantine is `$held_…`."""
+    """A condition on `m`, with its values; what is in quarantine is `$held_…`. Who superseded it is no part of it."""
     parts, values = asked_for(asked.filters, path_keys, origin_keys)
     held = "false" if asked.back is None else f"({held_back})"
     if asked.state == "quarantined":
@@ -26,17 +26,16 @@ def passing(
         parts.append(f"NOT m.stale AND NOT {held}")
     elif asked.state in _IN_STATE:
         parts.append(_IN_STATE[asked.state])
-    where = " AND ".join(parts) or "true"
-    if asked.state in ("current", "superseded"):
-        sign = "" if asked.state == "superseded" else "NOT "
-        return f"{where} {_REPLACED} WHERE {sign}replaced WITH m", values
-    return f"{where} WITH m", values
+    return " AND ".join(parts) or "true", values
 
 
-def page(where: str) -> str:
+def page(where: str, state: State | None) -> str:
     """Of the memories between two keys the newest; an index finds them, but does not put them in order."""
+    start = "(:Memory)-[:SUPERSEDES]->(m:Memory)" if state == "superseded" else "(m:Memory)"
+    current = f"{_REPLACED} WHERE NOT replaced WITH m" if state == "current" else "WITH DISTINCT m"
     return f"""
-    MATCH (m:Memory) WHERE m.key < $before AND m.key >= $from AND {where} ORDER BY m.key DESC LIMIT $limit
+    MATCH {start} WHERE m.key < $before AND m.key >= $from AND {where}
+    {current} ORDER BY m.key DESC LIMIT $limit
     {_REPLACED} {origin_cypher.OF_MEMORY}
     RETURN m.key, m.id, left(m.text, {SHOWN_CHARACTERS}), size(m.text), m.tags, m.source, m.created_at, m.updated_at,
            m.expires_at, m.stale, m.pinned, replaced, m.released_at, m.path, m.language, {origin_cypher.FIELDS}
@@ -68,3 +67,7 @@ CODE_RUNS = "MATCH (s:CodeScope) RETURN s.root, s.filters, s.runs, s.verified_at
 
 def count(where: str) -> str:
     return f"MATCH (m:Memory) WHERE {where} RETURN count(m)"
+
+
+def count_superseded(where: str) -> str:
+    return f"MATCH (:Memory)-[:SUPERSEDES]->(m:Memory) WHERE {where} RETURN count(DISTINCT m)"

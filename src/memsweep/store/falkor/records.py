@@ -32,6 +32,13 @@ class FalkorRecords:
     def names_seen(self) -> list[str]:
         return [name for (name,) in self._asked.ask(own.NAMES_SEEN)]
 
+    def description(self) -> str:
+        asked = self._asked
+        return str((asked.meta if isinstance(asked, Transaction) else asked.meta()).get("description") or "")
+
+    def describe(self, description: str) -> None:
+        writable(self._asked).set_meta(description=description)
+
     def write(self, kind: str, changed: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         written = set(FIELDS[kind].json)
         rows = [

@@ -11,16 +11,12 @@ from memsweep.model.memory import (
     EmbeddingModel,
     Memory,
     MemoryDraft,
-    NamedThing,
     NewMemory,
     Remembered,
     Stats,
-    Superseding,
-    code_file,
-    last_seen,
     vector_bytes,
 )
-from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
@@ -45,12 +41,9 @@ from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
-from memsweep.store.falkor.wire import Row
+from memsweep.store.memory_row import memory_of
 from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
-from memsweep.store.stored import expect, mapping
-
-_ORIGIN = 6  # fields
 
 
 class FalkorStore:
@@ -97,35 +90,9 @@ class FalkorStore:
         found, things, changes, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
         if not found:
             return None
-        *of_memory, path, root, language, lines, verified, released = found[0][:-_ORIGIN]
-        _, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = of_memory
-        created, updated, seen, expires = times
-        revisions, revised = changes[0] if changes else (0, None)
-        expect(str, uid, text, source, *tags)
-        return Memory(
-            id=uid,
-            text=text,
-            tags=tuple(tags),
-            source=source,
-            metadata=mapping(metadata),
-            thread_id=thread,
-            created_at=from_micros(created),
-            updated_at=from_micros(updated),
-            last_seen_at=from_micros(last_seen(created, seen, stale=stale, verified_at=verified)),
-            expires_at=None if expires is None else from_micros(expires),
-            stale=stale,
-            pinned=pinned,
-            version=version,
-            chunk_count=chunk_count,
-            entities=tuple(NamedThing(name, kind) for name, kind in things),
-            code=code_file(path, root, language, lines, verified),
-            released_at=None if released is None else from_micros(released),
-            origin=stored_origin(*found[0][-_ORIGIN:]),
-            revisions=revisions,
-            revised_at=None if revised is None else from_micros(revised),
-            supersedes=_chain(older),
-            superseded_by=_chain(newer),
-        )
+        tags = found[0][3]
+        revised = tuple(changes[0]) if changes else (0, None)
+        return memory_of(found[0], tags, things=things, changes=revised, older=older, newer=newer)
 
     def stats(self) -> Stats:
         counted = (cypher.COUNT_MEMORIES, cypher.COUNT_CHUNKS, cypher.COUNT_ENTITIES, cypher.COUNT_RELATIONS)
@@ -262,7 +229,3 @@ class FalkorStore:
         """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
             yield tx
-
-
-def _chain(rows: Iterable[Row]) -> tuple[Superseding, ...]:
-    return tuple(Superseding(uid, from_micros(at)) for uid, at in rows)

@@ -31,7 +31,7 @@ from memsweep.store.falkor.stating import By, fact_places, mention_again, state_
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
-from memsweep.store.refusals import other_model, tombstoned_text
+from memsweep.store.refusals import is_first_model, tombstoned_text
 from memsweep.store.stored import to_json
 
 
@@ -41,12 +41,8 @@ def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
 
 
 def claim_model(tx: Transaction, model: EmbeddingModel) -> None:
-    """The first vector decides the model; another one later is refused."""
-    known = model_of(tx.meta)
-    if known is None:
+    if is_first_model(model_of(tx.meta), model):
         set_model(tx, model)
-    elif known != model:
-        raise other_model(known, model)
 
 
 def set_model(tx: Transaction, model: EmbeddingModel) -> None:
@@ -96,10 +92,8 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
 
 
 def logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
-    if (event := new.event(done, created)) is not None:
+    for event in new.events(done, created):
         add_event(tx, event)
-    if new.draft.supersedes:
-        add_event(tx, new.superseding(done))
     return replace(done, supersedes=new.draft.supersedes)
 
 

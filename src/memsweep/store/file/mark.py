@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from memsweep.regular import WRITING
 from memsweep.store.file import aside, meta_sql, wal
 
 logger = logging.getLogger("memsweep.store")
@@ -57,6 +58,8 @@ class Marker:
 
     def note(self, db: apsw.Connection) -> None:
         """After a commit: how far the database is. It must never fail what is committed already."""
+        if not hasattr(os, "pwrite"):  # on Windows there is no mark: an open file would be in the way of SQLite
+            return
         with contextlib.suppress(OSError, apsw.Error):
             self._open()
             if self._is_counted is None:
@@ -79,7 +82,7 @@ class Marker:
             with self._lock:
                 if self._log < 0:
                     self._log = _open_log(self._path)
-                self._mark = os.open(_mark_of(self._path), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                self._mark = os.open(_mark_of(self._path), WRITING, 0o600)
 
 
 def notice(db: apsw.Connection, path: Path) -> None:
@@ -196,7 +199,7 @@ def _value(db: apsw.Connection, statement: str) -> Any:
 
 
 def _open_log(path: Path) -> int:
-    return os.open(f"{path}-wal", os.O_RDONLY | os.O_CLOEXEC)
+    return os.open(f"{path}-wal", os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
 
 def _salts(log: int) -> bytes:
@@ -216,7 +219,7 @@ def _keep_log(path: Path, mark: Mark, now: Mark) -> Path | None:
     which = f"{mark.salts.hex()}-{mark.frames:x}-{mark.rows:x}"
     log, file = (aside.place(path, aside.LOST_LOG, which, ending) for ending in (".wal", ".json"))
     try:
-        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        handle = os.open(file, WRITING | os.O_EXCL, 0o600)
     except OSError:
         return log if log.exists() else None
     kept = None

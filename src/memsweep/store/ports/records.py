@@ -21,10 +21,16 @@ class RecordReads(Protocol):
     def names_seen(self) -> list[str]:
         """Names that are only counted yet."""
 
+    def description(self) -> str:
+        """Of the workspace."""
+
 
 class RecordRows(RecordReads, Protocol):
     def write(self, kind: str, changed: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         """Other values of rows, by their keys; their versions grow."""
+
+    def describe(self, description: str) -> None:
+        """As the workspace says it of itself; the list of workspaces has a copy."""
 
     def forget_names(self, names: Collection[str]) -> None:
         """Names are not counted any more."""

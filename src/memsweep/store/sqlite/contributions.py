@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.contribution import Contribution, FactState, as_text, from_text, step
+from memsweep.model.contribution import Contribution, FactState, as_text, from_text, outcome
 from memsweep.model.origin import Origin, stored_origin
 from memsweep.store.ports.origins import BroughtMemory, Fact
 from memsweep.store.sqlite import contribution_sql as own
@@ -16,8 +16,7 @@ from memsweep.store.sqlite.lists import as_list
 
 def contribute(db: apsw.Connection, act: Contribution) -> FactState:
     """Write an act down, and what a fact that was there is after it."""
-    after = step(act.before, act)
-    assert after is not None, "who contributes to nothing states it"
+    after = outcome(act)
     db.execute(own.ADD, _values(act))
     if act.before is not None:
         db.execute(own.SET_STRENGTH, (*after[:4], act.relation))

@@ -88,6 +88,12 @@ class SqliteEngine:
             if one(db, registry_sql.SET_PROJECT, (project, workspace_id)) is None:
                 raise self._unknown(workspace_id)
 
+    def describe(self, workspace_id: str, description: str) -> None:
+        with self._registry.writing() as db:
+            db.execute(registry_sql.SET_DESCRIPTION, (description, workspace_id))
+        with self._registry.connection() as db:
+            db.execute(registry_sql.WIPE)  # what was there before is not in the log either
+
     def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         if self._find(workspace_id) is not None:
             raise workspace_exists(workspace_id)

@@ -10,6 +10,8 @@ import apsw
 
 from memsweep.model.graph_rows import Alias
 from memsweep.model.records import FIELDS, Record
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import one
 from memsweep.store.sqlite import context_sql, merging_sql, record_sql
 from memsweep.store.sqlite.lists import as_list
 from memsweep.store.stored import to_json
@@ -32,6 +34,12 @@ class SqliteRecords:
 
     def names_seen(self) -> list[str]:
         return [name for (name,) in self._db.execute(record_sql.NAMES_SEEN)]
+
+    def description(self) -> str:
+        return str(one(self._db, meta_sql.GET_META, ("description",)) or "")
+
+    def describe(self, description: str) -> None:
+        self._db.execute(meta_sql.SET_META, ("description", description))
 
     def write(self, kind: str, changed: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
         rows, fields = list(changed), FIELDS[kind]

@@ -6,6 +6,8 @@ LIST_WORKSPACES = "select name, description, created_at, project from workspace 
 FIND_WORKSPACE = "select file from workspace where name = ? and deleted_at is null"
 OWNER_OF = "select project from workspace where name = ? and deleted_at is null"
 WORKSPACE_OF = "select name from workspace where project = ? and project <> '' and deleted_at is null order by id"
+SET_DESCRIPTION = "update workspace set description = ? where name = ? and deleted_at is null"
+WIPE = "pragma wal_checkpoint(truncate)"
 SET_PROJECT = "update workspace set project = ? where name = ? and deleted_at is null returning file"
 ADD_WORKSPACE = "insert into workspace (name, file, description, created_at, project) values (?, ?, ?, ?, ?)"
 ADOPT_WORKSPACE = """

@@ -8,26 +8,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import apsw
-
 from memsweep.model.memory import (
     EmbeddingModel,
     Memory,
     MemoryDraft,
-    NamedThing,
     NewMemory,
     Remembered,
     Stats,
-    Superseding,
-    code_file,
-    last_seen,
     vector_bytes,
 )
-from memsweep.model.origin import UNKNOWN, Origin, stored_origin
+from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.memory_row import memory_of
 from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import (
     code,
@@ -44,7 +39,7 @@ from memsweep.store.sqlite import (
 )
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
-from memsweep.store.stored import expect, expect_or_null, mapping, texts
+from memsweep.store.stored import expect, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
@@ -57,7 +52,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
-_ORIGIN = 6  # fields
+_FLAGS = slice(11, 14)  # of `sql.GET_MEMORY`: stale, pinned, version
 
 
 class SqliteStore:
@@ -139,38 +134,15 @@ class SqliteStore:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
                 return None
-            origin = stored_origin(*found[-_ORIGIN:])
-            *found, path, root, language, lines, verified, released = found[:-_ORIGIN]
-            key, uid, text, tags, source, metadata, thread, *times, stale, pinned, version, chunk_count = found
-            created, updated, seen, expires = times
-            expect(str, uid, text, source)
-            expect_or_null(str, thread)
-            expect(int, stale, pinned, version)
-            things = [NamedThing(name, kind) for name, kind in db.execute(sql.ENTITIES_OF_MEMORY, (key,))]
-            revisions, revised = row(db, revision_sql.COUNT_OF_MEMORY, (key,))
-            return Memory(
-                id=uid,
-                text=text,
-                tags=texts(tags),
-                source=source,
-                metadata=mapping(metadata),
-                thread_id=thread,
-                created_at=from_micros(created),
-                updated_at=from_micros(updated),
-                last_seen_at=from_micros(last_seen(created, seen, stale=bool(stale), verified_at=verified)),
-                expires_at=None if expires is None else from_micros(expires),
-                stale=bool(stale),
-                pinned=bool(pinned),
-                version=version,
-                chunk_count=chunk_count,
-                entities=tuple(things),
-                code=code_file(path, root, language, lines, verified),
-                released_at=None if released is None else from_micros(released),
-                origin=origin,
-                revisions=revisions,
-                revised_at=None if revised is None else from_micros(revised),
-                supersedes=_chain(db, superseding_sql.OLDER, key),
-                superseded_by=_chain(db, superseding_sql.NEWER, key),
+            key, _, _, tags, *_ = found
+            expect(int, *found[_FLAGS])
+            return memory_of(
+                found,
+                texts(tags),
+                things=db.execute(sql.ENTITIES_OF_MEMORY, (key,)),
+                changes=row(db, revision_sql.COUNT_OF_MEMORY, (key,)),
+                older=db.execute(superseding_sql.OLDER, (key,)),
+                newer=db.execute(superseding_sql.NEWER, (key,)),
             )
 
     def stats(self) -> Stats:
@@ -304,7 +276,3 @@ class SqliteStore:
 
     def close(self) -> None:
         self._pool.close()
-
-
-def _chain(db: apsw.Connection, statement: str, memory: int) -> tuple[Superseding, ...]:
-    return tuple(Superseding(uid, from_micros(at)) for uid, at in db.execute(statement, (memory,)))

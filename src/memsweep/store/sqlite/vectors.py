@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memsweep.regular import WRITING
 from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import sql
 
@@ -264,7 +265,7 @@ def _write(path: Path, parts: list[_Part]) -> None:
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
     try:
-        with os.fdopen(os.open(draft, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "wb") as file:
+        with os.fdopen(os.open(draft, WRITING | os.O_TRUNC, 0o600), "wb") as file:
             file.write(_HEADER.pack(_MAGIC, width, count, checksum))
             for piece in pieces:
                 file.write(piece)

@@ -29,7 +29,7 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
-from memsweep.store.refusals import other_model, other_query_model
+from memsweep.store.refusals import is_first_model, other_query_model
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
@@ -38,12 +38,8 @@ from memsweep.store.stored import to_json
 
 
 def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
-    """The first vector decides the model; another one later is refused."""
-    known = read_model(db)
-    if known is None:
+    if is_first_model(read_model(db), model):
         write_model(db, model)
-    elif known != model:
-        raise other_model(known, model)
 
 
 def check_dimension(db: apsw.Connection, dimension: int) -> None:
@@ -87,10 +83,8 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
 
 
 def logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
-    if (event := new.event(done, created)) is not None:
+    for event in new.events(done, created):
         add_event(db, event)
-    if new.draft.supersedes:
-        add_event(db, new.superseding(done))
     return replace(done, supersedes=new.draft.supersedes)
 
 

@@ -44,7 +44,7 @@ let typed = 0, asked = 0;
 function follow(form, wait) {
   clearTimeout(typed);
   typed = setTimeout(async () => {
-    const address = new URL(form.action);
+    const address = new URL(form.getAttribute("action"), location.href); // a field may be called action
     for (const [name, value] of new FormData(form)) if (value) address.searchParams.set(name, value);
     const turn = ++asked, parts = form.dataset.live.split(" "), target = document.getElementById(parts[0]);
     target?.setAttribute("aria-busy", "true");
@@ -64,7 +64,7 @@ document.addEventListener("input", (event) => {
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.matches("[data-live]")) { event.preventDefault(); follow(form, 0); return; }
-  if (form.method === "post") { // a second click would only be told that it came too late
+  if (form.getAttribute("method") === "post") { // a second click would only be told that it came too late
     if (form.dataset.sent) event.preventDefault();
     form.dataset.sent = "yes";
   }

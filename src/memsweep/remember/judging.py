@@ -1,0 +1,37 @@
+"""The odds that passages are relevant to a query, from what the engine and the models know of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from memsweep.embed.protocol import Words
+from memsweep.model.search import Passage
+from memsweep.remember.relevance import MOST_WORDS, Asked, calibration_for, evidence_of, names_in, words_to_match
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
+
+
+class Judge(NamedTuple):
+    """`model` embeds the texts, `meanings` knows single words."""
+
+    model: str
+    meanings: Words
+
+    def odds(
+        self, store: Store, query: str, passages: Sequence[tuple[Passage, float]]
+    ) -> list[tuple[float, tuple[str, ...]]]:
+        """For passages with their cosines: the logarithm of the odds, and the words of the query that they have."""
+        if not passages:
+            return []
+        texts, calibration = [words_to_match(passage) for passage, _ in passages], calibration_for(self.model)
+        words, *matched = store.matched_words(query, [query, *texts])
+        asked, nearest = Asked(words, names_in(query, words)), [[0.0]] * len(texts)
+        if calibration.uncovered and len(words) <= MOST_WORDS:
+            asked = asked._replace(rarities=tuple(self.meanings.rarities(words)))
+            nearest = self.meanings.nearest(words, texts)
+        return [
+            (calibration.odds(evidence_of(similarity, asked, found, close)), found)
+            for (_, similarity), found, close in zip(passages, matched, nearest, strict=True)
+        ]
