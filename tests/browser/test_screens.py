@@ -20,7 +20,14 @@ def places(here) -> dict[str, str]:
     note = memory.memories(limit=1, filters={"source": "slack"}).memories[0].id
     file = memory.memories(limit=1, filters={"kind": "code"}).memories[0].id
     known = {screen.name: screen.path for screen in SCREENS if screen.icon}
+    checkout = memory.graph.related("checkout", limit=1).start.id
     return known | {
+        "entity": f"/graph/{checkout}",
+        "far": f"/graph/{checkout}?depth=3",
+        "merge": f"/graph/{checkout}/merge?q=a",
+        "doubts": "/graph/doubts",
+        "budget": "/context/checkout-rewrite?budget=600",
+        "doctor": "/care/doctor",
         "search": "/memories?q=checkout+incident",
         "nothing": "/memories?q=zzzzqqq",
         "hostile": "/memories?source=hostile",
