@@ -51,6 +51,21 @@ def undone(memory: Memory, receipt: str, before: dict[str, Any], path: Path) -> 
 
 
 @on_every_engine
+def test_what_is_said_a_second_time_against_somebody_else_goes_too(memory: Memory, tmp_path: Path) -> None:
+    """To say something again that others have changed meanwhile is to change it."""
+    own = said(memory, GOOD, metadata={"team": "shop"})
+    for who, team in ((EVIL, "none"), (OTHER, "dock"), (EVIL, "none")):
+        said(memory, who, tags=["late"], metadata={"team": team})
+    with called_by(OTHER):
+        memory.update(own, tags=["ops"])
+    said(memory, EVIL, tags=["late"])
+    before = state(memory, tmp_path / "1")
+    receipt = retract(memory)
+    assert (memory.get(own).tags, memory.get(own).metadata) == (("ops",), {"team": "dock"})
+    undone(memory, receipt, before, tmp_path / "2")
+
+
+@on_every_engine
 def test_tags_metadata_and_an_expiry_that_were_added_go_and_come_back(memory: Memory, tmp_path: Path) -> None:
     own = said(memory, GOOD, tags=["ops"], metadata={"team": "shop"})
     said(memory, EVIL, tags=["ops", "obsolete"], metadata={"team": "none", "x": 1}, expires_at="2026-01-01T00:00:00Z")
