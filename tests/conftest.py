@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import io
 import os
 import sys
@@ -39,6 +40,11 @@ settings.register_profile(
     derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
 )
 settings.load_profile("memsweep")
+gc.disable()  # of what is collected now, nothing is garbage
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -59,7 +59,7 @@ def _collect(app: App) -> None:
         memory.sweep.apply(plan.id, confirm=True, exclude=spared)
         memory.sweep.undo(memory.sweep.prune("stale_code", confirm=True).id)
     with called_by(Origin("mcp", "claude-code", tier="agent")):
-        note = memory.memories(limit=9).memories[-1]
+        note = memory.memories(limit=9, filters={"kind": "memory"}).memories[-1]
         memory.update(note.id, text=f"{note.text} Confirmed by the team.")
 
 
@@ -82,7 +82,9 @@ def _places(app: App) -> dict[str, str]:
         "plan": f"/plans/{memory.sweep.plan('stale_code').id}",
         "expired": f"/plans/{memory.sweep.plan('expired').id}",
         "forgetting": "/forget?q=postgres+upgrade",
-        "graph": "/graph?name=checkout",
+        "names": "/graph",
+        "graph": f"/graph/{memory.graph.related('checkout', limit=1).start.id}",
+        "context": "/context/checkout-rewrite?budget=900",
     }
 
 

@@ -198,6 +198,7 @@ def test_what_a_file_says_of_itself_is_mended_too(template: Path, tmp_path: Path
         app.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong", [*damages.damages(REGISTRY_MIGRATIONS)], ids=lambda it: f"{it.place.column}-{it.name}"
 )

@@ -62,6 +62,7 @@ def test_processes_that_share_a_window_lose_nothing(fork_server: ForkServer, hom
     assert problems(home) == []
 
 
+@pytest.mark.slow
 def test_two_processes_see_each_other_at_once(app: App, home: Path, fork_server: ForkServer) -> None:
     """Nothing is kept in memory that another process could make wrong."""
     window = app.memory().context("p")

@@ -11,7 +11,7 @@ import pytest
 from mcp_types import ElicitResult
 
 from tests.support.answers import answer_fields
-from tests.support.client import MODES, ServerClient, ToolFailed, connected
+from tests.support.client import TRIED_MODES, ServerClient, ToolFailed, connected
 
 DEFAULT = {
     "context_add",
@@ -33,7 +33,7 @@ SEGMENTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=TRIED_MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

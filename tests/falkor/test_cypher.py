@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memsweep.model.listing import ListFilters
+from memsweep.model.search import Filters
 from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher, overview_cypher
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
@@ -89,6 +90,14 @@ def test_falkor_understands_every_query_and_begins_at_an_index(name: str, text: 
     scans = [line for line in plan if re.search("Label Scan|All Node", line) and ":Workspace" not in line]
     own = name.split(".")[1]
     assert scans == [] or LOOKS_AT_ALL.fullmatch(own), plan
+
+
+def test_falkor_looks_at_the_links_of_what_it_found_and_not_at_all_there_are(graph: GraphHandle) -> None:
+    where, values = cypher.condition(Filters(as_of=datetime.now(UTC)), None, None)
+    query = with_values(cypher.live_of(where), {"keys": [1], **values})
+    plan = b" ".join(graph.link.read("GRAPH.EXPLAIN", graph.name, query))
+    assert b"Conditional Traverse | (m)-[link:SUPERSEDES]" in plan
+    assert b"Edge By Index Scan" not in plan
 
 
 @pytest.mark.parametrize(

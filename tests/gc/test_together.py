@@ -86,6 +86,7 @@ def test_a_text_that_is_said_again_while_it_is_collected_is_there_afterwards(
         assert broken(file) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["sweep.apply", "undo"])
 def test_a_plan_and_a_receipt_have_one_user(fork_server: ForkServer, home: Path, app: App, what: str) -> None:
     old_notes(app, 10)

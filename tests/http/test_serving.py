@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App, make_app
+from memsweep.server.http.listening import bind
 from memsweep.settings import load_settings
 from tests.support.client import MODES, say_yes
 from tests.support.commands import Ran
@@ -169,6 +171,12 @@ def test_a_door_that_would_be_open_is_not_opened(
 def test_a_port_that_is_taken_is_said(run: Callable[..., Ran], server: HttpServer) -> None:
     ran = run("serve", "--http", "--port", str(server.port))
     assert (ran.status, f"cannot listen on 127.0.0.1:{server.port}" in ran.err) == (2, True)
+
+
+def test_answers_go_at_once() -> None:
+    """asyncio switches Nagle's algorithm off where a socket says that it is TCP; otherwise each answer waits 40 ms."""
+    with bind("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_options_of_http_need_http(run: Callable[..., Ran]) -> None:

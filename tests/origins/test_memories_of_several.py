@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memsweep.app import Memory, called_by
-from memsweep.model.memory_act import MemoryAct, told
+from memsweep.model.memory_act import MemoryAct, said_again, told
 from tests.origins.test_poisoning import EVIL, GOOD, OTHER, content
 from tests.redact.test_ways_in import AWS, AWS_MARK
 from tests.support.engines import on_every_engine
@@ -48,21 +48,6 @@ def undone(memory: Memory, receipt: str, before: dict[str, Any], path: Path) -> 
     memory.sweep.undo(receipt)
     assert state(memory, path) == before
     assert not memory.care.doctor().findings
-
-
-@on_every_engine
-def test_what_is_said_a_second_time_against_somebody_else_goes_too(memory: Memory, tmp_path: Path) -> None:
-    """To say something again that others have changed meanwhile is to change it."""
-    own = said(memory, GOOD, metadata={"team": "shop"})
-    for who, team in ((EVIL, "none"), (OTHER, "dock"), (EVIL, "none")):
-        said(memory, who, tags=["late"], metadata={"team": team})
-    with called_by(OTHER):
-        memory.update(own, tags=["ops"])
-    said(memory, EVIL, tags=["late"])
-    before = state(memory, tmp_path / "1")
-    receipt = retract(memory)
-    assert (memory.get(own).tags, memory.get(own).metadata) == (("ops",), {"team": "dock"})
-    undone(memory, receipt, before, tmp_path / "2")
 
 
 @on_every_engine
@@ -250,3 +235,12 @@ def test_a_secret_that_is_redacted_later_is_redacted_in_what_was_said_and_falls_
     assert KEY.encode() not in (tmp_path / "b").read_bytes(), redacted
     retract(memory, {"session": "ses_good"})
     assert memory.get(own).tags == (MARK,)
+
+
+def test_what_was_said_before_is_written_down_again_if_somebody_has_said_otherwise() -> None:
+    said = {"text": "a", "metadata": {"team": "shop"}}
+    ada = MemoryAct(1, "say", 1, 7, said, key=1)
+    again = ada._replace(key=0, at=3)
+    assert said_again([], ada, again) == []
+    eve = ada._replace(key=2, origin=8, said={**said, "metadata": {"team": "none"}})
+    assert said_again([ada, eve], ada, again) == [again]

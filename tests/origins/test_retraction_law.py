@@ -121,7 +121,7 @@ def test_without_a_session_everything_is_as_if_it_had_never_been(
 ) -> None:
     app, numbers = make(), count()
 
-    @settings(max_examples=rounds(25 if engine_kind == "sqlite" else 6, 300))
+    @settings(max_examples=rounds(15 if engine_kind == "sqlite" else 3, 300))
     @given(ACTS)
     def law(acts: list[Act]) -> None:
         number = next(numbers)

@@ -173,6 +173,7 @@ def test_a_search_at_the_moment_of_the_switch_is_answered_or_refused(
     assert {outcome for outcome in seen if isinstance(outcome, str)} == set()
 
 
+@pytest.mark.slow
 def test_two_processes_may_do_it_at_once(
     old: App, fork_server: ForkServer, server: EmbeddingServer, home: Path
 ) -> None:

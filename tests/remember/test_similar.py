@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import Memory
+from memsweep.remember import agreement
 from memsweep.remember.agreement import judged, said
 from tests.remember.labelled_pairs import CONTRADICTS, MISSED, NEITHER, REPEATS, Pair
 from tests.support.commands import Ran
@@ -38,6 +39,16 @@ def test_another_value_or_a_denial_is_a_contradiction(pair: Pair) -> None:
 @pytest.mark.parametrize("pair", [*NEITHER, *MISSED])
 def test_where_it_is_not_sure_nothing_is_said(pair: Pair) -> None:
     assert both_ways(pair) == {None}
+
+
+@pytest.mark.parametrize("shift", [0, 1, 7])
+def test_counting_words_first_changes_no_judgement(monkeypatch: pytest.MonkeyPatch, shift: int) -> None:
+    pairs = [*REPEATS, *CONTRADICTS, *MISSED, *NEITHER]
+    crossed = [(new, pairs[(at + shift) % len(pairs)][1]) for at, (new, _) in enumerate(pairs)]
+    counted = [kind(*pair) for pair in crossed]
+    monkeypatch.setattr(agreement, "_may_repeat", lambda new, old: True)
+    monkeypatch.setattr(agreement, "_may_contradict", lambda ours, theirs: True)
+    assert [kind(*pair) for pair in crossed] == counted
 
 
 def test_the_table_is_large_enough_to_mean_something() -> None:

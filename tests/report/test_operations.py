@@ -19,7 +19,7 @@ from memsweep.report.commands import in_commands
 from memsweep.report.operations import OPERATIONS, OPTIONS
 from memsweep.server.app import make_server
 from memsweep.settings import load_settings
-from tests.house.tree import SOURCE
+from tests.house.tree import SOURCE, nodes
 
 
 @pytest.fixture(scope="module")
@@ -114,11 +114,11 @@ def sentences() -> list[tuple[str, str]]:
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
-    tree = ast.parse(path.read_text("utf-8"))
-    comments = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
-    parts = {id(part) for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values}
-    for each in ast.walk(tree):
-        if id(each) not in comments | parts and isinstance(each, ast.Constant | ast.JoinedStr):
+    comments = {id(each.value) for each in nodes(path) if isinstance(each, ast.Expr)}
+    parts = {id(part) for each in nodes(path) if isinstance(each, ast.JoinedStr) for part in each.values}
+    left_out = comments | parts
+    for each in nodes(path):
+        if isinstance(each, ast.Constant | ast.JoinedStr) and id(each) not in left_out:
             for text in _variants(each):
                 if " " in text:
                     yield f"{path.relative_to(SOURCE)}:{each.lineno}", text
@@ -168,6 +168,7 @@ def _refusals(path: Path) -> Iterator[tuple[str, str]]:
                     yield f"{path.relative_to(SOURCE)}:{each.lineno}", text
 
 
+@pytest.mark.slow
 def test_every_command_and_option_that_a_message_names_is_there(commands, sentences):
     known = set().union(*commands.values())
     seen = 0

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.client import MODES, ServerClient, connected
+from tests.support.client import TRIED_MODES, ServerClient, connected
 from tests.support.engines import Home
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=TRIED_MODES)
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memsweep.server.envelope import MAX_LINE_BYTES
-from tests.support.client import MODES, RawServer, raw_server
+from tests.support.client import TRIED_MODES, RawServer, raw_server
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE
 
@@ -26,7 +26,7 @@ NESTED_META = {
 }
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=TRIED_MODES)
 def talk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Talk]:
     """One server for the whole table: it has to survive all of it."""
     home = tmp_path_factory.mktemp("served") / "home"
@@ -312,6 +312,7 @@ def _mutated(line: bytes, random_: random.Random) -> bytes:
     return bytes(changed).replace(b"\n", b" ").replace(b"\r", b" ")
 
 
+@pytest.mark.slow
 def test_every_mutated_line_gets_exactly_one_answer_or_is_no_request(talk: Talk) -> None:
     """Whatever could be a request is answered once. The id stays whole, at one end or the other."""
     random_ = random.Random(14)

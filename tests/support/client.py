@@ -20,10 +20,13 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ErrorData, Tool
 
 from tests.support.commands import environment
+from tests.support.counts import QUICK
 from tests.support.waiting import PATIENCE, wait_for
 from tests.support.warm_python import warm_python
 
 MODES = ("legacy", "auto")
+TRIED_MODES = MODES[-1:] if QUICK else MODES
+"""The generations of the protocol that the tools are tested with; `make quick` takes the newest."""
 
 
 class ToolFailed(Exception):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.testclient import TestClient
 from starlette.types import Message
 
 from memsweep.app import App
+from memsweep.errors import BadInput
 from memsweep.settings import load_settings
 from memsweep.web.forms import read_form
 from memsweep.web.guard import make_guard
@@ -62,9 +62,9 @@ def test_nothing_is_shown_without_a_session(app: App, path: str) -> None:
 def test_a_form_without_its_token_or_its_origin_changes_nothing(browser, path: str) -> None:
     address = f"/w/default{path}"
     assert browser.post(address, csrf="guessed").status_code == 403
-    assert browser.post(address).status_code == 403
+    assert browser.post(address, other="x").status_code == 403
     for origin in ("", "null", "http://127.0.0.1:1", "https://evil.example"):
-        assert browser.post(address, origin).status_code == 403
+        assert browser.post(address, origin, other="x").status_code == 403
 
 
 @pytest.mark.parametrize("path", WRITES)
@@ -149,6 +149,44 @@ def test_a_logout_ends_it(browser) -> None:
     assert browser.see("/").url.path == "/login"
 
 
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\ncontent-disposition: form-data; name="csrf"\r\n\r\nx\r\n--x--',
+            400,
+        ),
+        ("multipart/form-data", b"garbage", 400),
+        ("application/json", b"{}", 400),
+        ("", b"csrf=x", 400),
+        (FORM, b"&".join([b"take=x"] * 60_000), 400),
+        (FORM, b"csrf=%ff%fe&take=\xff", 403),
+        (FORM, b"csrf=%00", 403),
+        (FORM, b"", 403),
+    ],
+)
+def test_a_body_that_is_no_form_of_ours_is_refused_with_a_sentence(
+    browser, kind: str, body: bytes, status: int
+) -> None:
+    for path in ("/w/default/collect", "/theme"):
+        answer = browser.client.post(path, content=body, headers={"origin": HOME, "content-type": kind})
+        assert answer.status_code == status
+        assert "<h1>" in answer.text
+    answer = browser.client.post("/login", content=body, headers={"origin": HOME, "content-type": kind})
+    assert answer.status_code == 403
+
+
+def test_a_body_that_is_too_large_is_not_read(browser) -> None:
+    answer = browser.client.post(
+        "/w/default/collect", content=b"x" * 16_000_000, headers={"origin": HOME, "content-type": FORM}
+    )
+    assert answer.status_code == 413
+
+
 def test_a_token_for_a_workspace_that_is_not_made_yet_names_no_other(browse, app: App) -> None:
     app.memory().remember("Something of the project.")
     browser = browse(Grant(workspaces=("later",)), "later")
@@ -159,8 +197,8 @@ def test_a_token_for_a_workspace_that_is_not_made_yet_names_no_other(browse, app
 @pytest.mark.parametrize(
     ("body", "kind", "status"),
     [
-        (b"&" * 4096, FORM, 400),
-        (b"&" * 14_000_000, FORM, 413),
+        (b"&" * 4096, FORM, 403),
+        (b"&" * 14_000_000, FORM, 403),
         (b"token=%ED%A0%80&token=%00&token=%F0", FORM, 403),
         (b'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\n\\ud800\r\n--x--', f"{PARTS}unicode_escape", 403),
         (b'--x\r\nContent-Disposition: form-data; name="token"\r\n\r\nx\r\n--x--', f"{PARTS}undefined", 403),
@@ -190,5 +228,5 @@ def test_a_form_whose_sender_hangs_up_is_refused_and_not_an_accident() -> None:
         return {"type": "http.disconnect"}
 
     request = Request({"type": "http", "method": "POST", "headers": [(b"content-type", FORM.encode())]}, receive)
-    with pytest.raises(HTTPException, match="did not come whole"):
+    with pytest.raises(BadInput, match="did not come whole"):
         anyio.run(partial(read_form, request, most_fields=5, most_bytes=100))

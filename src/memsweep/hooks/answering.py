@@ -74,7 +74,8 @@ class HookListener:
         while True:
             try:
                 line, _ = listening.accept()
-            except OSError:
+            except OSError:  # stopped, or out of descriptors: a socket that nobody answers at would only cost time
+                self.stop()
                 return
             if self._free.acquire(blocking=False):
                 threading.Thread(target=self._converse, args=(line,), name="hook", daemon=True).start()

@@ -20,7 +20,8 @@ from memsweep.places import config_file, environment, handed_over, home_at_a_gla
 
 READY = b"ready\n"
 MOST_EVENT_BYTES = 8 << 20
-MOST_ANSWER_BYTES = 1 << 20
+_MOST_ANSWER_BYTES = 64 << 20
+"""Output that was cut comes back with all that was not, in JSON that escapes every letter beyond ASCII."""
 _ANSWER_SECONDS = 60.0
 """The watchdog of the hook ends it long before."""
 
@@ -64,7 +65,7 @@ def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[
         if sockets.received(line, len(READY), time.monotonic() + sockets.READY_SECONDS, len(READY)) != READY:
             return None
         line.sendall(raw)
-        reply = json.loads(sockets.received(line, None, time.monotonic() + _ANSWER_SECONDS, MOST_ANSWER_BYTES))
+        reply = json.loads(sockets.received(line, None, time.monotonic() + _ANSWER_SECONDS, _MOST_ANSWER_BYTES))
     except OSError:
         return None
     return reply if isinstance(reply, dict) else None

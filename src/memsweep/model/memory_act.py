@@ -111,12 +111,12 @@ def said_of(
 def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> list[MemoryAct]:
     """What is to be written down when a text is said that a memory has: the new act, before it the `first` one.
 
-    Nothing if whoever says it has said all of that before, and nobody has changed it since: nothing would be another
-    without it.
+    Nothing if whoever says it has said all of that before: nothing would be another without it.
     """
     there = [act for act in known if act.trash is None] if known else [first]
     mine = [act for act in there if act.act == "say" and act.origin == new.origin and act.text == new.text]
-    if any(_covers(act, new) and not any(_changes(each, new) for each in known if each.key > act.key) for act in mine):
+    last = new._replace(key=1 + max(act.key for act in (first, *known)))
+    if any(_covers(act, new) for act in mine) and told(there) == told([*there, last]):
         return []
     return [new] if known else [first, new]
 
@@ -129,17 +129,6 @@ def _covers(known: MemoryAct, new: MemoryAct) -> bool:
         and has.get("metadata", {}).items() <= had.get("metadata", {}).items()
         and has.get("expires_at") in (None, had.get("expires_at"))
         and new.mentions <= known.mentions
-    )
-
-
-def _changes(later: MemoryAct, new: MemoryAct) -> bool:
-    """Whether it has made something else of what is said now; also if it was taken back, for it may return."""
-    said, has = later.said, new.said
-    metadata, expires = said.get("metadata", {}), has.get("expires_at")
-    return (
-        later.act == "update"
-        or any(metadata.get(name, value) != value for name, value in has.get("metadata", {}).items())
-        or (expires is not None and said.get("expires_at", expires) != expires)
     )
 
 

@@ -6,10 +6,11 @@ an entity, while all that speaks of it is held back.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memsweep.model.listing import ListedMemory
 from memsweep.model.memory import Memory
@@ -84,6 +85,16 @@ class ToldEntity(NamedTuple):
     made: Told
     facts: Sequence[str] = ()
     mentions: Sequence[tuple[Told, int | None]] = ()
+
+
+def with_mentions(
+    entities: Iterable[tuple[int, Told, Sequence[str]]], mentions: Iterable[Sequence[Any]]
+) -> list[ToldEntity]:
+    """Entities with the facts at them, and who mentions them: rows of an entity, the memory as told, and by whom."""
+    found: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
+    for entity, *memory, by in mentions:
+        found[entity].append((Told(*memory), by))
+    return [ToldEntity(key, made, facts, found[key]) for key, made, facts in entities]
 
 
 class HeldTiers:

@@ -57,6 +57,7 @@ PROVIDERS: tuple[Rule, ...] = (
     key("google-client-secret", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{28}"),
     key("google-token", "ya29.", r"ya29\.[A-Za-z0-9_-]{30,400}"),
     key("google-token", "1//0", r"1//0[A-Za-z0-9_-]{40,120}", "keyword"),
+    key("memsweep-token", "msw_", r"msw_[A-Za-z0-9_-]{43}"),
     key("npm-token", "npm_", r"npm_[A-Za-z0-9]{36}"),
     key(
         "package-index-token",

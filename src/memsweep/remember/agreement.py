@@ -36,8 +36,9 @@ _LONGEST_VALUE = 3
 _MOST_SENTENCES = 5
 _MOST_CHARACTERS = 2_000
 _IN_COMMON = 0.5  # of the words of the shorter of two statements, at least, if one contradicts the other
-_MORE = 0.3  # of the words of the longer of two texts, at most, that the other lacks and repeats it all the same
+_MORE = 0.2  # of the words of the longer of two texts, at most, that the other lacks and repeats it all the same
 _OWN = 6  # words, at most, that each has beside them
+_OWN_OF_A_DENIAL = 4
 _WORD = re.compile(r"\w+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _BE = {"is", "are", "am", "be"}
@@ -64,7 +65,9 @@ class Sentence:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.words = frozenset(_WORD.findall(text.lower()))
+        found = _WORD.findall(text.lower())
+        self.words = frozenset(found)
+        self.first = next((stem for word in found if (stem := _stem(word)) not in DROPPED), "")
 
     @cached_property
     def whole(self) -> Comparable:
@@ -118,9 +121,12 @@ def _may_repeat(new: Said, old: Said) -> bool:
 
 
 def _may_contradict(ours: Sentence, theirs: Sentence) -> bool:
+    """Both begin with the same subject, or differ in hardly more than a denial."""
+    if ours.text == theirs.text:
+        return False
     fewer, more = sorted((len(ours.words), len(theirs.words)))
     both = len(ours.words & theirs.words)
-    return both >= _IN_COMMON * fewer and more - both <= _OWN and ours.text != theirs.text
+    return both >= _IN_COMMON * fewer and more - both <= (_OWN if ours.first == theirs.first else _OWN_OF_A_DENIAL)
 
 
 def _repeats(new: Said, old: Said) -> bool:

@@ -41,11 +41,17 @@ def passages_of(store: Store, filters: Filters, query: str, asked: Collection[st
         ended = filters.as_of is not None
         known = store.statements_about(fact_words(query, asked), ended=ended, limit=_MOST_STATEMENTS)
         stated = list(filter(holding_at(filters.as_of, now), known))
-        held = HeldGraph(store.graph, filters.held_back).facts([each.id for each in stated])
+        held = _held(store, filters, [each.id for each in stated])
         found += [_of_statement(each) for each in stated if each.id not in held]
     if filters.kind == "segment" and filters.as_of is None:
         found += [each for each in _segments(store, query) if not _is_held(each, filters)]
     return [each for each in found if _is_between(each.created_at, filters) and filters.accept(each.origin)]
+
+
+def _held(store: Store, filters: Filters, facts: Sequence[str]) -> set[str]:
+    """Where nothing is held back, the graph is not even loaded: a command that searches would wait for it."""
+    back = filters.held_back
+    return HeldGraph(store.graph, back).facts(facts) if facts and back is not None and back.tiers else set()
 
 
 def fact_words(query: str, asked: Collection[str]) -> FactWords:

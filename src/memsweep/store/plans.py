@@ -29,7 +29,6 @@ from memsweep.model.plan import (
 )
 from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import from_micros
-from memsweep.redact.find import redacted
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
@@ -171,6 +170,8 @@ def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = 
 
 def _masked(view: PlanView, text: str, beside: bool) -> PlanView:
     """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
+    from memsweep.redact.find import redacted  # late: every start that touches the graph would pay for its rules
+
     if view.kind == "memory":
         after = redacted(text)[0]
         name = None if view.file_path else excerpt(after)

@@ -35,7 +35,10 @@ class Entrance:
 
     async def log_in(self, request: Request) -> Response:
         """Exchange a token for a cookie; browsers send an Origin with every form, and the guard has compared it."""
-        token = (await read_form(request, most_fields=5, most_bytes=_MOST_BYTES)).get("token")
+        try:
+            token = (await read_form(request, most_fields=5, most_bytes=_MOST_BYTES)).get("token")
+        except BadInput:
+            token = None
         if not isinstance(token, str) or "origin" not in request.headers:
             return _form(request, _USED)
         try:

@@ -1,4 +1,4 @@
-"""The fields of a form. Our forms hold text alone, so nothing else is read: no files, no other form of body.
+"""What a form has sent. Our forms hold text alone, so nothing else is read: no files, no other form of body.
 
 Read here and not by the framework: its parser works in the event loop, where 14 MB of `&` stop every other request for
 a quarter of a minute, and takes the encoding that a client names.
@@ -11,33 +11,37 @@ from urllib.parse import parse_qsl
 
 from anyio import to_thread
 from starlette.datastructures import FormData
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+
+from memsweep.errors import BadInput
+from memsweep.web.guard import MOST_BODY_BYTES
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+MOST_FIELDS = 50_000
 _KIND = "application/x-www-form-urlencoded"
 
 
-async def read_form(request: Request, *, most_fields: int, most_bytes: int) -> FormData:
-    """What was filled in; nothing, if the body is no form of ours."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _KIND:
-        return FormData()
+async def read_form(request: Request, most_fields: int = MOST_FIELDS, most_bytes: int = MOST_BODY_BYTES) -> FormData:
+    """What was filled in; what is no UTF-8 becomes what no stored text or token is equal to."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _KIND:
+        raise BadInput(f"this page sends its forms as {_KIND}, and this is {kind or 'nothing'!r:.60}.")
     body = bytearray()
     try:
         async for piece in request.stream():
             body += piece
             if len(body) > most_bytes:
-                raise HTTPException(413, f"The form has more than {most_bytes:,} bytes, which is the most.")
+                raise BadInput(f"this form has more than {most_bytes:,} bytes.", hint="Take fewer at once.")
     except ClientDisconnect:
-        raise HTTPException(400, "The form did not come whole.") from None
-    return await to_thread.run_sync(fields_of, bytes(body), most_fields)
+        raise BadInput("this form did not come whole.", hint="Send it again.") from None
+    return await to_thread.run_sync(_fields_of, bytes(body), most_fields)
 
 
-def fields_of(body: bytes, most: int) -> FormData:
+def _fields_of(body: bytes, most: int) -> FormData:
     try:
         given: list[tuple[str, Any]] = [*parse_qsl(body.decode("latin-1"), keep_blank_values=True, max_num_fields=most)]
-    except ValueError:
-        raise HTTPException(400, f"The form has more than {most:,} fields, which is the most.") from None
+    except ValueError as error:
+        raise BadInput(f"this form has more than {most:,} fields.", hint="Take fewer at once.") from error
     return FormData(given)

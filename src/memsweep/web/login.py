@@ -23,6 +23,8 @@ class Grant:
     read_only: bool = False
     workspaces: tuple[str, ...] | None = None
     """None: all of them."""
+    is_owner: bool = True
+    """Whether this is whoever runs memsweep here, rather than somebody with a token: the home is theirs to see."""
     still_holds: Callable[[], bool] = lambda: True
     """Asked on every request: a token may have been revoked since."""
     within: Callable[[], AbstractContextManager[None]] = nullcontext

@@ -22,7 +22,6 @@ from memsweep.model.ids import check_name
 from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
 from memsweep.web.forms import read_form
-from memsweep.web.guard import MOST_BODY_BYTES
 from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
 from memsweep.web.policy import WithPolicy
 from memsweep.web.screen import Call, Handler, Screen
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
-MOST_FIELDS = 50_000
 _PREFIX = "/w/{workspace}"
 _KEPT_FOR = timedelta(minutes=1)
 
@@ -129,18 +127,25 @@ class _Endpoint:
         session = await to_thread.run_sync(self._page.session, request)
         if session is None:
             return _ask_to_log_in(request)
-        form = FormData()
+        form, problem = FormData(), None
         if request.method == "POST":
-            form = await read_form(request, most_fields=MOST_FIELDS, most_bytes=MOST_BODY_BYTES)
+            try:
+                form = await read_form(request)
+            except BadInput as error:
+                problem = error
         try:
-            return await to_thread.run_sync(self._handled, request, session, form)
+            return await to_thread.run_sync(self._handled, request, session, form, problem)
         except StoreError as error:  # which has the names for the frame of an error, too
             return PlainTextResponse(f"{error}\n", _STATUS[StoreError])
 
-    def _handled(self, request: Request, session: Session, form: FormData) -> Response:
+    def _handled(
+        self, request: Request, session: Session, form: FormData, problem: MemsweepError | None = None
+    ) -> Response:
         workspace = request.path_params.get("workspace") or self._page.usual(session.grant)
         call = Call(self._page, request, session, workspace, form, self._screen)
         try:
+            if problem is not None:
+                raise problem
             _refuse(call, changes=self._changes)
             with called_by(BY_PAGE), session.grant.within():
                 if self._screen and request.method == "GET" and not self._page.is_made(workspace):

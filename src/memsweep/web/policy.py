@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class WithPolicy:
         app = PlainTextResponse(_REFUSED, 403) if _is_embedded(scope) else self._app
         try:
             await app(scope, receive, with_policy)
-        except HTTPException as error:  # a form with too many fields, or one that cannot be read
-            await PlainTextResponse(f"{error.detail}\n", error.status_code)(scope, receive, with_policy)
+        except ClientDisconnect:  # or the guard has refused the rest of the request, and answers itself
+            return
 
 
 def _is_embedded(scope: Scope) -> bool:

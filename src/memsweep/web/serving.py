@@ -42,6 +42,7 @@ def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=_STOP_SECONDS,
     )
@@ -62,7 +63,8 @@ def _say(address: str, open_browser: bool) -> None:
 
 
 def listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Named as TCP, so that asyncio lets answers go at once.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((_HOST, port))

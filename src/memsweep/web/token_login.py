@@ -24,6 +24,7 @@ def redeem_tokens(app: App) -> Redeem:
         return Grant(
             read_only=token.read_only,
             workspaces=token.workspaces or None,
+            is_owner=False,
             still_holds=lambda: _is_good(app, secret),
             within=partial(granted_by, token),
         )

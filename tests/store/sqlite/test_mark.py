@@ -238,6 +238,7 @@ def test_a_folder_in_the_place_of_the_mark_does_no_harm(memory: Memory, home: Pa
     assert memory.stats().warnings == ()
 
 
+@pytest.mark.slow
 def test_writers_that_are_killed_among_each_other_are_no_loss(fork_server: ForkServer, home: Path, app: App) -> None:
     app.memory().remember("first")
     app.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -27,7 +27,7 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import Told, ToldEntity, ToldFact
+from memsweep.model.quarantine import Told, ToldEntity, ToldFact, with_mentions
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
@@ -147,10 +147,7 @@ class FalkorGraph:
         rows = self._graph.ask(graph_cypher.TOLD_ENTITIES, keys=sorted(keys)) if keys else []
         told = [row[0] for row in rows]
         found = self._graph.ask(graph_cypher.TOLD_MENTIONS, keys=told) if told else []
-        mentions: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
-        for entity, *memory, by in found:
-            mentions[entity].append((Told(*memory), by))
-        return [ToldEntity(key, Told(*made), facts, mentions[key]) for key, *made, facts in rows]
+        return with_mentions(((key, Told(*made), facts) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         return fading.decay(self._graph, rates, now, store=store)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -31,7 +30,7 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import Told, ToldEntity, ToldFact
+from memsweep.model.quarantine import Told, ToldEntity, ToldFact, with_mentions
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
@@ -152,10 +151,7 @@ class SqliteGraph:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(told_sql.ENTITIES, (json.dumps(sorted(keys)),)).fetchall()
             found: list[Any] = db.execute(told_sql.MENTIONS, (json.dumps([row[0] for row in rows]),)).fetchall()
-        mentions: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
-        for entity, *memory, by in found:
-            mentions[entity].append((Told(*memory), by))
-        return [ToldEntity(key, Told(*made), json.loads(facts), mentions[key]) for key, *made, facts in rows]
+        return with_mentions(((key, Told(*made), json.loads(facts)) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         with self._pool.writing() if store else self._pool.reading() as db:

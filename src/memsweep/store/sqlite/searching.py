@@ -36,9 +36,7 @@ def candidates(
     filters: Filters,
     depth: int,
 ) -> list[Candidate]:
-    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
-    chunks = totals(db)[0] - hidden.chunks
-    by_words = _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
+    by_words = _found_by_words(db, words, query, filters, depth) if query else {}
     keys, cosines = vectors.similarities(db, vector)
     live = sorted(_with_nearest(db, by_words, keys, cosines, filters, depth))
     similar = _similarity_of(keys, cosines, [key for key, _, _ in live])
@@ -95,6 +93,14 @@ def live_count(db: apsw.Connection, keys: Sequence[int]) -> int:
 
 def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
     return {row[0]: _passage(row) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
+
+
+def _found_by_words(
+    db: apsw.Connection, words: WordQuery, query: str, filters: Filters, depth: int
+) -> dict[int, float]:
+    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
+    chunks = totals(db)[0] - hidden.chunks
+    return _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
 
 
 def _by_words(

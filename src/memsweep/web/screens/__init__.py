@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 from memsweep.web.screen import Screen
-from memsweep.web.screens import collect, forget, history, memories, memory, overview, plan, pulse, receipt, trash
+from memsweep.web.screens import (
+    care,
+    code,
+    collect,
+    context,
+    forget,
+    graph,
+    history,
+    memories,
+    memory,
+    overview,
+    plan,
+    pulse,
+    receipt,
+    tokens,
+    trash,
+)
 
 SCREENS: tuple[Screen, ...] = (
     overview.SCREEN,
@@ -12,8 +28,13 @@ SCREENS: tuple[Screen, ...] = (
     forget.SCREEN,
     trash.SCREEN,
     history.SCREEN,
+    graph.SCREEN,
+    context.SCREEN,
+    code.SCREEN,
+    care.SCREEN,
     memory.SCREEN,
     plan.SCREEN,
     receipt.SCREEN,
+    tokens.SCREEN,
     pulse.SCREEN,
 )

@@ -18,6 +18,7 @@ from memsweep.web.screen import Call, Screen
 
 PER_PAGE = 30
 _MOST_CHOICES = 60
+_SHOWN = 400
 ASKED = ("q", "kind", "source", "tag", "tier", "client", "state", "since", "until")
 
 
@@ -109,10 +110,15 @@ def _filters(asked: dict[str, str]) -> dict[str, Any]:
     return given
 
 
+def _shown(text: str, *, is_code: bool) -> str:
+    """The beginning of a text; of code without its empty lines, for a row has room for few."""
+    return "\n".join(line for line in text[:800].splitlines() if line.strip())[:_SHOWN] if is_code else text[:_SHOWN]
+
+
 def _row(each: ListedMemory) -> Row:
     return Row(
         each.id,
-        each.text,
+        _shown(each.text, is_code=each.path is not None),
         each.source,
         each.tags,
         each.created_at,
@@ -131,7 +137,7 @@ def hit_row(hit: Hit) -> Row:
     passage = hit.passage
     return Row(
         passage.memory_id,
-        passage.text[:400],
+        _shown(passage.text, is_code=passage.code is not None),
         passage.source,
         passage.tags,
         passage.created_at,

@@ -39,19 +39,19 @@ function later() {
   }
 }
 
-// <form data-live="results"> follows what is typed; <form data-swap="found"> is sent in place.
+// <form data-live="results"> follows what is typed, in one part of the page or in several.
 let typed = 0, asked = 0;
 function follow(form, wait) {
   clearTimeout(typed);
   typed = setTimeout(async () => {
     const address = new URL(form.getAttribute("action"), location.href); // a field may be called action
     for (const [name, value] of new FormData(form)) if (value) address.searchParams.set(name, value);
-    const turn = ++asked, target = document.getElementById(form.dataset.live);
+    const turn = ++asked, parts = form.dataset.live.split(" "), target = document.getElementById(parts[0]);
     target?.setAttribute("aria-busy", "true");
     const page = await load(address).catch(() => null);
     if (turn !== asked) return; // something newer was asked meanwhile
     target?.removeAttribute("aria-busy");
-    swap(page, [form.dataset.live]);
+    swap(page, parts);
     history.replaceState(null, "", address);
   }, wait);
 }
@@ -77,30 +77,6 @@ document.addEventListener("click", (event) => {
   const part = document.getElementById(button.dataset.into);
   part.setAttribute("aria-busy", "true");
   load(button.dataset.fetch).then((page) => swap(page, [part.id]));
-});
-
-// Ticks: how many are left, and one box for a whole group.
-const grouped = (number) => number.toLocaleString("en").replaceAll(",", "\u202f");
-function count(form) {
-  const all = [...form.querySelectorAll("input[data-one]")], on = all.filter((tick) => tick.checked);
-  const taken = on.length + Number(form.dataset.more || 0), total = Number(form.dataset.total || all.length);
-  const said = form.querySelector("[data-count]"), spared = form.querySelector("[data-spared]");
-  if (said) said.textContent = grouped(taken);
-  if (spared) spared.textContent = taken < total ? `${grouped(total - taken)} spared` : "";
-  for (const group of form.querySelectorAll(".group")) {
-    const own = [...group.querySelectorAll("input[data-one]")], ticked = own.filter((tick) => tick.checked).length;
-    const box = group.querySelector("input[data-all]");
-    if (box) { box.checked = ticked === own.length; box.indeterminate = ticked > 0 && ticked < own.length; }
-  }
-  for (const button of form.querySelectorAll("button[data-final]")) button.disabled = !taken;
-}
-document.addEventListener("change", (event) => {
-  const form = event.target.closest("[data-ticks]");
-  if (!form) return;
-  if (event.target.matches("[data-all]")) {
-    for (const tick of event.target.closest(".group").querySelectorAll("input[data-one]")) tick.checked = event.target.checked;
-  }
-  count(form);
 });
 
 // Keys: / searches, g and a letter goes to a screen, j and k walk through a list, ? names them all.
@@ -138,5 +114,5 @@ document.addEventListener("click", (event) => { // a menu closes when something 
 });
 const here = new URL(location.href);
 if (here.searchParams.has("did")) { here.searchParams.delete("did"); history.replaceState(null, "", here); }
-document.querySelectorAll("[data-ticks]").forEach(count);
+for (const wide of document.querySelectorAll(".drawn")) wide.scrollLeft = (wide.scrollWidth - wide.clientWidth) / 2; // the middle first
 later();

@@ -1,0 +1,142 @@
+"""Graph: entities by name, one of them with what it is connected to, and two that become one."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from memsweep.errors import BadInput, NotFound
+from memsweep.model.audit import AuditEvent
+from memsweep.model.receipts import ReceiptDetails
+from memsweep.web.events import told
+from memsweep.web.graph_picture import MOST_NODES, draw
+from memsweep.web.screen import Call, Screen
+
+PER_PAGE = 60
+DEPTHS = (1, 2, 3)
+_FIRST_FACTS = 40
+_MOST_DOUBTS = 40
+_OFFERED = 20
+
+
+def graph(call: Call) -> Response:
+    """Entities in the order of their names; a whole name leads to its entity."""
+    name = call.asked("name")
+    if name and (found := _exactly(call, name)):
+        return call.go(f"/graph/{found}")
+    query, cursor = call.asked("q") or name, call.asked("after") or None
+    page = call.memory.graph.names(query, limit=PER_PAGE, cursor=cursor)
+    return call.show(
+        "graph.html",
+        query=query,
+        page=page,
+        after=call.url("/graph", q=query, after=page.next_cursor) if page.next_cursor else "",
+    )
+
+
+def entity(call: Call) -> Response:
+    depth = _depth(call)
+    found = call.memory.graph.related(call.part("entity"), depth=depth, limit=MOST_NODES - 1)
+    picture = draw(found.start, found.entities, found.walk.edges)
+    own = found.start.key
+    lines = sorted(
+        picture.lines, key=lambda line: (own not in (line.edge.subject, line.edge.object), -line.edge.weight)
+    )
+    return call.show(
+        "entity.html",
+        entity=found.start,
+        found=found,
+        picture=picture,
+        facts=lines,
+        first=_FIRST_FACTS,
+        depth=depth,
+        depths=DEPTHS,
+    )
+
+
+def why(call: Call) -> Response:
+    """What keeps it and what happened to it, merges among that; a part of the page, which comes after the rest."""
+    verdict, _, history = call.memory.sweep.explain(call.part("entity"))
+    return call.show("entity_why.html", verdict=verdict, lines=told(history), merges=_merges(call, history))
+
+
+def doubts(call: Call) -> Response:
+    """What in the graph deserves a look; all of it is read, so it comes when somebody asks."""
+    found = call.page.kept(call, "doubts", call.memory.graph.validate)
+    return call.show("doubts.html", doubts=found[:_MOST_DOUBTS], total=len(found))
+
+
+def pin(call: Call) -> Response:
+    own, pinned = call.part("entity"), call.given("pinned") == "yes"
+    call.memory.pin(own, pinned)
+    return call.go(f"/graph/{own}", "Pinned: no collection takes it." if pinned else "No longer pinned.")
+
+
+def merge_form(call: Call) -> Response:
+    """Which others are the same; those that contain its name are offered first."""
+    kept = call.memory.graph.related(call.part("entity"), limit=1).start
+    query = call.asked("q")
+    listed = call.memory.graph.names(query or kept.name, limit=_OFFERED + 1).entities
+    others = [each for each in listed if each.id != kept.id][:_OFFERED]
+    return call.show("merge.html", entity=kept, query=query, others=others, chosen=call.asked("with"))
+
+
+def plan_merge(call: Call) -> Response:
+    """What would move, saved as a plan; the answer is the look before the step."""
+    own, going = call.part("entity"), sorted(call.all_given("take"))
+    if not going:
+        raise BadInput("nothing was ticked.", hint="Tick the names that are the same thing, then look again.")
+    planned = call.memory.graph.plan_merge(going, own)
+    return call.show("merge_plan.html", merged=planned)
+
+
+def merge(call: Call) -> Response:
+    done = call.memory.graph.merge(plan_id=call.part("plan"))
+    names = ", ".join(done.merged)
+    said = f"Merged {names:.120} into {done.name:.60}. Their names lead here from now on."
+    return call.go(f"/graph/{done.id}", said, receipt_id=done.receipt_id)
+
+
+def _exactly(call: Call, name: str) -> str:
+    try:
+        return call.memory.graph.related(name, limit=1).start.id
+    except NotFound:
+        return ""
+
+
+def _depth(call: Call) -> int:
+    asked = call.whole_number("depth", otherwise=DEPTHS[1])
+    return min(asked, DEPTHS[-1])
+
+
+def _merges(call: Call, history: list[AuditEvent]) -> list[ReceiptDetails]:
+    """Receipts of merges that can still be taken apart."""
+    ids = dict.fromkeys(event.reason for event in history if event.action == "merge" and event.reason)
+    found = []
+    for receipt_id in ids:
+        try:
+            found.append(call.memory.sweep.receipt(receipt_id))
+        except NotFound:  # purged
+            continue
+    return [each for each in found if each.state in ("applied", "partly undone")]
+
+
+SCREEN = Screen(
+    "graph",
+    "Graph",
+    "/graph",
+    "graph",
+    "g",
+    shows={
+        "/graph": graph,
+        "/graph/doubts": doubts,
+        "/graph/{entity}": entity,
+        "/graph/{entity}/why": why,
+        "/graph/{entity}/merge": merge_form,
+    },
+    acts={
+        "/graph/{entity}/pin": pin,
+        "/graph/{entity}/merge": plan_merge,
+        "/graph/merges/{plan}": merge,
+    },
+    group=1,
+)
