@@ -36,12 +36,8 @@ from notes import WORKSPACE, build
 
 PORT = 8737
 HOME = f"http://127.0.0.1:{PORT}"
-PARTS = (
-    "what a collection would take",
-    "why it is kept",
-    "why a name is kept",
-    "nothing has changed",
-)  # which pages load after themselves
+# Which pages load after themselves.
+PARTS = ("what a collection would take", "why it is kept", "why a name is kept", "nothing has changed")
 PAINT = """() => new Promise((done) => new PerformanceObserver((list) => {
     for (const entry of list.getEntriesByName("first-contentful-paint")) done(entry.startTime);
 }).observe({type: "paint", buffered: true}))"""
