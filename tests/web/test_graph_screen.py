@@ -58,6 +58,9 @@ def test_a_merge_that_was_looked_at_is_made_once(memory: Memory, browser) -> Non
     browser.see(f"/graph/{ada}/merge")
     looked_at = browser.do(f"/graph/{ada}/merge", take=entity_id(memory, "Ada L."))
     plan = looked_at.text.partition("/graph/merges/")[2].partition('"')[0]
+    browser.see(f"/plans/{plan}")
+    assert "Names that become one with another Ada L." in browser.text
+    assert "Move to trash" not in browser.text
     assert browser.do(f"/graph/merges/{plan}").status_code == 200
     browser.page = looked_at
     assert browser.do(f"/graph/merges/{plan}").status_code == 409
