@@ -25,6 +25,7 @@ def places(here) -> dict[str, str]:
         "entity": f"/graph/{checkout}",
         "near": f"/graph/{checkout}?depth=1",
         "merge": f"/graph/{checkout}/merge?q=a",
+        "split": f"/graph/{checkout}/split",
         "doubts": "/graph/doubts",
         "budget": "/context/checkout-rewrite?budget=600",
         "doctor": "/care/doctor",
