@@ -74,7 +74,7 @@ def test_a_person_spares_an_item_applies_the_rest_and_takes_it_back(host) -> Non
     spared.uncheck()
     expect(frame.locator(".bar")).to_contain_text("2 of 3 memories 1 spared")
     frame.get_by_role("button", name="Move to trash").click()
-    expect(frame.locator(".said")).to_contain_text("in the trash")
+    expect(frame.locator(".said")).to_contain_text("Moved 2 memories")
     assert chat.calls[0]["arguments"]["exclude"] == [spared_id]
     assert [each.id for each in here.memory.memories(state="stale").memories] == [spared_id]
     assert "ui/update-model-context" in chat.page.evaluate("log")
@@ -123,5 +123,5 @@ def test_the_model_s_own_apply_is_told_with_its_way_back(host) -> None:
     chat, here = host
     done = chat.call("prune_memory", {"workspace_id": here.workspace, "dry_run": False, "confirm": True})
     frame = chat.show(done)
-    expect(frame.locator(".said")).to_contain_text("in the trash")
+    expect(frame.locator(".said")).to_contain_text("Moved 3 memories")
     expect(frame.get_by_role("button", name="Undo")).to_be_visible()

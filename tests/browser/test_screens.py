@@ -23,7 +23,7 @@ def places(here) -> dict[str, str]:
     checkout = memory.graph.related("checkout", limit=1).start.id
     return known | {
         "entity": f"/graph/{checkout}",
-        "far": f"/graph/{checkout}?depth=3",
+        "near": f"/graph/{checkout}?depth=1",
         "merge": f"/graph/{checkout}/merge?q=a",
         "doubts": "/graph/doubts",
         "budget": "/context/checkout-rewrite?budget=600",

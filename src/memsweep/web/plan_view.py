@@ -9,8 +9,6 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
-
 from memsweep.model.paging import cursor_at
 from memsweep.model.plan import why_unusable
 from memsweep.report.collector import planned
@@ -24,6 +22,22 @@ if TYPE_CHECKING:
 
 PER_PAGE = 200
 IN_CHAT = 60
+_DOCUMENT = """\
+<!doctype html>
+<html lang="en" data-theme="system">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Plan · memsweep</title>
+<style>{style}</style>
+</head>
+<body class="chat">
+<main id="main" aria-live="polite"><p class="soft">Waiting for the plan…</p></main>
+<script>{script}</script>
+</body>
+</html>
+"""
 
 
 def plan_values(
@@ -72,7 +86,7 @@ def plan_document() -> str:
     style = (STATIC / "page.css").read_text("utf-8") + (STATIC / "plan_in_chat.css").read_text("utf-8")
     script = "".join((STATIC / name).read_text("utf-8") for name in ("ticks.js", "plan_in_chat.js"))
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
-    return render("plan_document.html", {"style": Markup(style), "script": Markup(script), "policy": Markup(policy)})
+    return _DOCUMENT.format(style=style, script=script, policy=policy)
 
 
 def _hash(text: str) -> str:

@@ -12,7 +12,7 @@ from memsweep.web.graph_picture import MOST_NODES, draw
 from memsweep.web.screen import Call, Screen
 
 PER_PAGE = 60
-DEPTHS = (1, 2, 3)
+DEPTHS = (1, 2)
 _FIRST_FACTS = 40
 _MOST_DOUBTS = 40
 _OFFERED = 20

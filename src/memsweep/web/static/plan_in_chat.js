@@ -17,9 +17,18 @@ function inert(html) {
   return [...page.body.childNodes].map((node) => document.importNode(node, true));
 }
 
+// What an answer says to an agent names tools; a person has the button.
+function done(answer) {
+  if (!answer?.receipt_id || answer.strategy === "secrets") return "";
+  const kinds = [["deleted_memories", "memory", "memories"], ["deleted_entities", "name", "names"], ["deleted_relations", "fact", "facts"]];
+  const moved = kinds.filter(([key]) => answer[key]).map(([key, one, many]) => `${grouped(answer[key])} ${answer[key] === 1 ? one : many}`);
+  const left = answer.skipped?.length ? ` ${grouped(answer.skipped.length)} stayed, changed since.` : "";
+  return moved.length ? `Moved ${moved.join(", ")} to the trash.${left}` : "";
+}
+
 function show(result) {
-  const html = result?._meta?.["memsweep/html"];
-  if (!html) return say(words(result), result?.structuredContent?.receipt_id);
+  const html = result?._meta?.["memsweep/html"], answer = result?.structuredContent;
+  if (!html) return say(done(answer) || words(result), answer?.receipt_id);
   main.replaceChildren(...inert(html));
   workspace = main.querySelector("[data-plan]").dataset.workspace;
   for (const tick of main.querySelectorAll("input[data-one]")) tick.checked = !spared.has(tick.value);
