@@ -12,8 +12,7 @@ from markupsafe import Markup, escape
 from memsweep.web.rendering import HERE, environment
 from memsweep.web.visible import as_it_is, marked, plain, shown
 
-IN_ONE_FILE = "plan_document.html"  # what a chat shows: our own style sheet and script are part of the document
-TEMPLATES = sorted(path for path in (HERE / "templates").rglob("*.html") if path.name != IN_ONE_FILE)
+TEMPLATES = sorted((HERE / "templates").rglob("*.html"))
 FAMILY = "👩\u200d👩\u200d👧"
 
 
@@ -77,9 +76,3 @@ def test_no_template_trusts_a_text_or_has_styles_and_scripts_of_its_own(path: Pa
         assert forbidden not in text, forbidden
     assert text.count("<script") == text.count('nonce="{{ nonce }}"')
     assert text.count('method="post"') <= text.count("{{ csrf_field }}") + (path.name == "login.html")
-
-
-def test_the_document_for_chats_has_nothing_in_it_but_our_own_files() -> None:
-    """No stored text is rendered into it: plans reach it as data, later."""
-    text = (HERE / "templates" / IN_ONE_FILE).read_text("utf-8")
-    assert sorted(part.partition("}}")[0].strip() for part in text.split("{{")[1:]) == ["policy", "script", "style"]
