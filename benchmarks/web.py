@@ -36,7 +36,8 @@ from notes import WORKSPACE, build
 
 PORT = 8737
 HOME = f"http://127.0.0.1:{PORT}"
-PARTS = ("what a collection would take", "why it is kept", "nothing has changed")  # which pages load after themselves
+# Which pages load after themselves.
+PARTS = ("what a collection would take", "why it is kept", "why a name is kept", "nothing has changed")
 PAINT = """() => new Promise((done) => new PerformanceObserver((list) => {
     for (const entry of list.getEntriesByName("first-contentful-paint")) done(entry.startTime);
 }).observe({type: "paint", buffered: true}))"""
@@ -91,7 +92,10 @@ def paths_of(app: App) -> dict[str, str]:
     memory = app.memory(WORKSPACE)
     note = memory.memories(limit=1, filters={"kind": "memory"}).memories[0].id
     known = {screen.title: screen.path for screen in SCREENS if screen.icon}
+    (name,) = memory.graph.entities(sort_by="relations", limit=1)[0]
     return known | {
+        "around a name": f"/graph/{name.id}",
+        "why a name is kept": f"/graph/{name.id}/why",
         "what a collection would take": "/collect/found",
         "search": "/memories?q=what+did+they+decide+about+the+deploy",
         "memory": f"/memories/{note}",

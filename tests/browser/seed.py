@@ -95,7 +95,7 @@ def seeded(home: Path, notes: int = 60, workspace: str = "seed", *, hostile: boo
     many = notes > 200
     code = Code(MANY_MODULES if many else MODULES, MANY_GONE if many else GONE)
     _index(app, home.parent / f"{home.name}-shopfront", code, workspace, moment)
-    _relate(memory.graph, chance)
+    _relate(memory.graph, chance, moment)
     for text in HOSTILE if hostile else ():
         memory.remember(text, tags=[text[:60], "hostile"], source="hostile")
     if hostile:
@@ -135,14 +135,18 @@ def _index(app: App, root: Path, code: Code, workspace: str, moment: list) -> No
     app.memory(workspace).code.index(root)
 
 
-def _relate(graph, chance: random.Random) -> None:
+def _relate(graph, chance: random.Random, moment: list) -> None:
+    """Facts of different ages, so that some have faded further than others."""
     for person in PEOPLE:
         for service in chance.sample(SERVICES, 3):
+            moment[0] = now() - timedelta(days=chance.choice([0, 3, 20, 60, 85]))
             verb, weight = chance.choice(["OWNS", "WORKS_ON", "REVIEWS"]), round(chance.uniform(0.3, 1), 2)
             graph.relate(person, verb, service, from_type="Person", to_type="Service", weight=weight)
     for service in SERVICES:
+        moment[0] = now() - timedelta(days=chance.choice([0, 10, 40]))
         graph.relate(service, "RUNS_IN", chance.choice(PLACES), from_type="Service", to_type="Region")
         graph.relate(service, "CALLS", chance.choice(SERVICES), from_type="Service", to_type="Service", weight=0.6)
+    moment[0] = now()
 
 
 def _fill(window, chance: random.Random) -> None:

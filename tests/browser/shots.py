@@ -82,7 +82,9 @@ def _places(app: App) -> dict[str, str]:
         "plan": f"/plans/{memory.sweep.plan('stale_code').id}",
         "expired": f"/plans/{memory.sweep.plan('expired').id}",
         "forgetting": "/forget?q=postgres+upgrade",
-        "graph": "/graph?name=checkout",
+        "names": "/graph",
+        "graph": f"/graph/{memory.graph.related('checkout', limit=1).start.id}",
+        "context": "/context/checkout-rewrite?budget=900",
     }
 
 

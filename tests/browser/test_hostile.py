@@ -19,6 +19,8 @@ def test_hostile_texts_are_texts_everywhere(tab) -> None:
     paths = ["/", "/memories?source=hostile", "/memories?q=script+onerror+svg", "/forget?q=script+svg+onload"]
     paths += ["/history", "/trash", f"/plans/{plan.id}", "/memories?tag=%3Cscript%3Ewindow.pwned%3D1%3C%2Fscript%3E"]
     paths += [f"/memories/{each}" for each in own] + [f"/memories/{own[0]}/edit"]
+    hostile = here.memory.graph.names("script").entities[0].id
+    paths += ["/graph", "/graph/doubts", f"/graph/{hostile}", f"/graph/{hostile}/merge", "/context", "/code", "/care"]
     for path in paths:
         page = here.go(path)
         assert page.evaluate("window.pwned") is None, path

@@ -14,6 +14,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -156,8 +157,11 @@ class Worker:
     def _start(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "tests.faults.soak", "--worker", self._name]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEMSWEEP_", "OPENAI_"))}
-        env = {**kept, "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0"}
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env=env)
+        modules = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+        env = {**kept, "TOKENIZERS_PARALLELISM": "false", "PYTHONHASHSEED": "0", "PYTHONPATH": modules}
+        # Outside of any project, as the tests are: in a work tree, the workspace would be that of the project.
+        outside = tempfile.gettempdir()
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=outside, env=env)
 
 
 def be_worker(name: str) -> None:

@@ -166,8 +166,7 @@ def test_hooks_that_say_nothing_or_hang_up_take_no_server_away(
     (path,) = (home / "hooks" / "servers").glob("*.sock")
     with contextlib.ExitStack() as stack:
         for said in (b"", b"{", b'{"code": 7}\n', b"\n" * 9, b"[" * 200_000 + b"\n"):
-            line = stack.enter_context(socket.socket(socket.AF_UNIX))
-            line.connect(str(path))
+            line = stack.enter_context(sockets.connected(str(path), 10))
             with contextlib.suppress(OSError):
                 line.sendall(said)
         ask(variables, prompt(project))  # there may be no room for it, which is a quick no
@@ -180,8 +179,7 @@ def test_a_size_that_is_no_number_is_no_accident(
 ) -> None:
     (path,) = (home / "hooks" / "servers").glob("*.sock")
     hello = asking.introduction("Stop", 0, 0.0, variables)
-    with socket.socket(socket.AF_UNIX) as line:
-        line.connect(str(path))
+    with sockets.connected(str(path), 10) as line:
         line.sendall(json.dumps({**hello, "bytes": float("inf")}).encode() + b"\n")
         assert line.recv(10) == b""
     wait_for(lambda: all(each.name != "hook" for each in threading.enumerate()), "the end of the conversation")

@@ -51,6 +51,40 @@ def undone(memory: Memory, receipt: str, before: dict[str, Any], path: Path) -> 
 
 
 @on_every_engine
+def test_a_mention_comes_back_to_a_memory_that_is_in_the_trash_meanwhile(memory: Memory, tmp_path: Path) -> None:
+    """Two sessions are taken back, and undone in the same order: the memory went with the second."""
+    own = said(memory, GOOD, entities=["Quay"])
+    said(memory, EVIL, entities=["Mallory"])
+    before = state(memory, tmp_path / "1")
+    first, second = retract(memory), retract(memory, {"session": "ses_good"})
+    memory.sweep.undo(first)
+    undone(memory, second, before, tmp_path / "2")
+    assert {each.name for each in memory.get(own).entities} == {"Quay", "Mallory"}
+
+
+@on_every_engine
+def test_a_text_comes_back_beside_the_same_one_that_is_superseded_again(memory: Memory, tmp_path: Path) -> None:
+    """What supersedes it comes back as well, so nothing was added meanwhile."""
+    own = said(memory, GOOD)
+    said(memory, EVIL, WORSE, supersedes=[own])
+    assert said(memory, EVIL) != own
+    before = state(memory, tmp_path / "1")
+    undone(memory, retract(memory), before, tmp_path / "2")
+
+
+@on_every_engine
+def test_a_fact_is_what_all_say_though_it_was_in_the_trash_when_one_came_back(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("There is something.")
+    for who in (EVIL, GOOD):
+        with called_by(who):
+            memory.graph.relate("Ada", "LIVES_IN", "Turin", weight=0.4)
+    before = state(memory, tmp_path / "1")
+    first, second = retract(memory), retract(memory, {"session": "ses_good"})
+    memory.sweep.undo(first)
+    undone(memory, second, before, tmp_path / "2")
+
+
+@on_every_engine
 def test_tags_metadata_and_an_expiry_that_were_added_go_and_come_back(memory: Memory, tmp_path: Path) -> None:
     own = said(memory, GOOD, tags=["ops"], metadata={"team": "shop"})
     said(memory, EVIL, tags=["ops", "obsolete"], metadata={"team": "none", "x": 1}, expires_at="2026-01-01T00:00:00Z")

@@ -58,16 +58,45 @@ def test_a_merge_that_was_looked_at_is_made_once(memory: Memory, browser) -> Non
     browser.see(f"/graph/{ada}/merge")
     looked_at = browser.do(f"/graph/{ada}/merge", take=entity_id(memory, "Ada L."))
     plan = looked_at.text.partition("/graph/merges/")[2].partition('"')[0]
+    browser.see(f"/plans/{plan}")
+    assert "Names that become one with another Ada L." in browser.text
+    assert "Move to trash" not in browser.text
     assert browser.do(f"/graph/merges/{plan}").status_code == 200
     browser.page = looked_at
     assert browser.do(f"/graph/merges/{plan}").status_code == 409
+
+
+@on_every_engine
+def test_a_part_of_a_name_becomes_a_name_of_its_own(memory: Memory, browser) -> None:
+    moved = memory.graph.relate("Mercury", "ORBITS", "Sun").relations[0].id
+    memory.graph.relate("Mercury", "IS_A", "metal")
+    own = entity_id(memory, "Mercury")
+    browser.see(f"/graph/{own}/split")
+    assert browser.do(f"/graph/{own}/split", name="Mercury (planet)").status_code == 400, "nothing was ticked"
+    browser.see(f"/graph/{own}/split")
+    browser.do(f"/graph/{own}/split", name="Mercury (planet)", type="Planet", fact=moved)
+    assert "is a name of its own, with 1 fact" in browser.text
+    assert [each.name for each in memory.graph.related("Mercury (planet)").entities] == ["Sun"]
+    assert [each.name for each in memory.graph.related(own).entities] == ["metal"]
+    assert browser.see(f"/graph/{own}/split").status_code == 200
+    assert browser.do(f"/graph/{own}/split", name="Mercury (planet)", type="Planet", fact=moved).status_code in (
+        400,
+        409,
+    )
 
 
 def test_hostile_names_are_names_in_the_picture_and_beside_it(memory: Memory, browser) -> None:
     memory.graph.relate(HOSTILE, "<i>OWNS</i>", "ledger", from_type="<u>Person</u>")
     memory.graph.relate(HOSTILE, "EMPLOYS", HOSTILE)
     own = entity_id(memory, HOSTILE)
-    paths = [f"/graph/{own}", f"/graph/{own}/merge", f"/graph/{own}/why", "/graph/doubts", "/graph"]
+    paths = [
+        f"/graph/{own}",
+        f"/graph/{own}/merge",
+        f"/graph/{own}/split",
+        f"/graph/{own}/why",
+        "/graph/doubts",
+        "/graph",
+    ]
     for path in (*paths, f"/graph?q={quote(HOSTILE[:8])}", f"/graph?name={quote(HOSTILE)}"):
         assert browser.see(path).status_code == 200, path
         for markup in ("<b>Mallory", "<i>OWNS", "<u>Person", "\u202e"):

@@ -76,7 +76,7 @@ class Restatement:
         if not relations:
             return
         left = {move.a: move.b for move in tx.moves.of([receipt], (_FALLBACK,))}
-        facts = tx.origins.facts(relations)
+        facts = tx.origins.facts(relations, trashed=True)  # another receipt may hold it, and give it back as it will be
         journal = _by_relation(tx.origins.journal(relations))
         for key, fact in facts.items():
             whole = [act._replace(trash=None) if act.trash == receipt else act for act in journal[key]]

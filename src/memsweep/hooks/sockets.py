@@ -41,7 +41,7 @@ def listening(folder: str) -> tuple[socket.socket, str]:
     """A socket of this process, and its path. It gets its name when it listens: a name that refuses is a dead one's."""
     for path in _sockets(folder):
         with contextlib.suppress(OSError):
-            _connected(path, READY_SECONDS).close()
+            connected(path, READY_SECONDS).close()
     name = f"{os.getpid()}-{os.urandom(4).hex()}.sock"  # containers that share a home have the same process ids
     own, path = socket.socket(socket.AF_UNIX), os.path.join(folder, name)
     draft = f"{path}.new"
@@ -62,7 +62,7 @@ def servers(folder: str) -> Iterator[socket.socket]:
         return
     for path in _sockets(folder)[:_MOST_TRIED]:
         try:
-            line = _connected(path, READY_SECONDS)
+            line = connected(path, READY_SECONDS)
         except OSError:
             continue
         with line:
@@ -101,7 +101,7 @@ def _sockets(folder: str) -> list[str]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def _connected(path: str, seconds: float) -> socket.socket:
+def connected(path: str, seconds: float) -> socket.socket:
     """A socket that nobody listens at is removed."""
     line = socket.socket(socket.AF_UNIX)
     line.settimeout(seconds)

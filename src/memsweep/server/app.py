@@ -22,6 +22,7 @@ from memsweep.server.consent import gated
 from memsweep.server.front import Front
 from memsweep.server.instructions import INSTRUCTIONS
 from memsweep.server.pipes import PipedServer
+from memsweep.server.plan_app import PLAN_URI, plan_app
 from memsweep.server.profiles import Profile, offers
 from memsweep.server.prompts import add_prompts
 from memsweep.server.resources import add_resources
@@ -63,6 +64,7 @@ def assemble(
         log_level=app.settings.log_level,
         front=front,
         withheld=withheld,
+        extensions=[plan_app()],
     )
     add_resources(server, app)
     add_prompts(server, {row.function.__name__ for row in rows})
@@ -113,8 +115,16 @@ def _tool(row: ToolRow, profile: Profile, session: str) -> MemsweepTool:
         open_world_hint=False,
     )
     hidden = row.only_full if profile != "full" else ()
-    meta = {"anthropic/alwaysLoad": True} if row.always else None
-    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations, meta, session)
+    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations, _meta(row), session, row.view)
+
+
+def _meta(row: ToolRow) -> dict[str, Any] | None:
+    meta: dict[str, Any] = {"anthropic/alwaysLoad": True} if row.always else {}
+    if row.view is not None:
+        meta["ui"] = {"resourceUri": PLAN_URI}
+    elif row.destroys:
+        meta["ui"] = {"visibility": ["model"]}
+    return meta or None
 
 
 def _warm_up_after_listing(app: App) -> Any:

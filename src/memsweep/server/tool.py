@@ -13,6 +13,7 @@ from typing import Any
 
 import anyio
 import pydantic_core
+from mcp.server.apps import client_supports_apps
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools.base import Tool
@@ -25,6 +26,7 @@ from memsweep.errors import MemsweepError, brief
 from memsweep.model.text import lone_surrogate
 from memsweep.report.limits import MOST_BYTES, fitted
 from memsweep.server.caller import caller_of
+from memsweep.server.plan_app import HTML, View
 from memsweep.server.schema import OUTPUT, compact_input
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
@@ -39,6 +41,7 @@ class MemsweepTool(Tool):
 
     own_session: str = ""
     """Of a connection that has no id, which is the only one of its server."""
+    view: View | None = None
 
     @classmethod
     def make(
@@ -47,9 +50,10 @@ class MemsweepTool(Tool):
         annotations: ToolAnnotations,
         meta: dict[str, Any] | None = None,
         own_session: str = "",
+        view: View | None = None,
     ) -> MemsweepTool:
         tool = cls.from_function(function, annotations=annotations, meta=meta)
-        tool.own_session = own_session  # type: ignore[attr-defined]  # the same
+        tool.own_session, tool.view = own_session, view  # type: ignore[attr-defined]  # the same
         if not tool.is_async:
             threads = READING if annotations.read_only_hint else WRITING
             tool.fn, tool.is_async = in_a_thread(function, threads), True
@@ -76,11 +80,26 @@ class MemsweepTool(Tool):
             return _failure(f"the person could not be asked ({error}); nothing was removed.")
         if not isinstance(answer, dict):
             return answer
+        looked_at = await self._looked_at(arguments, answer, context)
         raw = pydantic_core.to_json(answer)
         if len(raw) > MOST_BYTES and self.name not in _SIZED_BY_THE_CALLER:
             answer = fitted(answer)
             raw = pydantic_core.to_json(answer)
-        return CallToolResult(content=[TextContent(type="text", text=raw.decode())], structured_content=answer)
+        said = TextContent(type="text", text=raw.decode())
+        return CallToolResult(content=[said], structured_content=answer, _meta=looked_at)
+
+    async def _looked_at(
+        self, arguments: dict[str, Any], answer: dict[str, Any], context: Context[Any, Any]
+    ) -> dict[str, Any] | None:
+        """The answer for a person, where the host shows it; it is not worth failing for."""
+        if self.view is None or not client_supports_apps(context):
+            return None
+        try:
+            html = await in_a_thread(self.view, READING)(arguments=arguments, answer=answer)
+        except MemsweepError as error:
+            logger.warning("an answer of %s could not be drawn: %s", self.name, error)
+            return None
+        return {HTML: html} if html else None
 
     def _sentence(self, error: BaseException) -> str:
         match error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from memsweep.server.consent import Asks
+from memsweep.server.plan_app import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +16,8 @@ class ToolRow:
 
     `profile`: full, if the default one does not have it. `always`: a client that looks tools up by need loads it at
     once. `asks` says what a person is asked before, and `only_full` which arguments no other profile has. `files`:
-    reads what its caller names on the machine of the server.
+    reads what its caller names on the machine of the server. `view`: what a person sees of an answer where MCP
+    Apps are shown; what takes something away and has none is no app's to call.
     """
 
     function: Callable[..., Any]
@@ -27,6 +29,7 @@ class ToolRow:
     asks: Asks | None = None
     only_full: tuple[str, ...] = ()
     files: bool = False
+    view: View | None = None
 
     def __post_init__(self) -> None:
         if self.destroys and self.asks is None:

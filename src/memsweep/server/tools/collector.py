@@ -16,6 +16,7 @@ from memsweep.report import questions, receipts, releases
 from memsweep.report.reasons import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
+from memsweep.server.plan_app import view_of_plan
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
 
@@ -181,7 +182,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.explained(*app.memory(workspace_id).sweep.explain(id))
 
     return [
-        ToolRow(prune_memory, destroys=True, asks=prune_asks),
+        ToolRow(prune_memory, destroys=True, asks=prune_asks, view=view_of_plan(app)),
         ToolRow(undo),
         ToolRow(undo_prune),
         ToolRow(delete_memory, destroys=True, asks=delete_asks, only_full=("forever",)),

@@ -21,12 +21,14 @@ ACTS = f"""
 FACTS = """
     UNWIND $keys AS key MATCH ()-[r:RELATED_TO {ref: toString(key)}]->()
     RETURN r.key, r.version, r.weight, r.last_seen, r.evidence, r.handed_in, r.created_at, r.valid_at, r.invalid_at"""
+TRASHED_FACTS = FACTS.replace("RELATED_TO", "WAS_RELATED_TO")
 TAKE_BACK = "MATCH (c:Contribution {ref: toString(row.key)}) SET c.trash = row.trash"
 TAKEN_BACK = "MATCH (c:Contribution) WHERE c.trash = $receipt RETURN DISTINCT c.relation"
 GIVE_BACK = "MATCH (c:Contribution) WHERE c.trash = row SET c.trash = NULL"
 RELEASE_FACT = """
     MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r.released_at = row.at, r.version = r.version + 1"""
 SET_FACT = "MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r += row.set"
+SET_TRASHED_FACT = SET_FACT.replace("RELATED_TO", "WAS_RELATED_TO")
 FREE = "MATCH (c:Contribution {fact: toString(row)}) DELETE c"
 
 MEMORIES = f"MATCH (m:Memory) WHERE {_OF.format(of='m')} RETURN m.key, m.source, m.created_at"

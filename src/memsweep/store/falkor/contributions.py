@@ -69,8 +69,10 @@ class FalkorOrigins:
         facts = [str(key) for key in sorted(relations)]
         return [_act(row) for row in self._asked.ask(own.JOURNAL, facts=facts)] if facts else []
 
-    def facts(self, relations: Collection[int]) -> dict[int, Fact]:
+    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
         rows = self._asked.ask(own.FACTS, keys=sorted(relations)) if relations else []
+        if relations and trashed:
+            rows += self._asked.ask(own.TRASHED_FACTS, keys=sorted(relations))
         return {key: Fact(FactState(*state), version) for key, version, *state in rows}
 
     def taken_back_by(self, receipt: int) -> set[int]:
@@ -91,6 +93,7 @@ class FalkorOrigins:
     def set_facts(self, facts: Mapping[int, Fact]) -> None:
         rows = [{"key": key, "set": {**_properties(f.state), "version": f.version}} for key, f in facts.items()]
         writable(self._asked).do(own.SET_FACT, rows)
+        writable(self._asked).do(own.SET_TRASHED_FACT, rows)
 
     def _of(self, query: str, origins: Collection[int] | None) -> list[list[Any]]:
         return self._asked.ask(query, origins=None if origins is None else sorted(origins))

@@ -24,6 +24,14 @@ MENTIONED_BY = """
     MATCH (c:Chunk)-[n:MENTIONS]->(:Entity) WHERE n.origin IN $origins RETURN DISTINCT c.memory"""
 DROP_MENTION = """
     MATCH (c:Chunk {ref: toString(row.chunk)})-[n:MENTIONS]->(e) WHERE e.key = row.entity DELETE n"""
+# One that is there stays whose it was.
+ADD_MENTION = tuple(
+    f"""
+    MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
+    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
+    for chunk in ("Chunk", "TrashedChunk")
+    for entity in ("Entity", "TrashedEntity")
+)
 # What a memory mentions as its own, with what is needed to tell whether its text does.
 OWN_MENTIONS = """
     MATCH (m:Memory {ref: toString($memory)})-[:HAS_CHUNK]->(c:Chunk)-[n:MENTIONS]->(e:Entity) WHERE n.origin IS NULL

@@ -8,8 +8,8 @@ from typing import Any
 
 from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
 from memsweep.model.superseding import Pair, bases_from, bases_text
-from memsweep.store.falkor import cypher, superseding_cypher
 from memsweep.store.falkor import memory_act_cypher as own
+from memsweep.store.falkor import superseding_cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention
 from memsweep.store.stored import mapping, to_json
@@ -58,8 +58,10 @@ class FalkorMemoryActs:
         return {memory for (memory,) in self._tx.ask(own.MENTIONED_BY, origins=sorted(origins))} if origins else set()
 
     def add_mentions(self, mentions: Iterable[NewMention]) -> None:
-        rows = [each._asdict() for each in mentions]
-        self._tx.do(cypher.ADD_OTHERS_MENTION, rows)
+        """Either end may be in the trash by now."""
+        if rows := [each._asdict() for each in mentions]:
+            for step in own.ADD_MENTION:
+                self._tx.do(step, rows)
 
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
         self._tx.do(own.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in mentions])

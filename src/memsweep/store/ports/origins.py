@@ -44,7 +44,8 @@ class OriginReads(Protocol):
     def journal(self, relations: Collection[int]) -> list[Contribution]:
         """All that was ever contributed to these, in its order."""
 
-    def facts(self, relations: Collection[int]) -> dict[int, Fact]: ...
+    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
+        """Live ones; on request also those in the trash."""
 
 
 class OriginRows(OriginReads, Protocol):
@@ -60,4 +61,5 @@ class OriginRows(OriginReads, Protocol):
 
     def release_facts(self, relations: Collection[int], at: int) -> None: ...
 
-    def set_facts(self, facts: Mapping[int, Fact]) -> None: ...
+    def set_facts(self, facts: Mapping[int, Fact]) -> None:
+        """Also of those in the trash."""

@@ -26,7 +26,9 @@ ACTS = f"""{_ACT} join relation on relation.id = contribution.relation and relat
     where contribution.trash is null
       and (:origins is null or contribution.origin in (select value from json_each(:origins)))
     order by contribution.id"""
-STATES = f"select id, version, {FACT} from relation where trash is null and id in (select value from json_each(?))"
+STATES = f"""
+    select id, version, {FACT} from relation
+    where (trash is null or :trashed) and id in (select value from json_each(:keys))"""
 TAKE_BACK = "update contribution set trash = ? where id in (select value from json_each(?))"
 TAKEN_BACK = "select distinct relation from contribution where trash = ?"
 GIVE_BACK = "update contribution set trash = null where trash = ?"

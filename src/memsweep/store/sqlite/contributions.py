@@ -66,8 +66,8 @@ class SqliteOrigins:
     def journal(self, relations: Collection[int]) -> list[Contribution]:
         return [_act(row) for row in self._db.execute(own.JOURNAL, (as_list(relations),))]
 
-    def facts(self, relations: Collection[int]) -> dict[int, Fact]:
-        rows: Iterable[Any] = self._db.execute(own.STATES, (as_list(relations),))
+    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
+        rows: Iterable[Any] = self._db.execute(own.STATES, {"keys": as_list(relations), "trashed": trashed})
         return {key: Fact(fact_state(*state), version) for key, version, *state in rows}
 
     def taken_back_by(self, receipt: int) -> set[int]:

@@ -23,10 +23,11 @@ MENTIONS = """
 MENTIONED_BY = """
     select distinct chunk.memory from mention join chunk on chunk.id = mention.chunk
     where mention.trash is null and mention.origin in (select value from json_each(?))"""
+# Either end may be in the trash by now, and the mention is there with it.
 ADD_MENTION = """
-    insert into mention (chunk, entity, origin)
-    select chunk.id, entity.id, :origin from chunk, entity
-    where chunk.id = :chunk and chunk.trash is null and entity.id = :entity and entity.trash is null
+    insert into mention (chunk, entity, origin, trash)
+    select chunk.id, entity.id, :origin, coalesce(chunk.trash, entity.trash) from chunk, entity
+    where chunk.id = :chunk and entity.id = :entity
     on conflict do nothing"""
 DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
 # What a memory mentions as its own, with what is needed to tell whether its text does.

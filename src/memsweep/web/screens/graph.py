@@ -10,12 +10,14 @@ from memsweep.model.receipts import ReceiptDetails
 from memsweep.web.events import told
 from memsweep.web.graph_picture import MOST_NODES, draw
 from memsweep.web.screen import Call, Screen
+from memsweep.web.words import counted
 
 PER_PAGE = 60
-DEPTHS = (1, 2, 3)
+DEPTHS = (1, 2)
 _FIRST_FACTS = 40
 _MOST_DOUBTS = 40
 _OFFERED = 20
+_MOST_FACTS = 200
 
 
 def graph(call: Call) -> Response:
@@ -96,6 +98,27 @@ def merge(call: Call) -> Response:
     return call.go(f"/graph/{done.id}", said, receipt_id=done.receipt_id)
 
 
+def split_form(call: Call) -> Response:
+    """Which of its own facts, and which memories, are about another thing of the same name."""
+    found = call.memory.graph.related(call.part("entity"), limit=_MOST_FACTS)
+    names = {each.key: each for each in (found.start, *found.entities)}
+    own = [edge for edge in found.walk.edges if found.start.key in (edge.subject, edge.object)]
+    sources = list(dict.fromkeys(source for edge in own for source in edge.sources))
+    return call.show("split.html", entity=found.start, facts=own, names=names, sources=sources)
+
+
+def split(call: Call) -> Response:
+    own, name = call.part("entity"), call.given("name")
+    facts, memories = sorted(call.all_given("fact")), sorted(call.all_given("memory"))
+    made = call.memory.graph.unmerge(
+        own, name, entity_type=call.given("type") or None, relations=facts, memories=memories
+    )
+    moved = f"{counted(made.relations, 'fact')} and {counted(made.mentions, 'mention')}"
+    return call.go(
+        f"/graph/{made.id}", f"{made.name:.60} is a name of its own, with {moved}. A merge joins them again."
+    )
+
+
 def _exactly(call: Call, name: str) -> str:
     try:
         return call.memory.graph.related(name, limit=1).start.id
@@ -132,10 +155,12 @@ SCREEN = Screen(
         "/graph/{entity}": entity,
         "/graph/{entity}/why": why,
         "/graph/{entity}/merge": merge_form,
+        "/graph/{entity}/split": split_form,
     },
     acts={
         "/graph/{entity}/pin": pin,
         "/graph/{entity}/merge": plan_merge,
+        "/graph/{entity}/split": split,
         "/graph/merges/{plan}": merge,
     },
     group=1,

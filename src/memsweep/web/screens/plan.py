@@ -4,42 +4,20 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from memsweep.model.plan import Receipt, why_unusable
+from memsweep.model.plan import Receipt
 from memsweep.model.strategies import SECRETS
-from memsweep.report.collector import planned
 from memsweep.report.counts import amount
-from memsweep.report.reasons import why
 from memsweep.report.redactions import places
-from memsweep.web.plan_sections import is_all_memories, sections
+from memsweep.web.plan_view import PER_PAGE, plan_values
 from memsweep.web.screen import Call, Screen
-from memsweep.web.strategies import BY_NAME
-
-PER_PAGE = 200
 
 
 def review(call: Call) -> Response:
     plan_id = call.part("plan")
-    plan = call.memory.sweep.get_plan(plan_id)
-    page = call.whole_number("page")
-    found = call.memory.sweep.groups(plan_id, offset=(page - 1) * PER_PAGE, limit=PER_PAGE)
     spared = call.session.spared.get(plan_id, frozenset())
-    here = {group.root.id for group in found.groups}
-    offered = BY_NAME.get(plan.strategy)
-    return call.show(
-        "plan.html",
-        plan=plan,
-        finds=offered.finds if offered else "",
-        sections=sections(found),
-        total=found.total,
-        nouns=("memory", "memories") if is_all_memories(found.groups) else ("item", "items"),
-        stats=call.memory.stats(),
-        page=page,
-        pages=max(1, -(-found.total // PER_PAGE)),
-        elsewhere=found.total - len(here) - len(spared - here),
-        spared=spared,
-        usable=not why_unusable(plan, plan.receipt_id, call.now),
-        warnings=planned(plan, (), why, None)["warnings"],
-    )
+    page = call.whole_number("page")
+    values = plan_values(call.memory, plan_id, page=page, per_page=PER_PAGE, spared=spared, now=call.now)
+    return call.show("plan.html", **values)
 
 
 def turn(call: Call) -> Response:

@@ -79,30 +79,6 @@ document.addEventListener("click", (event) => {
   load(button.dataset.fetch).then((page) => swap(page, [part.id]));
 });
 
-// Ticks: how many are left, and one box for a whole group.
-const grouped = (number) => number.toLocaleString("en").replaceAll(",", "\u202f");
-function count(form) {
-  const all = [...form.querySelectorAll("input[data-one]")], on = all.filter((tick) => tick.checked);
-  const taken = on.length + Number(form.dataset.more || 0), total = Number(form.dataset.total || all.length);
-  const said = form.querySelector("[data-count]"), spared = form.querySelector("[data-spared]");
-  if (said) said.textContent = grouped(taken);
-  if (spared) spared.textContent = taken < total ? `${grouped(total - taken)} spared` : "";
-  for (const group of form.querySelectorAll(".group")) {
-    const own = [...group.querySelectorAll("input[data-one]")], ticked = own.filter((tick) => tick.checked).length;
-    const box = group.querySelector("input[data-all]");
-    if (box) { box.checked = ticked === own.length; box.indeterminate = ticked > 0 && ticked < own.length; }
-  }
-  for (const button of form.querySelectorAll("button[data-final]")) button.disabled = !taken;
-}
-document.addEventListener("change", (event) => {
-  const form = event.target.closest("[data-ticks]");
-  if (!form) return;
-  if (event.target.matches("[data-all]")) {
-    for (const tick of event.target.closest(".group").querySelectorAll("input[data-one]")) tick.checked = event.target.checked;
-  }
-  count(form);
-});
-
 // Keys: / searches, g and a letter goes to a screen, j and k walk through a list, ? names them all.
 let went = 0;
 document.addEventListener("keydown", (event) => {
@@ -139,5 +115,4 @@ document.addEventListener("click", (event) => { // a menu closes when something 
 const here = new URL(location.href);
 if (here.searchParams.has("did")) { here.searchParams.delete("did"); history.replaceState(null, "", here); }
 for (const wide of document.querySelectorAll(".drawn")) wide.scrollLeft = (wide.scrollWidth - wide.clientWidth) / 2; // the middle first
-document.querySelectorAll("[data-ticks]").forEach(count);
 later();
