@@ -360,7 +360,8 @@ class App:
         import numkong  # noqa: F401
 
         import memsweep.redact.find
-        import memsweep.remember.recall  # noqa: F401
+        import memsweep.remember.recall
+        import memsweep.remember.remember  # noqa: F401
 
         with suppress(MemsweepError):
             _ = self._engine

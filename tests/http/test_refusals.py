@@ -54,7 +54,8 @@ def test_a_host_is_ours_with_its_port_and_an_origin_is_the_same(server: HttpServ
         host = f"{name}:{server.port}"
         assert server.rpc(tokens["all"], LIST, host=host, origin=f"http://{host}").status == 200
     assert server.rpc(tokens["all"], LIST, host=f"localhost:{server.port + 1}").status == 421
-    assert server.rpc(tokens["all"], LIST, host=None).status == 400  # which HTTP/1.1 does not have
+    # HTTP/1.1 does not have that; a body that is not read would reset the connection, at times before the answer is.
+    assert server.ask("GET", "/mcp", host=None).status == 400
 
 
 @pytest.mark.parametrize("token", ["none", "unknown", "expired", "revoked"])

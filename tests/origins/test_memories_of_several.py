@@ -63,6 +63,16 @@ def test_a_mention_comes_back_to_a_memory_that_is_in_the_trash_meanwhile(memory:
 
 
 @on_every_engine
+def test_a_text_comes_back_beside_the_same_one_that_is_superseded_again(memory: Memory, tmp_path: Path) -> None:
+    """What supersedes it comes back as well, so nothing was added meanwhile."""
+    own = said(memory, GOOD)
+    said(memory, EVIL, WORSE, supersedes=[own])
+    assert said(memory, EVIL) != own
+    before = state(memory, tmp_path / "1")
+    undone(memory, retract(memory), before, tmp_path / "2")
+
+
+@on_every_engine
 def test_a_fact_is_what_all_say_though_it_was_in_the_trash_when_one_came_back(memory: Memory, tmp_path: Path) -> None:
     memory.remember("There is something.")
     for who in (EVIL, GOOD):

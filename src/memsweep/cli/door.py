@@ -148,10 +148,14 @@ def _user() -> str:
 def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], None]) -> None:
     """Print the answer as JSON, or let `words` draw it."""
     if as_json:
-        unicode = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-        print(json.dumps(_spoken(answer), ensure_ascii=not unicode, indent=2))
+        show_json(answer)
     else:
         words(console())
+
+
+def show_json(answer: Mapping[str, Any]) -> None:
+    unicode = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
+    print(json.dumps(_spoken(answer), ensure_ascii=not unicode, indent=2))
 
 
 def show_way_back(receipt_id: str) -> None:

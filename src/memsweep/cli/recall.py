@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_pair, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, with_app
+from memsweep.cli.hits import show_hits
 from memsweep.cli.statistics import show_code, show_counts
 from memsweep.report import memory as report
 from memsweep.report import updates
@@ -65,7 +65,10 @@ def search(
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
     page = with_app(lambda app: app.memory(workspace).search(query, **options))
     answer = report.found(page, "full" if full else "concise")
-    show(answer, as_json, lambda console: _list(console, answer))
+    if as_json:
+        show_json(answer)
+    else:
+        show_hits(answer)
 
 
 def briefing(
@@ -142,40 +145,6 @@ def stats(
             show_pair(console, f"{name.replace('_', ' '):16}", shown)
 
     show(answer, as_json, words)
-
-
-def _list(console: Console, answer: report.FoundAnswer) -> None:
-    if answer["results"] and "damaged" in answer.get("note", ""):
-        say(console, answer["note"])
-    if not answer["results"]:
-        say(console, answer.get("note", "Nothing found."))
-    for hit in answer["results"]:
-        _one(console, hit)
-    if answer["next_cursor"]:
-        console.print(f"[dim]{answer['total']} in all; the next page: --cursor {answer['next_cursor']}[/dim]")
-
-
-def _one(console: Console, hit: dict[str, Any]) -> None:
-    """Relevance, id and place on one line; the text below; why it was found. Lines of code stay as they are."""
-    from rich.text import Text
-
-    own_id = hit.get("memory_id") or hit.get("relation_id") or hit.get("segment_id", "")
-    about = hit["kind"] if hit["kind"] in ("fact", "segment") else ""
-    if "path" in hit:
-        about = f"{hit['path']}:{hit['lines'][0]}-{hit['lines'][1]} {hit['symbol'] or ''}".rstrip()
-    about = f"{hit['scope']} {about}".rstrip() if "scope" in hit else about
-    head = Text.assemble(f"{hit['relevance']:.2f}  ", (own_id, "cyan"), (f"  {harmless(about)}".rstrip(), "bold"))
-    console.print(head, soft_wrap=True)
-    text = harmless(hit["text"])
-    for line in text.rstrip().splitlines() if "path" in hit else _wrapped(console, " ".join(text.split())):
-        console.print(Text(f"      {line}"), soft_wrap=True)
-    for line in _wrapped(console, hit["why"].partition("; ")[2] or hit["why"]):
-        console.print(Text(f"      {line}", style="dim"), soft_wrap=True)
-
-
-def _wrapped(console: Console, text: str) -> list[str]:
-    """As wide as a terminal is; elsewhere a line stays whole."""
-    return textwrap.wrap(text, max(20, console.width - 6)) if console.is_terminal else [text]
 
 
 def _plain(value: Any) -> str:

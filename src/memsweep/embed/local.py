@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.embed.meanings import Meanings
 from memsweep.embed.words import WordTokens
 from memsweep.errors import EmbedderError
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
     import numpy as np

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.embed.minilm_network import DIMENSION, OUTPUT, TOKENS, minilm_network
 from memsweep.errors import BadSetting, EmbedderError
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
     import numpy as np

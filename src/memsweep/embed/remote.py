@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import EmbedderError
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.text import without_password
+from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
     import httpx

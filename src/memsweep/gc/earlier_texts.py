@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.graph_rows import EntityRecord
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.revision import Piece, model_before, pieces_before
 from memsweep.model.text import counted
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from memsweep.gc.masking import MaskedMemory, known_from, masked_memory, masked_
 from memsweep.gc.revert_records import DESCRIPTION, MOVE
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import Alias, Move
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.plan import Kind, Plan, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.records import FIELDS, Record, digest_of
 from memsweep.model.revision import (
@@ -32,6 +31,7 @@ from memsweep.model.revision import (
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.redact.find import redacted
 from memsweep.store import plans
 from memsweep.store.changes import NewReceipt

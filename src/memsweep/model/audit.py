@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memsweep.model.audit_event import AuditEvent as AuditEvent
 
 if TYPE_CHECKING:
-    from memsweep.model.memory import Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEvent:
-    at: datetime
-    actor: str
-    action: str
-    subject: str
-    counts: Mapping[str, Any] = field(default_factory=dict)
-    reason: str = ""
-    ids: tuple[str, ...] = ()
-    """The memories and entities that it happened to; of a large act that was read again, only some of them."""
+    from memsweep.model.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Literal
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import NamedThing
-from memsweep.model.times import from_micros
 
 LISTED = "listed"
 """Where the hash of a file stands: this root lists the file, and its memory is another root's."""
@@ -222,25 +221,3 @@ class IndexResult:
     stale_memories: int
     processing_time_ms: float
     warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CodePlace:
-    """Where a passage of code stands, and when its file was last seen to be so."""
-
-    path: str
-    file_path: str
-    language: str
-    symbol: str
-    kind: str
-    verified_at: datetime | None
-
-
-def code_place(
-    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
-) -> CodePlace | None:
-    """From what an engine keeps of a chunk; None if it is no code."""
-    if path is None:
-        return None
-    verified = None if verified_at is None else from_micros(verified_at)
-    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)

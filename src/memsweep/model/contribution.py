@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from memsweep.model.decay import age_days, confirmed, corrected, restated
 from memsweep.model.merging import Strength
 from memsweep.model.times import from_micros
-
-Act = Literal["state", "mention", "confirm", "correct", "see", "set", "end"]
-ACTS: tuple[Act, ...] = ("state", "mention", "confirm", "correct", "see", "set", "end")
+from memsweep.model.vocabulary import Act
 
 
 class FactState(NamedTuple):

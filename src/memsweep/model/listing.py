@@ -19,7 +19,6 @@ STATES: tuple[State, ...] = get_args(State)
 MOST_LISTED = 200
 SHOWN_CHARACTERS = 400
 """How much of a text a listing has."""
-DEFAULT_LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from memsweep.model.audit import AuditEvent
+from memsweep.model.audit_event import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros
+from memsweep.model.workspace import EmbeddingModel as EmbeddingModel
+from memsweep.model.workspace import Workspace as Workspace
 
 CODE_SOURCE = "code_indexer"
 DEFAULT_TYPE = "Concept"
@@ -214,28 +216,6 @@ def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at:
     """
     seen = created_at if seen_at is None else seen_at
     return seen if stale or verified_at is None else max(seen, verified_at)
-
-
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """A workspace as it is listed."""
-
-    id: str
-    description: str
-    created_at: datetime
-    receipt_id: str | None = None
-    """Of its deletion."""
-    deleted_at: datetime | None = None
-    project: str = ""
-    """The project that it was made for; `memsweep.project` says how it is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class EmbeddingModel:
-    """Which model made a workspace's vectors. Vectors of two models are never mixed."""
-
-    name: str
-    dimension: int
 
 
 def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) -> int:

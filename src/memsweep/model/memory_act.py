@@ -7,15 +7,14 @@ well. Taking some acts away and doing the others again gives the memory as it wo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from memsweep.model.memory import MemoryDraft
 from memsweep.model.revision import MemoryText
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
+from memsweep.model.vocabulary import ActOnMemory
 
-ActOnMemory = Literal["say", "update"]
-ACTS_ON_MEMORIES: tuple[ActOnMemory, ...] = ("say", "update")
 Place = tuple[int, int]
 """A chunk by its position in the memory, and an entity that it mentions."""
 

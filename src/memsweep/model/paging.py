@@ -11,6 +11,7 @@ from memsweep.errors import BadInput
 from memsweep.model.text import content_hash
 
 MAX_LIMIT = 1000
+DEFAULT_LISTED = 50
 _TICKET_BYTES = 6
 _MARK = struct.Struct(">QLL")
 _MOST = 2**32 - 1

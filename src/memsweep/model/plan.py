@@ -11,13 +11,13 @@ from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from memsweep.model.brought import Brought
 from memsweep.model.times import CLOCK_TOLERANCE, iso
+from memsweep.model.vocabulary import ItemKind
 
-Kind = Literal["memory", "chunk", "entity", "relation", "segment", "record"]
-"""A record is what the workspace keeps of itself: an event, a plan, a receipt, what something was before."""
+Kind = ItemKind
 
 CHANGES = frozenset({"falls_back", "holds_again", "stays_without", "earlier_text", "current_again"})
 """Reasons of items that stay, as something else than they are."""

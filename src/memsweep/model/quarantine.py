@@ -10,12 +10,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.model.listing import ListedMemory
-from memsweep.model.memory import Memory
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import days_ago, to_micros
+
+if TYPE_CHECKING:
+    from memsweep.model.listing import ListedMemory
+    from memsweep.model.memory import Memory
 
 
 @dataclass(frozen=True, slots=True)

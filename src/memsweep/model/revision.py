@@ -10,8 +10,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.text import content_hash
+from memsweep.model.workspace import EmbeddingModel
 
 MEMORY = "memory"
 _VALUES = ("text", "tags", "source", "metadata")

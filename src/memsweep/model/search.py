@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from memsweep.model.code import CodePlace
+from memsweep.model.code_place import CodePlace
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import Role
 from memsweep.model.times import from_micros

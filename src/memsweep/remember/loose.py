@@ -10,10 +10,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memsweep.embed.protocol import Embedder
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import FactWords, Filters, Passage, Statement
-from memsweep.model.segment import ContextSegment
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.validity import holding_at
@@ -21,6 +19,8 @@ from memsweep.remember.relevance import MOST_WORDS
 from memsweep.store.held_back import HeldGraph
 
 if TYPE_CHECKING:
+    from memsweep.embed.protocol import Embedder
+    from memsweep.model.segment import ContextSegment
     from memsweep.store.protocol import Store
 
 MOST_EMBEDDED = 16

@@ -14,11 +14,11 @@ from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
-from memsweep.remember.judging import Judge
 from memsweep.remember.relevance import relevance_of
 from memsweep.remember.tiers import by_tier, leading
 
 if TYPE_CHECKING:
+    from memsweep.remember.judging import Judge
     from memsweep.store.protocol import Store
 
 DEPTH = 100  # how many candidates words and meaning hand in each

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memsweep.embed.protocol import Embedder, Words
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
@@ -16,9 +15,10 @@ from memsweep.remember.judging import Judge
 from memsweep.remember.listings import Listing, Listings
 from memsweep.remember.ranking import DEPTH, Found, look_at, rank
 from memsweep.remember.relevance import is_measured
-from memsweep.remember.remember import check_model
+from memsweep.remember.same_model import check_model
 
 if TYPE_CHECKING:
+    from memsweep.embed.protocol import Embedder, Words
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10

@@ -8,10 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.embed.protocol import Embedder, Tokeniser, quantise
-from memsweep.errors import ModelMismatch
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.memory import (
-    EmbeddingModel,
     MemoryDraft,
     NamedThing,
     NewChunk,
@@ -25,6 +23,7 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
+from memsweep.remember.same_model import check_model
 from memsweep.remember.similar import similar_to
 
 if TYPE_CHECKING:
@@ -80,16 +79,6 @@ def remember(
     known = similar_to(store, chunks[0], draft.supersedes) if find_similar and len(chunks) == 1 else ()
     done = store.add(new, embedder.model)
     return done if done.duplicate_of else replace(done, similar=known)
-
-
-def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:
-    """Refuse to mix the vectors of two models."""
-    if stored is not None and stored != current:
-        raise ModelMismatch(
-            f"this workspace was embedded by {stored.name} ({stored.dimension} dimensions); the settings name"
-            f" {current.name} ({current.dimension}).",
-            hint="Recompute its embeddings with `memsweep workspace reembed`, or set the old model again.",
-        )
 
 
 def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize) -> list[NewPiece]:

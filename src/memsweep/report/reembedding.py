@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
-    from memsweep.model.memory import EmbeddingModel
+    from memsweep.model.workspace import EmbeddingModel
 
 
 class ReembeddedAnswer(TypedDict):

@@ -11,7 +11,7 @@ from memsweep.clock import new_id
 if TYPE_CHECKING:
     from memsweep.gc.collect import CollectorDependencies
     from memsweep.gc.strategies.rule import Fading
-    from memsweep.model.memory import EmbeddingModel
+    from memsweep.model.workspace import EmbeddingModel
     from memsweep.services.access import Access
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
 from memsweep.model.ids import DEFAULT_PROJECT
-from memsweep.model.listing import DEFAULT_LISTED
+from memsweep.model.paging import DEFAULT_LISTED
 from memsweep.operation import Async, Mode, Sync, operation
 from memsweep.services.access import Access, async_access, sync_access
 from memsweep.services.collector import collector
@@ -242,7 +242,8 @@ class BaseMemory(Generic[Mode]):
 
     def _new_text(self, known: Sequence[NamedThing], text: str) -> NewText:
         from memsweep.gc.update import NewText
-        from memsweep.remember.remember import ChunkSize, check_model
+        from memsweep.remember.remember import ChunkSize
+        from memsweep.remember.same_model import check_model
         from memsweep.remember.update import pieces_and_names
 
         app, chunking = self._access.app, self._access.settings.chunking

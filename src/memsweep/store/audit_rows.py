@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from memsweep.model.audit import AuditEvent, AuditQuery
+from memsweep.model.audit_event import AuditEvent
 from memsweep.model.ids import findable
 from memsweep.model.times import to_micros
 from memsweep.store.stored import expect, mapping, to_json
+
+if TYPE_CHECKING:
+    from memsweep.model.audit import AuditQuery
 
 IDS_IN_A_ROW = 200
 """About 4 KB: a list of events reads as much of each."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, UnknownWorkspace
-from memsweep.model.memory import EmbeddingModel, Workspace
 from memsweep.store.stored import expect
+
+if TYPE_CHECKING:
+    from memsweep.model.workspace import EmbeddingModel, Workspace
 
 
 def unknown_workspace(workspace_id: str, known: Iterable[str], deleted: Iterable[Workspace]) -> UnknownWorkspace:

@@ -10,7 +10,7 @@ import json
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.audit import AuditEvent
+from memsweep.model.audit_event import AuditEvent
 from memsweep.model.times import from_micros, to_micros
 
 _FIELDS = {"at": int, "actor": str, "action": str, "subject": str, "reason": str}

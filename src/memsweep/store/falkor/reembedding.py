@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.writing import encoded, set_model

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.code import CODE_RELATIONS, code_place
+from memsweep.model.code import CODE_RELATIONS
+from memsweep.model.code_place import code_place
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from memsweep.model.contribution import Act, Contribution, FactState
+from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
+from memsweep.model.vocabulary import Act
 from memsweep.store.falkor.contributions import fact_state
 from memsweep.store.falkor.naming import Ends, Known, Relations
 

@@ -18,8 +18,10 @@ CLASHING_TEXTS = """
     WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
-    OPTIONAL MATCH (mine)<-[:SUPERSEDES]-(newer:Memory) WITH mine, theirs, newer WHERE newer IS NULL
-    OPTIONAL MATCH (theirs)<-[:SUPERSEDES]-(newest:Memory) WITH mine, theirs, newest WHERE newest IS NULL
+    OPTIONAL MATCH (mine)<-[:SUPERSEDES]-(newer) WHERE newer.trash IS NULL OR newer.key IN $memories
+    WITH mine, theirs, newer WHERE newer IS NULL
+    OPTIONAL MATCH (theirs)<-[:SUPERSEDES]-(newest) WHERE newest.trash IS NULL OR newest.key IN $memories
+    WITH mine, theirs, newest WHERE newest IS NULL
     RETURN mine.key, mine.id, theirs.id"""
 CHUNKS_WITH_MEMORIES = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from memsweep.model.contribution import ACTS
-from memsweep.model.memory_act import ACTS_ON_MEMORIES
 from memsweep.model.origin import TIERS
-from memsweep.model.plan import Kind
 from memsweep.model.segment import Generation, Role, SegmentType
+from memsweep.model.vocabulary import ACTS, ACTS_ON_MEMORIES, ItemKind
 from memsweep.store.file.forms import (
     Column,
     Together,
@@ -230,7 +228,7 @@ COLUMNS: dict[str, dict[str, Column]] = {
     "plan_item": {
         "plan": _LINK,
         "position": Column(count, drop),
-        "kind": Column(one_of(*get_args(Kind)), drop),
+        "kind": Column(one_of(*get_args(ItemKind)), drop),
         "key": _LINK,
         "version": Column(count, drop),
         "reason": Column(text, drop),

@@ -21,7 +21,7 @@ from weakref import WeakSet
 import apsw
 
 from memsweep import errors
-from memsweep.store.file import mark, values
+from memsweep.store.file import mark, suspects
 from memsweep.store.file.script import spread_script
 
 Fill = Callable[[apsw.Connection], None]
@@ -299,8 +299,8 @@ class Lease:
             finally:
                 if db.in_transaction:  # on some errors SQLite has rolled back by itself
                     db.execute("rollback")
-                if isinstance(error, values.SUSPECTS):
-                    damage = values.explain(db, self._pool.path)
+                if isinstance(error, suspects.SUSPECTS):
+                    damage = suspects.explain(db, self._pool.path)
                 if damage is None:
                     self._pool.give_back(db)
                 else:  # the error still holds the cursor that stumbled, and with it a read transaction

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import apsw
 
-from memsweep.model.audit import AuditEvent
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import counts_of
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import one
 from memsweep.store.stored import to_json
+
+if TYPE_CHECKING:
+    from memsweep.model.audit_event import AuditEvent
 
 _MODEL = "model"
 

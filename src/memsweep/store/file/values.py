@@ -19,8 +19,6 @@ from memsweep.store.file.misfits import mended, misfits, shown
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
-SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
-"""What code that reads sound rows does not raise; with damaged ones it may."""
 _NAMED = 3
 
 
@@ -141,7 +139,7 @@ def exact_rows(
 
 
 def has_rowid(table: str) -> bool:
-    return table not in _primary_keys()
+    return table not in _primary_keys(is_registry=table in REGISTRY_COLUMNS)
 
 
 def _decoded(kind: str, raw: Any) -> Any:
@@ -154,24 +152,21 @@ def _decoded(kind: str, raw: Any) -> Any:
 
 
 @functools.cache
-def _primary_keys() -> dict[str, list[str]]:
+def _primary_keys(*, is_registry: bool) -> dict[str, list[str]]:
     """The columns that a row is known by, of each table without rowids."""
-    from memsweep.store.file.health import structure
-
     db = apsw.Connection(":memory:")
-    for migration in (*WORKSPACE_MIGRATIONS, *REGISTRY_MIGRATIONS):
+    for migration in REGISTRY_MIGRATIONS if is_registry else WORKSPACE_MIGRATIONS:
         db.execute(migration)
     found: dict[str, list[str]] = {}
-    for (kind, name), thing in structure(db).items():
-        if kind == "table" and thing.definition.lower().endswith("without rowid"):
-            rows: Iterable[Any] = db.execute(copy_sql.COLUMNS, (name,))
-            found[name] = [column for column, _, place in rows if place]
+    for (name,) in db.execute(values_sql.WITHOUT_ROWID).fetchall():
+        rows: Iterable[Any] = db.execute(copy_sql.COLUMNS, (name,))
+        found[str(name)] = [column for column, _, place in rows if place]
     return found
 
 
 def _address(damaged: Damaged) -> tuple[str, list[Any]]:
     """A condition that finds the row and no other, and its values."""
-    keys = _primary_keys().get(damaged.table)
+    keys = _primary_keys(is_registry=damaged.table in REGISTRY_COLUMNS).get(damaged.table)
     if not keys:
         return "rowid = ?", [damaged.key]
     values = [damaged.row[key] for key in keys]

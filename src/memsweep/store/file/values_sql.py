@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 TABLES = "select name from sqlite_schema where type = 'table'"
+WITHOUT_ROWID = "select name from pragma_table_list where schema = 'main' and wr"
 UNIQUE_NAMES = ("entity_by_name", "relation_by_ends")
 
 # whose a row is

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import EmbeddingModel
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.workspace import EmbeddingModel
 
 
 class CodeFiles(Protocol):

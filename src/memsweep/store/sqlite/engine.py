@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
-from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros, to_micros
+from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
-from memsweep.store.file import meta_sql, values
+from memsweep.store.file import meta_sql, suspects
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -244,7 +244,7 @@ class SqliteEngine:
             if isinstance(found, str):
                 return found
             # A damaged row may be the one; another workspace in its place would hide it.
-            if (damage := values.explain(db, self._registry_file)) is not None:
+            if (damage := suspects.explain(db, self._registry_file)) is not None:
                 raise damage
             return None
 

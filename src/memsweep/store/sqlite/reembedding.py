@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import apsw
 
-from memsweep.model.memory import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.file import meta_sql, rows_sql
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import write_model

@@ -9,22 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memsweep.model.code import code_place
+from memsweep.model.code_place import code_place
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import Candidate, FactWords, Filters, Kind, Owner, Passage, Place, Statement, statement
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
-from memsweep.store.file.values import SUSPECTS
+from memsweep.store.file.meta import read_model
+from memsweep.store.file.suspects import SUSPECTS
 from memsweep.store.file.words import any_of, depth_of
+from memsweep.store.refusals import other_query_model
 from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
 from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, totals
-from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, expect_or_null, texts
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+    from memsweep.store.sqlite.vectors import VectorIndex
+    from memsweep.store.sqlite.words import WordQuery
+
+
+def check_dimension(db: apsw.Connection, dimension: int) -> None:
+    """A query was embedded before this snapshot was taken: the workspace may have changed its model in between."""
+    known = read_model(db)
+    if known is not None and known.dimension != dimension:
+        raise other_query_model(known)
 
 
 def candidates(

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 import apsw
 
-from memsweep.model.contribution import Act, Contribution, FactState
+from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.memory import NamedThing, NewFact
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
+from memsweep.model.vocabulary import Act
 from memsweep.store.file.connect import insert, row
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.contributions import contribute, fact_state

@@ -8,42 +8,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsweep.model.memory import (
-    EmbeddingModel,
-    Memory,
-    MemoryDraft,
-    NewMemory,
-    Remembered,
-    Stats,
-    vector_bytes,
-)
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.memory_row import memory_of
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import (
-    code,
-    reembedding,
-    registry_sql,
-    revision_sql,
-    search_sql,
-    searching,
-    sql,
-    superseding_sql,
-    trash_sql,
-    twins,
-    writing,
-)
+from memsweep.store.sqlite import registry_sql, revision_sql, search_sql, searching, sql, superseding_sql, trash_sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, texts
 
 if TYPE_CHECKING:
     from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
+    from memsweep.model.memory import (
+        Memory,
+        MemoryDraft,
+        NewMemory,
+        Remembered,
+        Stats,
+    )
     from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+    from memsweep.model.workspace import EmbeddingModel
     from memsweep.store.ports.memories import Embed
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
@@ -114,6 +100,8 @@ class SqliteStore:
     def touch_twin(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
+        from memsweep.store.sqlite import twins
+
         with self._pool.connection() as db:
             if not twins.knows_hash(db, content_hash):
                 return None
@@ -121,6 +109,8 @@ class SqliteStore:
             return twins.touch_twin(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
+        from memsweep.store.sqlite import twins, writing
+
         with self._pool.writing() as db:
             if (known := twins.add_to_twin(db, new)) is not None:
                 return known
@@ -130,6 +120,8 @@ class SqliteStore:
             return writing.add_memory(db, new)
 
     def memory(self, memory_id: str) -> Memory | None:
+        from memsweep.store.memory_row import memory_of
+
         with self._pool.reading() as db:
             found = row(db, sql.GET_MEMORY, (memory_id,))
             if found is None:
@@ -146,6 +138,8 @@ class SqliteStore:
             )
 
     def stats(self) -> Stats:
+        from memsweep.model.memory import Stats, vector_bytes
+
         with self._pool.reading() as db:
             memories, chunks, entities, relations, stale, oldest, newest = row(db, sql.COUNTS)
             model = meta.read_model(db)
@@ -168,7 +162,7 @@ class SqliteStore:
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
         with self._pool.reading() as db:
-            writing.check_dimension(db, len(vector))
+            searching.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
 
     def revision(self, *, now: bool) -> str:
@@ -211,22 +205,30 @@ class SqliteStore:
             return searching.live_count(db, keys)
 
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
+        from memsweep.store.sqlite.seen import mark_seen
+
         with self._pool.connection() as db:
-            return writing.mark_seen(db, seen)
+            return mark_seen(db, seen)
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:
             return words.matched(db, query, texts)
 
     def code_roots(self) -> list[str]:
+        from memsweep.store.sqlite import code
+
         with self._pool.reading() as db:
             return code.roots(db)
 
     def code_files(self, root: str) -> list[KnownFile]:
+        from memsweep.store.sqlite import code
+
         with self._pool.reading() as db:
             return code.known_files(db, root)
 
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        from memsweep.store.sqlite import code
+
         with self._pool.reading() as db:
             return code.chunk_hashes(db, memory_ids)
 
@@ -245,6 +247,8 @@ class SqliteStore:
         new_id: Callable[[str], str],
         origin: Origin = UNKNOWN,
     ) -> None:
+        from memsweep.store.sqlite import code, writing
+
         with self._pool.writing() as db:
             writing.claim_model(db, model)
             code.refuse_doubles(db, root, files)
@@ -252,22 +256,32 @@ class SqliteStore:
             code.write_files(db, key, files, names, to_micros(now))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
+        from memsweep.store.sqlite import code
+
         with self._pool.writing() as db:
             code.end_run(db, run, now)
 
     def code_totals(self, root: str) -> CodeTotals:
+        from memsweep.store.sqlite import code
+
         with self._pool.reading() as db:
             return code.totals(db, root)
 
     def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
+        from memsweep.store.sqlite import reembedding
+
         with self._pool.writing() as db:
             return reembedding.unstaged(db, model, limit)
 
     def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+        from memsweep.store.sqlite import reembedding
+
         with self._pool.writing() as db:
             reembedding.stage(db, vectors, model)
 
     def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+        from memsweep.store.sqlite import reembedding
+
         with self._pool.writing() as db:
             missing = reembedding.switch(db, model, embed, at_most)
         if missing == 0:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import apsw
@@ -27,9 +26,9 @@ from memsweep.model.revision import Piece
 from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
-from memsweep.store.file.connect import BUSY_SECONDS, immediate, insert, one
+from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
-from memsweep.store.refusals import is_first_model, other_query_model
+from memsweep.store.refusals import is_first_model
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
@@ -40,36 +39,6 @@ from memsweep.store.stored import to_json
 def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
     if is_first_model(read_model(db), model):
         write_model(db, model)
-
-
-def check_dimension(db: apsw.Connection, dimension: int) -> None:
-    """A query was embedded before this snapshot was taken: the workspace may have changed its model in between."""
-    known = read_model(db)
-    if known is not None and known.dimension != dimension:
-        raise other_query_model(known)
-
-
-def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:
-    """Note when memories were read, without waiting: whether it is done, or cannot be done at all.
-
-    In a transaction that is not synced by itself: the next one that is takes it along, and if a power cut comes
-    first, nothing is lost but a reading.
-    """
-    rows = to_json([(memory_id, to_micros(at)) for memory_id, at in seen.items()])
-    synchronous = db.pragma("synchronous")
-    db.set_busy_timeout(0)
-    db.pragma("synchronous", "normal")
-    try:
-        with immediate(db):
-            db.execute(sql.MARK_SEEN, (rows,))
-    except (apsw.BusyError, apsw.LockedError):
-        return False
-    except apsw.Error:  # nothing may be written here, or there is no room: reading goes on
-        return True
-    finally:
-        db.pragma("synchronous", synchronous)
-        db.set_busy_timeout(int(BUSY_SECONDS * 1000))
-    return True
 
 
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:

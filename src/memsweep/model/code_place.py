@@ -1,0 +1,30 @@
+"""Where a passage of code stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memsweep.model.times import from_micros
+
+
+@dataclass(frozen=True, slots=True)
+class CodePlace:
+    """Where a passage of code stands, and when its file was last seen to be so."""
+
+    path: str
+    file_path: str
+    language: str
+    symbol: str
+    kind: str
+    verified_at: datetime | None
+
+
+def code_place(
+    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
+) -> CodePlace | None:
+    """From what an engine keeps of a chunk; None if it is no code."""
+    if path is None:
+        return None
+    verified = None if verified_at is None else from_micros(verified_at)
+    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)
