@@ -10,6 +10,8 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
+    """Who did what, when and why."""
+
     at: datetime
     actor: str
     action: str

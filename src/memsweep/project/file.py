@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,6 +42,8 @@ def read_project_file(folder: str) -> ProjectFile | None:
     path = os.path.join(folder, NAME)
     try:
         text = read_regular(path, _LONGEST, follow_symlinks=False).decode("utf-8-sig")
+        import tomllib  # late: most projects have no such file
+
         return _checked(path, tomllib.loads(text))
     except (FileNotFoundError, NotADirectoryError):
         return None

@@ -14,6 +14,8 @@ _LONGEST_LINK = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
+    """A folder of git, and where git keeps what it knows of it."""
+
     top: str
     """The folder that has the `.git` entry."""
     git_dir: str

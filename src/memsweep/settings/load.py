@@ -7,8 +7,6 @@ never looked for in the current folder: a checked-out repository must not decide
 from __future__ import annotations
 
 import os
-import shlex
-import tomllib
 from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from pathlib import Path
@@ -120,8 +118,11 @@ def _checked_store(url: str) -> str:
 
 def _from_file(path: Path, *, must_exist: bool) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = path.read_text("utf-8-sig")
+        import tomllib  # late: most people have no file
+
+        return tomllib.loads(text)
+    except (OSError, ValueError) as error:  # no UTF-8 and no TOML are both ValueErrors
         if isinstance(error, FileNotFoundError) and not must_exist:
             return {}
         raise BadSetting(f"{path} cannot be read: {error}.", hint="Correct it or move it away.") from None
@@ -241,6 +242,8 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
 
 def _command(line: str, name: str) -> list[str]:
     """The words of a command line; without a space, `a,b` is a list, as everywhere in the environment."""
+    import shlex  # late: hardly any setting is a command
+
     try:
         words = shlex.split(line)
     except ValueError as error:
