@@ -13,6 +13,7 @@ from memsweep.web.login import Grant
 from memsweep.web.screens.code import filters_in_words
 from memsweep.web.settings_shown import settings_in_force
 from memsweep.web.token_login import redeem_tokens
+from tests.support import store_files
 from tests.support.engines import on_every_engine
 
 TOKEN = re.compile(r"msw_[A-Za-z0-9_-]{43}")
@@ -53,6 +54,33 @@ def test_the_doctor_examines_backups_are_made_and_space_comes_back(memory: Memor
     assert "Workspace 'default':" in browser.text
     browser.see("/care")
     assert "Healthy" in browser.do("/care/repair").text
+
+
+def test_the_doctor_finds_damage_and_repairs_it(memory: Memory, browser, app: App) -> None:
+    memory.remember("Ada owns the ledger.")
+    with store_files.open_file(store_files.file_of(app.settings.home)) as db:
+        db.execute("delete from vector")
+    browser.see("/care/doctor")
+    assert "Found 1 problem." in browser.text
+    browser.do("/care/repair")
+    assert "Repaired 1 problem" in browser.text
+
+
+def test_what_cannot_be_read_leads_to_the_doctor(memory: Memory, browser, app: App) -> None:
+    memory.remember("Ada owns the ledger.")
+    with store_files.open_file(store_files.file_of(app.settings.home)) as db:
+        db.execute("update memory set created_at = 'oops'")
+    browser.see("/care")
+    assert "not sound" in browser.text
+    assert "Traceback" not in browser.page.text
+
+
+def test_a_backup_that_has_no_place_is_refused_in_words(memory: Memory, browser, app: App) -> None:
+    memory.remember("Something.")
+    (app.settings.home / "backups").write_text("a file in the way")
+    browser.see("/care")
+    assert browser.do("/care/backup").status_code in (400, 503)
+    assert str(app.settings.home / "backups") in browser.text
 
 
 def test_a_token_is_shown_once_and_revoked(memory: Memory, browser, app: App) -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 from starlette.responses import Response
 
 from memsweep.care.invariants import next_step, sentence
-from memsweep.errors import NotAllowed
+from memsweep.errors import NotAllowed, StoreCorrupt
 from memsweep.report.care import backed_up, checked, compacted
 from memsweep.schedule.background import Background
+from memsweep.store.drafts import plain_refusals
 from memsweep.web.screen import Call, Screen
 from memsweep.web.settings_shown import settings_in_force
 
@@ -30,12 +31,17 @@ class Copy:
 
 
 def care(call: Call) -> Response:
+    """What is damaged cannot be counted, and needs the doctor all the more."""
+    try:
+        stats, trashed = call.memory.stats(), call.memory.sweep.trash(limit=1)[1]
+    except StoreCorrupt:
+        return doctor(call)
     own = call.session.grant.is_owner
     settings = call.page.app.settings
     return call.show(
         "care.html",
-        stats=call.memory.stats(),
-        trashed=call.memory.sweep.trash(limit=1)[1],
+        stats=stats,
+        trashed=trashed,
         is_owner=own,
         backups=_backups(call) if own else [],
         folder=_folder(call) if own else "",
@@ -61,7 +67,8 @@ def backup(call: Call) -> Response:
     """Into a folder beside the workspaces, under a name that nothing has."""
     require_owner(call)
     folder = _folder(call)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with plain_refusals(folder):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = call.memory.care.backup(folder / f"{call.workspace}-{call.now:%Y%m%d-%H%M%S-%f}.db")
     return call.go("/care", backed_up(made)["message"])
 
