@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.adopt import (
     ABSENT,
     Applied,
@@ -24,6 +22,7 @@ from memsweep.model.adopt import (
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
 from memsweep.redact.find import redacted
+from memsweep.report.typed import TypedDict
 
 
 class AdoptAnswer(TypedDict):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import clipped, counted
 from memsweep.model.times import iso
 from memsweep.report.graph import shown_edge
+from memsweep.report.typed import TypedDict
 from memsweep.report.whole_graph import shown_doubt
 
 if TYPE_CHECKING:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.care import Backup, Checkup, Compaction, Finding, Restored
 from memsweep.model.text import counted
 from memsweep.model.times import iso
 from memsweep.report.memory import replaced
+from memsweep.report.typed import TypedDict
 
 Say = Callable[[Finding], str]
 

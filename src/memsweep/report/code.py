@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NotRequired
 
-from typing_extensions import TypedDict
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.code import IndexResult

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NotRequired
 
-from typing_extensions import TypedDict
-
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
 from memsweep.report import redactions
 from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, way_back
 from memsweep.report.memory import ListedWorkspace, deleted_workspaces
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import counted
 from memsweep.model.times import iso
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.origin import Origin

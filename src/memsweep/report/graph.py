@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NotRequired
 
-from typing_extensions import TypedDict
-
 from memsweep.model.times import iso
 from memsweep.report.secrets_met import SecretsMet, secrets_met
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Edge, Entity, EntityPage, FactCount, Reinforced, Related

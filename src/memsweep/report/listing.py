@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NotRequired
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import counted
 from memsweep.model.times import iso
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.listing import ListedMemory, MemoryPage

@@ -9,13 +9,12 @@ from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
-from typing_extensions import TypedDict
-
 from memsweep.errors import BadInput
 from memsweep.model.text import counted, excerpt
 from memsweep.model.times import iso
 from memsweep.report import limits
 from memsweep.report.secrets_met import SecretsMet, secrets_met
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.plan import counts_of
 from memsweep.report.collector import item, warning
 from memsweep.report.reasons import why
 from memsweep.report.redactions import masked
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.groups import PlanDifference, PlanGroup, PlanGroups, Preview

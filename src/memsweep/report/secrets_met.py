@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import listed
+from memsweep.report.typed import TypedDict
 
 
 class SecretsMet(TypedDict, total=False):

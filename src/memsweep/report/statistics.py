@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.times import iso
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from datetime import datetime

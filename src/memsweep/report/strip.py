@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import excerpt
 from memsweep.model.times import iso
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.window import StashPage, WindowStrip

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NotRequired
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import counted
 from memsweep.model.times import iso
 from memsweep.report.secrets_met import SecretsMet, secrets_met
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.revision import EarlierText, Updated

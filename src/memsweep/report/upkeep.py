@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NotRequired
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import counted, listed
 from memsweep.report.counts import amount, moved_with_a_way_back
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Decayed, Merged, Split

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from typing_extensions import TypedDict
-
 from memsweep.model.text import counted
 from memsweep.report.graph import shown_edge, shown_entity
 from memsweep.report.secrets_met import SecretsMet, secrets_met
+from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.graph import Edge, Entity, GraphBatch, Related
