@@ -87,6 +87,7 @@ def _in_turns(subjects: Sequence[Subject], starts: int, home: Path, cold: Path |
     for turn in range(starts + 1):
         for subject in subjects:
             env = {**os.environ, "MEMSWEEP_HOME": str(home)}
+            env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start would be a cold one
             if cold is not None:
                 env["PYTHONPYCACHEPREFIX"] = tempfile.mkdtemp(dir=cold)
             taken = subject.run(subject.command, env)

@@ -355,6 +355,7 @@ class App:
     def warm_up(self) -> None:
         """Load what the first call would otherwise wait for; that call also says what is missing."""
         with suppress(MemsweepError):
+            self.local_model.load()
             if self.settings.embedding.provider in ("local", "minilm"):
                 self.embedder.embed(["warm"])
         import numkong  # noqa: F401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.embed.local import LocalEmbedder, _to_float32
+from memsweep.embed.local import _TOKENIZER, LocalEmbedder, _to_float32
+from memsweep.embed.pieces import Pieces
 from memsweep.embed.protocol import quantise
 from memsweep.embed.words import WordTokens
 from tests.support.commands import run
@@ -39,6 +41,19 @@ def embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
+@pytest.fixture(scope="module")
+def pieces(embedder: LocalEmbedder) -> Pieces:
+    return Pieces(embedder._folder / _TOKENIZER)
+
+
+@pytest.mark.slow
+def test_every_token_of_the_vocabulary_is_cut_alike(embedder: LocalEmbedder, pieces: Pieces) -> None:
+    """Each by itself, and with the next: where they meet, the order of the merges decides."""
+    model, every = embedder._tokenizer.model, list(pieces._ids)
+    for word in (*every, *map("".join, pairwise(every))):
+        assert pieces.of(word) == [token.id for token in model.tokenize(word)]
+
+
 @pytest.mark.slow
 def test_the_bundled_model_never_touches_the_network(home: Path) -> None:
     ran = run([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0")
@@ -60,19 +75,21 @@ _PIECES = ["word", " ", "  ", "\n", "\t", "‚ñÅ", "<s>", "</s>", "<unk>", "<", "Ê
 
 
 @given(st.lists(st.one_of(st.sampled_from(_PIECES), st.text(st.characters(exclude_categories=["Cs"])))).map("".join))
-def test_words_have_the_tokens_of_the_whole_text(embedder: LocalEmbedder, text: str) -> None:
+def test_words_have_the_tokens_of_the_whole_text(embedder: LocalEmbedder, pieces: Pieces, text: str) -> None:
     whole = embedder._tokenizer.encode(text, add_special_tokens=False).ids
-    assert embedder._words.of(text) == whole
-    assert embedder._words.of(text) == whole  # and when they are known
+    for words in (embedder._words, WordTokens(lambda: embedder._tokenizer, pieces)):
+        assert words.of(text) == whole
+        assert words.of(text) == whole  # and when they are known
 
 
-def test_known_words_do_not_grow_without_end(embedder: LocalEmbedder) -> None:
-    tokens = WordTokens(embedder._tokenizer)
+def test_known_words_do_not_grow_without_end(embedder: LocalEmbedder, pieces: Pieces) -> None:
+    tokens = WordTokens(lambda: embedder._tokenizer, pieces)
     for start in range(0, 20_000, 500):
         tokens.of(" ".join(f"w{number}" for number in range(start, start + 500)))
     assert 0 < len(tokens._known) <= 16_384
     tokens.of("x" * 33)
     assert f" {'x' * 33}" not in tokens._known
+    assert tokens._pieces is None, "so many words are the tokeniser's"
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memsweep.embed.meanings import Meanings
+from memsweep.embed.pieces import Pieces
 from memsweep.embed.words import WordTokens
 from memsweep.errors import EmbedderError
 from memsweep.model.workspace import EmbeddingModel
@@ -39,6 +40,10 @@ class LocalEmbedder:
 
     def __init__(self) -> None:
         self._loading = threading.Lock()
+
+    def load(self) -> None:
+        """Get ready for many texts."""
+        _ = self._tokenizer
 
     def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         import numpy as np
@@ -108,7 +113,8 @@ class LocalEmbedder:
 
     @cached_property
     def _words(self) -> WordTokens:
-        return WordTokens(self._tokenizer)
+        is_loaded = "_tokenizer" in self.__dict__
+        return WordTokens(lambda: self._tokenizer, None if is_loaded else Pieces(self._folder / _TOKENIZER))
 
     @cached_property
     def _fast_weights(self) -> npt.NDArray[np.float32]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput, Conflict, UnknownWorkspace
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.operation import Operation
 from memsweep.model.text import counted
 from memsweep.project.naming import slug
 from memsweep.project.trust import change_trust
@@ -64,6 +63,8 @@ class Projects:
 
     def adopt(self, workspace_id: str = "") -> str:
         """Lead the project to a workspace that was made for it where it was before; which one."""
+        from memsweep.model.operation import Operation
+
         project, app = self._here(), self._app
         owner = app.resolver.owner()
         name = workspace_id or self._only_candidate(project)
