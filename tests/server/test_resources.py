@@ -49,6 +49,6 @@ def test_what_is_not_there_is_told_in_one_sentence(server: ServerClient) -> None
 
 def test_resources_are_listed(server: ServerClient) -> None:
     listed = server._portal.call(server.client.list_resources).resources
-    assert [str(each.uri) for each in listed] == ["memsweep://workspaces"]
+    assert [str(each.uri) for each in listed] == ["ui://memsweep/plan.html", "memsweep://workspaces"]
     templates = server._portal.call(server.client.list_resource_templates).resource_templates
     assert {each.name for each in templates} == {"audit", "plan", "trash", "stats", "receipts", "graph"}

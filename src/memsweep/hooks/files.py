@@ -54,7 +54,7 @@ class HookFiles:
 
     def is_in_use(self) -> bool:
         """Whether a hook was ever called; the first one makes the folder."""
-        return self._folder.is_dir()
+        return os.path.isdir(self._folder)  # a home that cannot be looked into is in nobody's use
 
     def is_on(self, workspace_id: str) -> bool:
         """Off for everything, or for single projects."""

@@ -15,6 +15,7 @@ from typing import Literal
 
 from memsweep.errors import BadInput, NotAllowed
 from memsweep.model.ids import check_name
+from memsweep.model.text import counted
 from memsweep.model.times import iso
 
 SECRET_BYTES = 32
@@ -95,7 +96,7 @@ def make_token(
     """A new token, checked."""
     named = tuple(dict.fromkeys(check_name(each) for each in workspaces))
     if len(named) > MOST_WORKSPACES:
-        raise BadInput(f"a token names at most {MOST_WORKSPACES} workspaces, not {len(named)}.")
+        raise BadInput(f"a token names at most {counted(MOST_WORKSPACES, 'workspace')}, not {len(named)}.")
     return Token(check_name(name, "token name"), digest_of(secret), named, read_only, now, _expiry(now, days))
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.errors import BadInput
 from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
@@ -74,7 +75,12 @@ def collector_tools(app: App) -> list[ToolRow]:
             )
             return report.pruned(receipt)
         page_size(limit)
-        offset = offset_of(cursor, plan_id or "")  # both before a plan is saved; a new one has no cursor yet
+        offset = offset_of(cursor, plan_id or "")  # all before a plan is saved; a new one has no cursor yet
+        if exclude and plan_id is None:
+            raise BadInput(
+                "exclude spares items of a plan that was shown; plan_id is missing.",
+                hint="Call it first without exclude.",
+            )
         if plan_id is None:
             plan = memory.sweep.plan(strategy, ttl_days=ttl_days, origin=origin)
         else:

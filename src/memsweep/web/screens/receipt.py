@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from memsweep.model.text import counted
 from memsweep.report.counts import amount
 from memsweep.web.screen import Call, Screen
 
@@ -29,7 +30,7 @@ def undo(call: Call) -> Response:
 
 
 def _changes(number: int) -> str:
-    return "One memory is" if number == 1 else f"{number} memories are each"
+    return "One memory is" if number == 1 else f"{counted(number, 'memory', 'memories')} are each"
 
 
 SCREEN = Screen(
