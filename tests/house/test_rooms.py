@@ -92,7 +92,8 @@ def test_only_the_settings_read_the_environment():
         text = path.read_text("utf-8")
         return (name for name in ("os.environ", "getenv") if name in text or f"os.{name}" in imports(path))
 
-    assert offences(reads, [path for path in modules() if named(path) not in ("places.py", "settings/load.py")]) == []
+    allowed = {"__main__.py", "places.py", "settings/load.py"}  # the first sets one for numpy
+    assert offences(reads, [path for path in modules() if named(path) not in allowed]) == []
 
 
 def test_importing_the_package_costs_nothing():
