@@ -73,7 +73,9 @@ def test_kill_9_at_random_moments_leaves_whole_files_and_the_staleness_of_the_la
     whole.end()
     killed = 0
     with Desk(home, sandbox) as desk:
-        for _ in range(KILLS):
+        for number in range(10 * KILLS):  # on a busy machine, many have ended before they are killed
+            if number >= KILLS and killed > KILLS // 4:
+                break
             before, complete = files(desk.file, root), runs(desk)
             shake(root, chance)
             fresh = fresh_index(desk, root)
@@ -88,7 +90,7 @@ def test_kill_9_at_random_moments_leaves_whole_files_and_the_staleness_of_the_la
             assert [file.content for file in after.values()] == [file.content for file in fresh.values()]
             assert result.chunks_embedded <= missing_pieces(crashed, after)
             assert desk.index(root).chunks_embedded == 0
-    assert killed >= KILLS // 4  # the others had ended before
+    assert killed > KILLS // 4
 
 
 def fresh_index(desk: Desk, root: Path) -> dict[str, File]:

@@ -84,6 +84,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, log: Path, engine
                 try:
                     answer = rpc(connection, secret, "tools/call", said)
                 except (OSError, HTTPException):  # cut off
+                    connection.close()
                     return
                 acknowledged.append(answer.json["result"]["structuredContent"]["memory_id"])
                 if len(acknowledged) >= 60:
