@@ -125,6 +125,8 @@ def _found(rows: WorkspaceReads) -> Iterator[PlanItem]:
         known |= known_from(memory.text)
         if kinds := masked_memory(memory, ()).kinds:
             yield PlanItem("memory", memory.key, memory.version, SECRET, {"secrets": list(kinds)})
+    for segment in _records(rows, "segment"):
+        known |= known_from(segment.values["text"])
     for kind in FIELDS:
         for record in _records(rows, kind):
             if is_redaction(before := record.values.get("before")):
@@ -176,6 +178,8 @@ def _masked(
     texts, pieces = rows.texts.at(keys), rows.texts.pieces(keys)
     memories = {key: _Looked(row, pieces[key], masked_memory(row, pieces[key])) for key, row in texts.items()}
     known = {value: of for row in texts.values() for value, of in known_from(row.text).items()}
+    segments = rows.records.at("segment", [item.key for item in items if _kind_of(item) == "segment"])
+    known |= {value: of for row in segments.values() for value, of in known_from(row.values["text"]).items()}
     records: dict[Item, _Masked] = {}
     for kind in FIELDS:
         found = rows.records.at(kind, [item.key for item in items if _kind_of(item) == kind])
