@@ -212,10 +212,12 @@ class GraphService(Generic[Mode]):
         """Extract names and facts from a text by rules; a known fact becomes a little stronger."""
         from memsweep.graph import whole_graph
         from memsweep.graph.building import Named, checked_text, make_options
+        from memsweep.redact.find import redacted
         from memsweep.remember.names import find_names
 
         gate = self._access.gate("graph")
-        text = gate.text(checked_text(text))
+        # A key is no name, whatever the settings let in: without the text around it, no rule would know it again.
+        text, _ = redacted(gate.text(checked_text(text)))
         names = [Named(found.name, found.evidence > 0) for found in find_names([text])]
         writes = not make_options(options).dry_run
         built = whole_graph.build(whole_graph_of(self._access, create=writes), text, names, options)
