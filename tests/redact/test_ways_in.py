@@ -117,6 +117,26 @@ def test_off_is_off(make: Callable[..., App]) -> None:
     assert AWS in memory.get(result.memory_id).text
 
 
+BARE = "K9mxvY0sNFKlkxeYDW92XUbXjFCG0eO74vEWVQb7"
+SHOWN = f"define('AUTH_KEY', '{BARE}');"
+
+
+def test_no_name_is_made_of_a_key_even_where_the_gate_is_off(make: Callable[..., App]) -> None:
+    memory = make(MEMSWEEP_SECRETS_ACTION="off").memory()
+    memory.graph.build(f"Ada Lovelace works on the Engine. {SHOWN}")
+    names = [entity.name for entity in memory.graph.names().entities]
+    assert "Ada Lovelace" in names
+    assert not [name for name in names if BARE in name]
+
+
+def test_a_name_is_a_key_if_a_segment_shows_it_to_be_one(make: Callable[..., App]) -> None:
+    memory = make(MEMSWEEP_SECRETS_ACTION="off").memory()
+    memory.graph.relate(BARE, "OPENS", "Door")
+    memory.context("w").add([{"text": SHOWN}])
+    memory.sweep.prune("secrets", confirm=True)
+    assert not [entity.name for entity in memory.graph.names().entities if BARE in entity.name]
+
+
 def test_a_workspace_and_a_source_can_have_an_action_of_their_own(make: Callable[..., App]) -> None:
     app = make(MEMSWEEP_SECRETS_WORKSPACES="scratch=off,strict=refuse", MEMSWEEP_SECRETS_SOURCES="vault=warn,graph=off")
     text = f"The deploy key is {AWS}."
