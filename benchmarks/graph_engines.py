@@ -15,7 +15,7 @@ from falkor_server import server_in
 from memsweep.app import make_app
 from memsweep.clock import new_id, now
 from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
-from memsweep.services.graph import whole_graph_of
+from memsweep.services.graph_dependencies import whole_graph_of
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 

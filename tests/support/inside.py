@@ -7,9 +7,8 @@ from memsweep.gc.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import WholeGraphDependencies, read_graph
 from memsweep.model.whole_graph import GraphDump
-from memsweep.services import graph as graph_service
+from memsweep.services import graph_dependencies
 from memsweep.services.collector import collector
-from memsweep.services.graph import graph_facts
 from memsweep.store.protocol import Store
 
 
@@ -26,11 +25,11 @@ def collector_of(memory: Memory, actor: str | None = None) -> CollectorDependenc
 
 
 def facts_of(memory: Memory) -> GraphDependencies:
-    return graph_facts(memory._access)
+    return graph_dependencies.graph_facts(memory._access)
 
 
 def whole_graph_of(memory: Memory) -> WholeGraphDependencies:
-    return graph_service.whole_graph_of(memory._access)
+    return graph_dependencies.whole_graph_of(memory._access)
 
 
 def dump_of(memory: Memory) -> GraphDump:

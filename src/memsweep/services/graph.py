@@ -8,19 +8,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from memsweep.clock import new_id
 from memsweep.operation import Mode, operation
 from memsweep.services.collector import collector, fading
+from memsweep.services.graph_dependencies import graph_facts, surveyed_graph_of, whole_graph_of
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Fading
     from memsweep.graph.building import Built
-    from memsweep.graph.facts import GraphDependencies, Neighbourhood
-    from memsweep.graph.whole_graph import Queried, WholeGraphDependencies
+    from memsweep.graph.facts import Neighbourhood
+    from memsweep.graph.whole_graph import Queried
     from memsweep.model.gate import Gate
     from memsweep.model.graph import Decayed, Entity, EntityPage, GraphBatch, Merged, Reinforced, Related, Split
     from memsweep.model.plan import Plan, Receipt
-    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, GraphSurvey, Imported
+    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
     from memsweep.services.access import Access
 
     Stored = TypeVar("Stored", Related, Imported)
@@ -322,44 +322,6 @@ class GraphService(Generic[Mode]):
         name = gate.text(name, "name") if isinstance(name, str) else name
         entity_type = gate.text(entity_type, "type") if isinstance(entity_type, str) else entity_type
         return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
-
-
-def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") -> GraphDependencies:
-    """What the steps of `graph.facts` need."""
-    from memsweep.graph.facts import GraphDependencies
-
-    origin = access.origin(tier)
-    store = access.create_store() if create else access.store
-    rates = access.settings.graph.decay()
-    back = access.quarantine.held_back(access.clock())
-    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin, back)
-
-
-def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:
-    """What the steps on the graph as a whole need."""
-    from memsweep.graph.whole_graph import WholeGraphDependencies
-
-    facts = graph_facts(access, create=create)
-    return WholeGraphDependencies(facts, access.store.whole_graph)
-
-
-def surveyed_graph_of(access: Access[Any]) -> WholeGraphDependencies:
-    """What the steps that only look need; a workspace that is not made yet has an empty graph."""
-    from memsweep.graph.facts import GraphDependencies
-    from memsweep.graph.whole_graph import WholeGraphDependencies
-
-    if access.found() is not None:
-        return whole_graph_of(access)
-    nothing: Any = _NoGraph()
-    facts = GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
-    return WholeGraphDependencies(facts, nothing)
-
-
-class _NoGraph:
-    def survey(self, *_: object) -> GraphSurvey:
-        from memsweep.model.whole_graph import GraphSurvey
-
-        return GraphSurvey((), ())
 
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:

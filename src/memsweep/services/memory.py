@@ -322,7 +322,7 @@ class BaseMemory(Generic[Mode]):
         from memsweep.model.search import Filters
         from memsweep.remember.newest import newest_memories
         from memsweep.services.counting import stats
-        from memsweep.services.graph import surveyed_graph_of
+        from memsweep.services.graph_dependencies import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
         store = self._access.found()

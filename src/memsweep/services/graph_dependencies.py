@@ -1,0 +1,51 @@
+"""What the steps of the graph need, from what a service knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memsweep.clock import new_id
+
+if TYPE_CHECKING:
+    from memsweep.graph.facts import GraphDependencies
+    from memsweep.graph.whole_graph import WholeGraphDependencies
+    from memsweep.model.whole_graph import GraphSurvey
+    from memsweep.services.access import Access
+
+
+def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") -> GraphDependencies:
+    """What the steps of `graph.facts` need."""
+    from memsweep.graph.facts import GraphDependencies
+
+    origin = access.origin(tier)
+    store = access.create_store() if create else access.store
+    rates = access.settings.graph.decay()
+    back = access.quarantine.held_back(access.clock())
+    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin, back)
+
+
+def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:
+    """What the steps on the graph as a whole need."""
+    from memsweep.graph.whole_graph import WholeGraphDependencies
+
+    facts = graph_facts(access, create=create)
+    return WholeGraphDependencies(facts, access.store.whole_graph)
+
+
+def surveyed_graph_of(access: Access[Any]) -> WholeGraphDependencies:
+    """What the steps that only look need; a workspace that is not made yet has an empty graph."""
+    from memsweep.graph.facts import GraphDependencies
+    from memsweep.graph.whole_graph import WholeGraphDependencies
+
+    if access.found() is not None:
+        return whole_graph_of(access)
+    nothing: Any = _NoGraph()
+    facts = GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
+    return WholeGraphDependencies(facts, nothing)
+
+
+class _NoGraph:
+    def survey(self, *_: object) -> GraphSurvey:
+        from memsweep.model.whole_graph import GraphSurvey
+
+        return GraphSurvey((), ())
