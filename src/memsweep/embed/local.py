@@ -13,6 +13,7 @@ import struct
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,10 +85,19 @@ class LocalEmbedder:
 
     @cached_property
     def _meanings(self) -> Meanings:
-        def vectors(word: str) -> npt.NDArray[np.float32]:
-            return next(self._word_vectors([word]))
+        return Meanings(self._words.of, self._sums, self.model.dimension)
 
-        return Meanings(self._words.of, vectors, self.model.dimension)
+    def _sums(self, words: Sequence[str]) -> npt.NDArray[np.float32]:
+        """For each word, the sum of the vectors of its tokens."""
+        import numpy as np
+
+        tokens = list(map(self._words.of, words))
+        sums, told = np.zeros((len(words), self.model.dimension), np.float32), [bool(each) for each in tokens]
+        if any(told):
+            vectors = _to_float32(self._weights.take(np.array([*chain.from_iterable(tokens)], np.intp), axis=0))
+            starts = np.cumsum([0, *(len(each) for each in tokens if each)])[:-1]
+            sums[told] = np.add.reduceat(vectors, starts, axis=0)
+        return sums
 
     @cached_property
     def _folder(self) -> Path:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.embed.protocol import quantise
+from memsweep.embed.protocol import quantised
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,10 @@ _VOCABULARY = 32_000
 class Meanings:
     """Vectors of words as bytes; those of words and texts met lately are kept. Safe to use from several threads."""
 
-    def __init__(self, tokens: Callable[[str], list[int]], vectors: Callable[[str], Floats], dimension: int) -> None:
+    def __init__(
+        self, tokens: Callable[[str], list[int]], vectors: Callable[[Sequence[str]], Floats], dimension: int
+    ) -> None:
+        """`vectors` gives one row for each word."""
         self._tokens, self._vectors, self._dimension = tokens, vectors, dimension
         self._lock = threading.Lock()
         self._forget()
@@ -43,9 +46,13 @@ class Meanings:
         if not words or not texts:
             return [[] for _ in texts]
         with self._lock:
-            if len(self._places) > _MOST_WORDS or len(self._texts) > _MOST_TEXTS:
+            if len(self._places) > _MOST_WORDS:
                 self._forget()
-            asked, of_text = self._places_of(words), [self._words_of(text) for text in texts]
+            if len(self._texts) > _MOST_TEXTS:
+                self._texts = {}
+            self._learn(words)
+            self._read(texts)
+            asked, of_text = self._places_of(words), [self._texts[text] for text in texts]
             every = np.concatenate(of_text)
             mine, theirs = self._rows[asked], self._rows[every]
             lengths = self._lengths[asked][:, None] * self._lengths[every]
@@ -61,26 +68,29 @@ class Meanings:
         self._texts: dict[str, Places] = {}
         self._rows, self._lengths = np.zeros((0, self._dimension), np.int8), np.zeros(0, np.float32)
 
-    def _words_of(self, text: str) -> Places:
-        if text not in self._texts:
-            self._texts[text] = self._places_of(list(set(_WORD.findall(text.lower()))) or [""])
-        return self._texts[text]
+    def _read(self, texts: Sequence[str]) -> None:
+        """Get to know the words of some texts, all that are new at once."""
+        new = {text: list(set(_WORD.findall(text.lower()))) or [""] for text in texts if text not in self._texts}
+        self._learn([word for words in new.values() for word in words])
+        for text, words in new.items():
+            self._texts[text] = self._places_of(words)
 
     def _places_of(self, words: Sequence[str]) -> Places:
         import numpy as np
 
-        self._learn([word for word in dict.fromkeys(words) if word not in self._places])
         return np.array([self._places[word] for word in words], np.intp)
 
     def _learn(self, words: Sequence[str]) -> None:
         import numpy as np
 
-        known, needed = len(self._places), len(self._places) + len(words)
+        new = [word for word in dict.fromkeys(words) if word not in self._places]
+        if not new:
+            return
+        known, needed = len(self._places), len(self._places) + len(new)
         if needed > len(self._rows):
             room = max(needed, 2 * known, 1024)
             self._rows, self._lengths = np.resize(self._rows, (room, self._dimension)), np.resize(self._lengths, room)
-        for at, word in enumerate(words, known):
-            (row,) = quantise(self._vectors(word).sum(axis=0, keepdims=True))
-            self._places[word] = at
-            self._rows[at] = np.frombuffer(row, np.int8)
-            self._lengths[at] = float(np.sqrt((self._rows[at].astype(np.float32) ** 2).sum())) or math.inf
+        rows = quantised(self._vectors(new))
+        lengths = np.sqrt((rows.astype(np.float32) ** 2).sum(axis=1))
+        self._rows[known:needed], self._lengths[known:needed] = rows, np.where(lengths, lengths, np.inf)
+        self._places.update(zip(new, range(known, needed), strict=True))

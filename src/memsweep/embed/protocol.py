@@ -39,6 +39,11 @@ class Words(Protocol):
 
 
 def quantise(rows: npt.NDArray[np.float32]) -> list[bytes]:
+    """Vectors as they are stored."""
+    return [row.tobytes() for row in quantised(rows)]
+
+
+def quantised(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.int8]:
     """One signed byte a dimension, each row scaled by its own largest value.
 
     Rows are compared by angle, which does not see the scale; that keeps a model with a few large
@@ -48,4 +53,4 @@ def quantise(rows: npt.NDArray[np.float32]) -> list[bytes]:
 
     peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     peak[peak == 0] = 1.0
-    return [row.tobytes() for row in np.rint(rows / peak * 127.0).astype(np.int8)]
+    return np.rint(rows / peak * 127.0).astype(np.int8)

@@ -48,7 +48,7 @@ class Comparable(NamedTuple):
 
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufe0e\ufe0f\ufeff"))
-_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+|[^\w\s]++|\s++")
+_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+|[^\w\s]++|\n")
 _WORD_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+")  # those of them that are words
 _OPENING = "\"'“”„‘’«»‹›([{¿¡"
 _CLOSING = "\"'“”‘’«»‹›)]}.,;:!…。、，；：！"
@@ -245,8 +245,8 @@ def _tokens(text: str) -> Iterator[Token]:
     begins = True
     for found in _PIECE.finditer(shape):
         piece = text[found.start() : found.end()]
-        if piece.isspace():
-            begins = begins or "\n" in piece
+        if piece == "\n":
+            begins = True
             continue
         if _is_word(shape[found.start()]):
             yield _word(piece, begins)

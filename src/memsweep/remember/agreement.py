@@ -40,10 +40,13 @@ _MORE = 0.2  # of the words of the longer of two texts, at most, that the other 
 _OWN = 6  # words, at most, that each has beside them
 _OWN_OF_A_DENIAL = 4
 _WORD = re.compile(r"\w+")
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+_SENTENCE_END = re.compile(r"[.!?]\s+|\n+")
 _BE = {"is", "are", "am", "be"}
 _STRESS = NEGATIONS | EMPHASIS
 _WHOLE = HEDGES | NEGATIONS | EMPHASIS | DROPPED | UNKNOWN_SUBJECTS
+_ENDS_A_DENIAL = frozenset({"t"})  # of don't and isn't
+_VERB_FORMS = _ENDS_A_DENIAL | _BE | {"has", "goes"} | {form for verb in FUNCTIONAL for form in (verb, f"{verb}s")}
+_DENIALS = _ENDS_A_DENIAL | NEGATIONS | {"cannot"}
 
 
 class Judgement(NamedTuple):
@@ -64,10 +67,21 @@ class Sentence:
     """Taken apart when it is needed: most pairs of sentences have too few words in common to be compared."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        found = _WORD.findall(text.lower())
-        self.words = frozenset(found)
-        self.first = next((stem for word in found if (stem := _stem(word)) not in DROPPED), "")
+        self.text, self.words = text, frozenset(_WORD.findall(text.lower()))
+
+    @cached_property
+    def first(self) -> str:
+        stems = map(_stem, _WORD.findall(self.text.lower()))
+        return next((stem for stem in stems if stem not in DROPPED), "")
+
+    @cached_property
+    def may_tell(self) -> bool:
+        """Whether it may have a verb of which one thing holds; other scripts have signs inside of words."""
+        return not _VERB_FORMS.isdisjoint(self.words) or not self.text.isascii()
+
+    @cached_property
+    def may_deny(self) -> bool:
+        return not _DENIALS.isdisjoint(self.words) or not self.text.isascii()
 
     @cached_property
     def whole(self) -> Comparable:
@@ -83,12 +97,22 @@ class Sentence:
 class Said(Sentence):
     """A text, ready to be judged."""
 
-    @cached_property
-    def sentences(self) -> tuple[Sentence, ...]:
-        found = [each for each in _SENTENCE.split(self.text.strip()) if each]
-        if len(found) == 1:
-            return (self,)
-        return tuple(map(Sentence, found)) if len(found) <= _MOST_SENTENCES else ()
+    def __init__(self, text: str) -> None:
+        found = _sentences(text.strip())
+        if 1 < len(found) <= _MOST_SENTENCES:
+            self.sentences = tuple(map(Sentence, found))
+            self.text, self.words = text, frozenset().union(*(each.words for each in self.sentences))
+        else:
+            super().__init__(text)
+            self.sentences = (self,) if len(found) == 1 else ()
+
+
+def _sentences(text: str) -> list[str]:
+    found, start = [], 0
+    for end in _SENTENCE_END.finditer(text):
+        found.append(text[start : end.start() + (end[0][0] != "\n")])
+        start = end.end()
+    return [each for each in (*found, text[start:]) if each]
 
 
 def may_be_judged(text: str) -> bool:
@@ -122,9 +146,13 @@ def _may_repeat(new: Said, old: Said) -> bool:
 
 def _may_contradict(ours: Sentence, theirs: Sentence) -> bool:
     """Both begin with the same subject, or differ in hardly more than a denial."""
-    if ours.text == theirs.text:
+    fewer, more = len(ours.words), len(theirs.words)
+    if fewer > more:
+        fewer, more = more, fewer
+    if more - fewer > _OWN or ours.text == theirs.text:
         return False
-    fewer, more = sorted((len(ours.words), len(theirs.words)))
+    if not ((ours.may_tell and theirs.may_tell) or ours.may_deny or theirs.may_deny):
+        return False
     both = len(ours.words & theirs.words)
     return both >= _IN_COMMON * fewer and more - both <= (_OWN if ours.first == theirs.first else _OWN_OF_A_DENIAL)
 

@@ -13,7 +13,7 @@ from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ran
 from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
-from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
+from memsweep.remember.fusion import FusionWeights, Row, Scores, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.relevance import relevance_of
 from memsweep.remember.tiers import by_tier, leading
 
@@ -51,6 +51,11 @@ class Ranking(NamedTuple):
 
     def reaches(self, end: int) -> bool:
         return self.settled is None or end <= self.settled
+
+    def cut(self, count: int) -> Ranking:
+        """The first few alone."""
+        rows = self.rows[:count]
+        return self._replace(rows=rows, similarity={row[1]: self.similarity.get(row[1], 0.0) for row in rows})
 
     def with_evidence(self) -> Ranking:
         return self._replace(rows=[row for row in self.rows if row[0] < 0])
@@ -115,9 +120,9 @@ _NOTHING = _OfChunks([], {})
 def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None) -> _OfChunks:
     candidates = _candidates(store, query, _embedded(embedder, query), filters)
     weights = weights_for(embedder.model.name)
-    ranked = fuse(candidates, weights)
-    keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
-    ranked = spread(ranked, keys_at, weights)
+    fused = fuse(candidates, weights)
+    keys_at = _neighbourhood(store, candidates, fused, filters, weights)
+    ranked = spread(fused, keys_at, weights).rows()
     similarity = {each.key: each.similarity for each in candidates}
     if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
         lead = leading(ranked, first)
@@ -125,7 +130,7 @@ def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, f
         return _OfChunks([settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, first)
     owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
-    rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
+    rankings = [spread(fuse(part, weights), keys_at, weights).rows() for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
     return _OfChunks([by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity)
 
@@ -198,12 +203,12 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
 def _neighbourhood(
     store: Store,
     candidates: Sequence[Candidate],
-    ranking: Sequence[Row],
+    ranking: Scores,
     filters: Filters,
     weights: FusionWeights,
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
     known = {each.place: each.key for each in candidates if each.place is not None}
-    speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
+    speaking = set(ranking.keys[:_SPREAD_FROM].tolist())
     around = places_around((place for place, key in known.items() if key in speaking), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
-_FIRST = max(CONSIDERED, MAX_LIMIT)  # hits whose order is worked out at once; who pages on beyond them gets all
 
 
 def recall(
@@ -51,7 +50,10 @@ def recall(
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
-        ranking = rank(store, embedder, judge, query, filters, now, _FIRST if end <= _FIRST else None)
+        first = CONSIDERED if mode == "precise" else MAX_LIMIT
+        ranking = rank(store, embedder, judge, query, filters, now, first if end <= first else None)
+        if mode == "precise":
+            ranking = ranking.cut(CONSIDERED)
         if listings and len(ranking.rows) > limit:
             listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":

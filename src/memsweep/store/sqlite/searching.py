@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -49,11 +50,16 @@ def candidates(
     by_words = _found_by_words(db, words, query, filters, depth) if query else {}
     keys, cosines = vectors.similarities(db, vector)
     live = sorted(_with_nearest(db, by_words, keys, cosines, filters, depth))
-    similar = _similarity_of(keys, cosines, [key for key, _, _ in live])
-    return [
-        Candidate(key, by_words.get(key, 0.0), similarity, place, is_code == 1)
-        for (key, place, is_code), similarity in zip(live, similar, strict=True)
-    ]
+    found = [key for key, _, _ in live]
+    columns = (
+        found,
+        [by_words.get(key, 0.0) for key in found],
+        _similarity_of(keys, cosines, found),
+        [place for _, place, _ in live],
+        [is_code == 1 for _, _, is_code in live],
+        repeat(None, len(live)),
+    )
+    return list(map(Candidate._make, zip(*columns, strict=True)))  # half the time of one call for each
 
 
 def newest(db: apsw.Connection, filters: Filters, limit: int) -> list[Candidate]:
@@ -146,14 +152,16 @@ def _with_nearest(
     reach = depth + depth // 4
     while True:
         reach = min(reach, len(keys))
-        near = np.argpartition(-cosines, reach - 1)[:reach] if reach < len(keys) else np.arange(len(keys))
+        near = np.argpartition(cosines, -reach)[-reach:] if reach < len(keys) else np.arange(len(keys))
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
-        wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
-        live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(where), [wanted, *values])}
-        nearest = [key for key in ordered if key in live][:depth]
-        if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
-            return [live[key] for key in {*by_words, *nearest} if key in live]
+        wanted = json.dumps(sorted({*by_words, *ordered}))
+        rows: list[Any] = db.execute(search_sql.live_of(where), [wanted, *values]).fetchall()
+        live = {row[0] for row in rows}
+        passing_near = [key for key in ordered if key in live]
+        if len(passing_near) >= depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
+            beyond = {key for key in passing_near[depth:] if key not in by_words}
+            return [row for row in rows if row[0] not in beyond]
         passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
         here = np.isin(keys, passing)
         keys, cosines = keys[here], cosines[here]
