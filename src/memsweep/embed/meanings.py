@@ -49,7 +49,7 @@ class Meanings:
             if len(self._places) > _MOST_WORDS:
                 self._forget()
             if len(self._texts) > _MOST_TEXTS:
-                self._texts = {}
+                self._texts.clear()
             self._learn(words)
             self._read(texts)
             asked, of_text = self._places_of(words), [self._texts[text] for text in texts]

@@ -84,6 +84,7 @@ class Origin:
 
 
 @lru_cache(maxsize=512)
+@lru_cache(maxsize=1024)  # every hit has one, and there are few
 def stored_origin(door: str | None, *rest: str | None) -> Origin:
     """From what an engine keeps, in the order of the fields; nothing at all is from before origins were kept."""
     return UNKNOWN if door is None else Origin(door, *(part or "" for part in rest))

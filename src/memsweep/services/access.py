@@ -27,7 +27,7 @@ class Access(Generic[Mode]):
     app: App
     workspace_id: str
     calls: Calls[Mode]
-    named: bool = True
+    is_named: Callable[[], bool]
     """Whether somebody named the workspace, or it is the one that an empty name stands for."""
     personal: str = ""
     """The workspace that is searched along with this one."""
@@ -70,7 +70,7 @@ class Access(Generic[Mode]):
         try:
             return self.store
         except UnknownWorkspace as error:
-            if self.named or error.was_deleted:
+            if self.is_named() or error.was_deleted:
                 raise
             return None
 
@@ -103,14 +103,22 @@ class Access(Generic[Mode]):
         return self.app.settings
 
 
-def sync_access(app: App, workspace_id: str, named: bool = True, personal: str = "") -> Access[Sync]:
+def _always() -> bool:
+    return True
+
+
+def sync_access(
+    app: App, workspace_id: str, is_named: Callable[[], bool] = _always, personal: str = ""
+) -> Access[Sync]:
     """For operations that return their result."""
-    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), named, personal)
+    return Access(app, workspace_id, Calls(False, partial(_explain_damage, app, workspace_id)), is_named, personal)
 
 
-def async_access(app: App, workspace_id: str, named: bool = True, personal: str = "") -> Access[Async]:
+def async_access(
+    app: App, workspace_id: str, is_named: Callable[[], bool] = _always, personal: str = ""
+) -> Access[Async]:
     """For operations that are awaited."""
-    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), named, personal)
+    return Access(app, workspace_id, Calls(True, partial(_explain_damage, app, workspace_id)), is_named, personal)
 
 
 def _explain_damage(app: App, workspace_id: str) -> StoreCorrupt | None:

@@ -5,7 +5,7 @@ Each operation imports its feature when it is called, so that a process pays onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -350,9 +350,9 @@ def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
 class Memory(BaseMemory[Sync]):
     """One workspace. Safe to use from several threads; close it, or use it in a `with`, when done."""
 
-    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
-        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
-        super().__init__(sync_access(app, workspace_id, named, personal))
+    def __init__(self, app: App, workspace_id: str, is_named: Callable[[], bool], personal: str = "") -> None:
+        """`is_named`: by somebody, or what an empty name stands for; `personal`: what is searched along."""
+        super().__init__(sync_access(app, workspace_id, is_named, personal))
 
     def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""
@@ -368,9 +368,9 @@ class Memory(BaseMemory[Sync]):
 class AsyncMemory(BaseMemory[Async]):
     """The same for asyncio: each operation runs in a thread, so that the loop never waits for the disk."""
 
-    def __init__(self, app: App, workspace_id: str, named: bool = True, personal: str = "") -> None:
-        """`named`: by somebody, or what an empty name stands for; `personal`: the workspace that is searched along."""
-        super().__init__(async_access(app, workspace_id, named, personal))
+    def __init__(self, app: App, workspace_id: str, is_named: Callable[[], bool], personal: str = "") -> None:
+        """`is_named`: by somebody, or what an empty name stands for; `personal`: what is searched along."""
+        super().__init__(async_access(app, workspace_id, is_named, personal))
 
     async def close(self) -> None:
         """Give back files and connections; the next operation opens them again."""

@@ -63,7 +63,7 @@ def _cursors(cursor: str | None) -> tuple[str, str]:
 
 def _elsewhere(access: Access[Any]) -> str:
     """Where nothing is found because nothing is here yet, what lies in `default` from before."""
-    if access.named:
+    if access.is_named():
         return ""
     found = access.app.projects.whereabouts()
     if found.memories or not found.default_memories:

@@ -20,7 +20,9 @@ def expect(kind: type, *found: object) -> None:
 
 
 def expect_or_null(kind: type, *found: object) -> None:
-    expect(kind, *(value for value in found if value is not None))
+    for value in found:
+        if value is not None and type(value) is not kind:
+            expect(kind, value)
 
 
 def texts(kept: str) -> tuple[str, ...]:

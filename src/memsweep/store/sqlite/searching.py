@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.vectors import VectorIndex
     from memsweep.store.sqlite.words import WordQuery
 
+_BLOCK = 64  # values that are compared by the largest of them
+
 
 def check_dimension(db: apsw.Connection, dimension: int) -> None:
     """A query was embedded before this snapshot was taken: the workspace may have changed its model in between."""
@@ -152,7 +154,7 @@ def _with_nearest(
     reach = depth + depth // 4
     while True:
         reach = min(reach, len(keys))
-        near = np.argpartition(cosines, -reach)[-reach:] if reach < len(keys) else np.arange(len(keys))
+        near = _largest(cosines, reach)
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
         wanted = json.dumps(sorted({*by_words, *ordered}))
@@ -165,6 +167,21 @@ def _with_nearest(
         passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
         here = np.isin(keys, passing)
         keys, cosines = keys[here], cosines[here]
+
+
+def _largest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp]:
+    """Where the largest values stand. Of very many, only blocks with one of the largest peaks can have some of them."""
+    import numpy as np
+
+    if count >= len(values):
+        return np.arange(len(values))
+    if 4 * count * _BLOCK > len(values):
+        return np.argpartition(values, -count)[-count:]
+    end = len(values) // _BLOCK * _BLOCK
+    peaks = values[:end].reshape(-1, _BLOCK).max(axis=1)
+    blocks = np.argpartition(peaks, -count)[-count:]
+    spots = np.concatenate(((_BLOCK * blocks[:, None] + np.arange(_BLOCK)).ravel(), np.arange(end, len(values))))
+    return spots[np.argpartition(values[spots], -count)[-count:]]
 
 
 def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: list[int]) -> list[float]:
@@ -189,24 +206,24 @@ def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, lis
 
 def _passage(row: tuple[Any, ...]) -> Passage:
     key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *rest = row
-    origin, code = stored_origin(*rest[:6]), rest[6:]
     expect(str, chunk, memory, text, source)
     expect_or_null(str, thread, *rest[:11])
     expect(int, first_line, last_line, stale, pinned)
+    created = from_micros(created_at)
     return Passage(
-        key=key,
-        chunk_id=chunk,
-        memory_id=memory,
-        text=text,
-        first_line=first_line,
-        last_line=last_line,
-        source=source,
-        tags=texts(tags),
-        created_at=from_micros(created_at),
-        thread_id=thread,
-        stale=bool(stale),
-        pinned=bool(pinned),
-        last_seen_at=from_micros(seen),
-        code=code_place(*code),
-        origin=origin,
+        key,
+        chunk,
+        memory,
+        text,
+        first_line,
+        last_line,
+        source,
+        texts(tags),
+        created,
+        thread,
+        bool(stale),
+        bool(pinned),
+        created if seen == created_at else from_micros(seen),
+        code_place(*rest[6:]),
+        stored_origin(*rest[:6]),
     )

@@ -49,10 +49,10 @@ class _Part:
     def __init__(self, ids: Ids, rows: Rows, lengths: Lengths | None = None) -> None:
         self.ids, self.rows, self.lengths = ids, rows, lengths
 
-    def cosines(self, query: Rows) -> Lengths:
+    def cosines(self, query: Rows, length: Lengths) -> Lengths:
         if self.lengths is None:
             self.lengths = _lengths(self.rows)
-        found: Lengths = _dots(query, self.rows) / (self.lengths * _lengths(query))
+        found: Lengths = _dots(query, self.rows) / (self.lengths * length)
         return found
 
 
@@ -107,9 +107,11 @@ class VectorIndex:
         parts = self._refresh(db, wanted.shape[1])
         if not parts:
             return np.empty(0, np.int64), np.empty(0, np.float32)
+        length = _lengths(wanted)
+        cosines = [part.cosines(wanted, length) for part in parts]
         if len(parts) == 1:
-            return parts[0].ids, parts[0].cosines(wanted)
-        return np.concatenate([part.ids for part in parts]), np.concatenate([part.cosines(wanted) for part in parts])
+            return parts[0].ids, cosines[0]
+        return np.concatenate([part.ids for part in parts]), np.concatenate(cosines)
 
     def forget(self) -> list[Path]:
         """Drop what is held and delete the files, which the next search makes again; those that cannot be deleted."""
