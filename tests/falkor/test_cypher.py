@@ -29,8 +29,8 @@ LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "En
 NUMBERS = {"receipt", "before", "limit", "after", "project", "plan", "from", "to", "reach", "revision", "length",
            "key", "target", "besides", "memory", "first"}  # fmt: skip
 TEXTS = {"id", "name", "root", "filters", "subject", "search", "hash", "words", "type", "code_source", "generation",
-         "label", "field", "exact", "start"}  # fmt: skip
-PAIRS = {"items", "places", "ends", "names", "ranges", "kind_ranges"}
+         "label", "field", "exact", "start", "begins"}  # fmt: skip
+PAIRS = {"items", "places", "ends", "names", "kind_ranges"}
 # What must see everything: the survey, the trash, whole copies, and what there are few of.
 LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"

@@ -85,6 +85,29 @@ def test_a_fact_of_the_graph_answers_a_question(memory: Memory) -> None:
 
 
 @on_every_engine
+def test_a_fact_is_found_by_any_word_of_a_name(memory: Memory) -> None:
+    names = [
+        "Harvard University",
+        "Royal Opera House Café",
+        "Society of the Friends of Old Kestrels",
+        "Ödön-von-Horváth",
+        "infra/gateway.yaml:main (stable)",
+    ]
+    for number, name in enumerate(names):
+        memory.graph.relate(name, "KEEPS", f"n{number}")
+    found = {
+        "university": 0, "universities": 0, "harvard": 0, "opera": 1, "house": 1, "CAFÉ": 1,
+        "friends": 2, "kestrel": 2, "von": 3, "horváth": 3,
+        "gateway": 4, "yaml": 4, "main": 4, "stable": 4,
+    }  # fmt: skip
+    for word, number in found.items():
+        hits = memory.search(f"the {word}", filters={"kind": "fact"}, mode="deep").hits
+        assert [hit.passage.text for hit in hits] == [f"{names[number]} keeps n{number}"], word
+    for word in ("versity", "pera", "ouse"):
+        assert memory.search(word, filters={"kind": "fact"}, mode="deep").hits == ()
+
+
+@on_every_engine
 def test_a_fact_is_found_by_its_words_in_any_form(memory: Memory) -> None:
     for number in range(120):  # newer, and each with one of the words
         memory.graph.relate(f"script {number}", "RUNS_ON", f"host {number}")

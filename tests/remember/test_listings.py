@@ -33,9 +33,9 @@ def rankings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     ranked: list[str] = []
     rank = recalling.rank
 
-    def noting(store: Any, embedder: Any, judge: Any, query: str, *more: Any) -> Ranking:
+    def noting(store: Any, embedder: Any, judge: Any, query: str, *more: Any, **named: Any) -> Ranking:
         ranked.append(query)
-        return rank(store, embedder, judge, query, *more)
+        return rank(store, embedder, judge, query, *more, **named)
 
     monkeypatch.setattr(recalling, "rank", noting)
     return ranked

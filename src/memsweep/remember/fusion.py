@@ -53,8 +53,8 @@ class Scores(NamedTuple):
     meaning: Floats
     neighbours: Floats
 
-    def rows(self) -> list[Row]:
-        return list(zip(*(column.tolist() for column in self), strict=True))
+    def rows(self, first: int | None = None) -> list[Row]:
+        return list(zip(*(column[:first].tolist() for column in self), strict=True))
 
 
 def shown(rows: Iterable[Row]) -> list[Ranked]:

@@ -52,11 +52,6 @@ class Ranking(NamedTuple):
     def reaches(self, end: int) -> bool:
         return self.settled is None or end <= self.settled
 
-    def cut(self, count: int) -> Ranking:
-        """The first few alone."""
-        rows = self.rows[:count]
-        return self._replace(rows=rows, similarity={row[1]: self.similarity.get(row[1], 0.0) for row in rows})
-
     def with_evidence(self) -> Ranking:
         return self._replace(rows=[row for row in self.rows if row[0] < 0])
 
@@ -69,14 +64,17 @@ def rank(
     filters: Filters,
     now: datetime,
     first: int | None = None,
+    *,
+    alone: bool = False,
 ) -> Ranking:
     """All that words or meaning found, and what stands beside it. Where there are several kinds, each has its own
     ranking, and the most relevant of it decides where that stands among the others.
 
-    Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out.
+    Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out. The
+    ranking may be of these `alone`.
     """
     others = _loose(store, embedder, judge, query, filters, now)
-    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
+    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first, alone)
     rankings, similarity, settled = whole
     several = len(rankings) + bool(others) > 1
     if several:
@@ -84,7 +82,9 @@ def rank(
     rows = [row for rows in rankings for row in rows]
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
     rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
-    return Ranking(rows, similarity, others, settled)
+    if not alone:
+        return Ranking(rows, similarity, others, settled)
+    return Ranking(rows[:first], {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}, others, settled)
 
 
 def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
@@ -117,17 +117,21 @@ class _OfChunks(NamedTuple):
 _NOTHING = _OfChunks([], {})
 
 
-def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None) -> _OfChunks:
+def _of_chunks(
+    store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None, alone: bool
+) -> _OfChunks:
     candidates = _candidates(store, query, _embedded(embedder, query), filters)
     weights = weights_for(embedder.model.name)
     fused = fuse(candidates, weights)
     keys_at = _neighbourhood(store, candidates, fused, filters, weights)
-    ranked = spread(fused, keys_at, weights).rows()
+    spoken = spread(fused, keys_at, weights)
     similarity = {each.key: each.similarity for each in candidates}
     if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
-        lead = leading(ranked, first)
+        lead = leading(spoken.turned.tolist(), first)
+        ranked = spoken.rows(lead if alone else None)
         owners = _owners(store, candidates, ranked[:lead])
         return _OfChunks([settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, first)
+    ranked = spoken.rows()
     owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights).rows() for part in parts] if all(parts) else [ranked]

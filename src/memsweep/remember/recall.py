@@ -50,10 +50,9 @@ def recall(
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
-        first = CONSIDERED if mode == "precise" else MAX_LIMIT
-        ranking = rank(store, embedder, judge, query, filters, now, first if end <= first else None)
-        if mode == "precise":
-            ranking = ranking.cut(CONSIDERED)
+        alone = mode == "precise"
+        first = CONSIDERED if alone else MAX_LIMIT if end <= MAX_LIMIT else None
+        ranking = rank(store, embedder, judge, query, filters, now, first, alone=alone)
         if listings and len(ranking.rows) > limit:
             listings.keep(_of(store, listing, model, now=False), ranking)
     if mode == "deep":

@@ -61,8 +61,8 @@ STATEMENTS_ABOUT = (
         MATCH (e:Entity) WHERE e.name_key IN $named MATCH (e)-[r:RELATED_TO]-(:Entity)
         RETURN r.key AS fact, e.key AS via
         UNION
-        UNWIND $ranges AS range MATCH (e:Entity) WHERE e.name_key >= range[0] AND e.name_key < range[1]
-        WITH e WHERE e.handed_in MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via
+        CALL db.idx.fulltext.queryNodes('Entity', $begins) YIELD node
+        WITH node AS e WHERE e.handed_in MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via
         UNION
         MATCH (a:Alias) WHERE a.name_key IN $named WITH a.entity AS own
         MATCH (e:Entity {ref: toString(own)}) MATCH (e)-[r:RELATED_TO]-(:Entity) RETURN r.key AS fact, e.key AS via

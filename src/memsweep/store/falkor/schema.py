@@ -63,5 +63,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX FOR (n:Revision) ON (n.key, n.receipt, n.item)",
     ),
     ("CREATE INDEX FOR (n:MemoryAct) ON (n.ref, n.of, n.receipt, n.trash)",),
+    ("CALL db.idx.fulltext.createNodeIndex({label: 'Entity', stopwords: []}, {field: 'name', nostem: true})",),
 )
 SCHEMA = len(MIGRATIONS)

@@ -85,7 +85,7 @@ def smaller_kind(graph: GraphHandle) -> Kind | None:
 def statements_about(graph: GraphHandle, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
     given = {
         "named": list(asked.names),
-        "ranges": _ranges(asked.names_begin),
+        "begins": "|".join(f"{start}*" for start in asked.names_begin) or _LAST_LETTER,
         "kind_ranges": _ranges(asked.relations_begin),
         "code_kinds": [kind.lower() for kind in sorted(CODE_RELATIONS)],
     }

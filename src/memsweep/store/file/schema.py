@@ -8,6 +8,8 @@ need not be read again.
 
 from __future__ import annotations
 
+from memsweep.store.file import name_words
+
 # Each entry takes a file from its index to the next version. Never change one that was released.
 WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """
@@ -371,4 +373,6 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """
     alter table relation add column released_at integer;
     """,
+    # Facts are found by a word inside of a name, too.
+    name_words.INDEXES,
 )

@@ -71,11 +71,11 @@ def rarest(having: dict[str, int], chunks: int) -> list[str]:
 
 def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text, the words of the query that stand in it, whatever their ending."""
-    wanted = [(word, set(stems_of(db, word))) for word in words_of(query)]
+    wanted = [(word, stems) for word in words_of(query) if (stems := set(stems_of(db, word)))]
     found = []
     for text in texts:
         here = set(stems_of(db, text))
-        found.append(tuple(word for word, stems in wanted if stems and stems <= here))
+        found.append(tuple([word for word, stems in wanted if stems <= here]))
     return found
 
 
