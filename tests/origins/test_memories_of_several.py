@@ -278,3 +278,66 @@ def test_what_was_said_before_is_written_down_again_if_somebody_has_said_otherwi
     assert said_again([], ada, again) == []
     eve = ada._replace(key=2, origin=8, said={**said, "metadata": {"team": "none"}})
     assert said_again([ada, eve], ada, again) == [again]
+
+
+@on_every_engine
+def test_the_same_text_of_two_comes_back_though_what_superseded_the_first_is_still_in_the_trash(
+    memory: Memory, tmp_path: Path
+) -> None:
+    own = said(memory, GOOD)
+    said(memory, EVIL, WORSE, supersedes=[own])
+    assert said(memory, OTHER) != own
+    before = state(memory, tmp_path / "1")
+    receipts = [retract(memory, {"session": f"ses_{who}"}) for who in ("other", "good", "evil")]
+    assert [memory.sweep.undo(receipt).conflicts for receipt in receipts] == [(), (), ()]
+    assert state(memory, tmp_path / "2") == before
+
+
+@on_every_engine
+def test_the_same_text_of_two_comes_back_with_the_link_between_others_that_made_room_for_it(
+    memory: Memory, tmp_path: Path
+) -> None:
+    own, _ = said(memory, GOOD), said(memory, GOOD, AMENDED)
+    said(memory, EVIL, AMENDED, supersedes=[own])
+    assert said(memory, EVIL) != own
+    before = state(memory, tmp_path / "1")
+    undone(memory, retract(memory), before, tmp_path / "2")
+
+
+@on_every_engine
+def test_the_same_text_of_two_comes_back_though_the_first_says_it_only_while_an_update_is_taken_back(
+    memory: Memory, tmp_path: Path
+) -> None:
+    own = said(memory, GOOD)
+    with called_by(EVIL):
+        memory.update(own, text=WORSE)
+    assert said(memory, OTHER) != own
+    before = state(memory, tmp_path / "1")
+    receipts = [retract(memory, {"session": f"ses_{who}"}) for who in ("other", "evil")]
+    assert memory.get(own).text == TEXT
+    assert [memory.sweep.undo(receipt).conflicts for receipt in receipts] == [(), ()]
+    assert state(memory, tmp_path / "2") == before
+
+
+@on_every_engine
+def test_a_fact_holds_again_without_a_session_that_ended_it_and_stated_it_anew(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("There is something.")
+    for who, where in ((GOOD, "Turin"), (EVIL, "Oslo"), (EVIL, "Turin")):
+        with called_by(who):
+            memory.graph.relate("Ada", "LIVES_IN", where, replaces=True)
+    before = state(memory, tmp_path / "1")
+    plan = memory.sweep.plan("origin", origin={"session": "ses_evil"})
+    receipt = memory.sweep.apply(plan.id, confirm=True, allow_large=True)
+    assert receipt.skipped == ()
+    (edge,) = memory.graph.related("Ada").walk.edges
+    assert edge.invalid_at is None
+    undone(memory, receipt.id, before, tmp_path / "2")
+
+
+@on_every_engine
+def test_a_text_that_was_said_anew_after_a_deletion_is_in_the_way_of_its_undo(memory: Memory) -> None:
+    memory.remember("There is something.")
+    own = said(memory, GOOD)
+    deleted = memory.delete(own, confirm=True).id
+    anew = said(memory, OTHER)
+    assert memory.sweep.undo(deleted).conflicts == ((own, f"the same text was added again as {anew}"),)

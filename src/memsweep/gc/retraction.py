@@ -7,7 +7,7 @@ fact is what all of them make it: also those that came meanwhile. Reads and deci
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.model.contribution import Contribution, told
@@ -25,7 +25,8 @@ _FALLBACK = "fallback"
 class Retraction:
     """What becomes of the facts in a plan that fall back; decided when it is made."""
 
-    def __init__(self, tx: Changes, items: Iterable[PlanItem]) -> None:
+    def __init__(self, tx: Changes, items: Iterable[PlanItem], going: Collection[int] = ()) -> None:
+        """`going` are relations that leave with the plan."""
         wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}
         self.skipped: list[tuple[str, str]] = []
         self._acts: set[int] = set()
@@ -34,7 +35,7 @@ class Retraction:
             return
         facts = tx.origins.facts(wanted)
         journal = _by_relation(tx.origins.journal(wanted))
-        taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"])
+        taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"], going)
         ids = tx.items.ids({"relation": wanted})
         for key, item in sorted(wanted.items()):
             if why := self._take(item, facts.get(key), journal[key], taken):
@@ -84,6 +85,11 @@ class Restatement:
             if after is not None and after != fact.state:
                 self._facts[key] = Fact(after, _version(fact, left.get(key)))
 
+    @property
+    def ended(self) -> set[int]:
+        """Facts that no longer hold then."""
+        return {key for key, fact in self._facts.items() if fact.state.invalid_at is not None}
+
     def write(self, tx: Changes) -> None:
         if self._relations:
             tx.origins.set_facts(self._facts)
@@ -103,10 +109,11 @@ def _by_relation(acts: Iterable[Contribution]) -> dict[int, list[Contribution]]:
     return found
 
 
-def _places_taken(tx: Changes, relations: Sequence[int]) -> dict[int, str]:
-    """Facts of the past that somebody has stated again meanwhile, and the id of what says the same."""
+def _places_taken(tx: Changes, relations: Sequence[int], going: Collection[int]) -> dict[int, str]:
+    """Facts of the past that somebody has stated again meanwhile, and the id of what says the same and stays."""
     if not relations:
         return {}
     rows = tx.relations.at(relations)
-    current = {each.place: each.id for each in tx.relations.current_between({row.place for row in rows})}
+    same = tx.relations.current_between({row.place for row in rows})
+    current = {each.place: each.id for each in same if each.key not in going}
     return {row.key: current[row.place] for row in rows if row.place in current and row.invalid_at is not None}

@@ -38,8 +38,8 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
-            back = Returning(tx, receipt, doing, apart)
             restated = Restatement(tx, receipt)
+            back = Returning(tx, receipt, doing, apart, ended=restated.ended)
             changed = Reverting(tx, receipt, doing, embed, back.relations)
             again = StayingAgain(tx, receipt, doing, embed, changed.memories)
         taken = tx.segments.clashing(receipt)
@@ -48,8 +48,8 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         _refuse_if_nothing_comes_back(changed, receipt_id)
         if apart is not None:
             apart.write(tx)
+        restated.write(tx)  # first: what it ends may give way to what comes back
         back.write(tx)
-        restated.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
         totals = totals.plus(changed.totals)
         again.write(tx, _take_out(tx, going, changed, new_receipt, doing))

@@ -71,6 +71,10 @@ class FalkorMemoryActs:
         rows = sorted(tuple(row) for rows in found for row in rows)
         return [Link((old, new), at, bases_from(bases)) for old, new, at, bases in rows]
 
+    def ever_superseded(self, memories: Collection[int]) -> set[int]:
+        asked = ((query, {"keys": sorted(memories)}) for query in superseding_cypher.EVER_SUPERSEDED)
+        return {key for rows in self._tx.ask_all(*asked) for (key,) in rows}
+
     def set_links(self, links: Iterable[Link]) -> None:
         """Their memories may be in the trash, each of them."""
         wanted = list(links)

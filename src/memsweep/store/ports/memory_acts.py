@@ -70,6 +70,9 @@ class MemoryActRows(Protocol):
     def links(self) -> list[Link]:
         """Every one, also of memories in the trash."""
 
+    def ever_superseded(self, memories: Collection[int]) -> set[int]:
+        """Of these, those that a link leads from, live or not, or one that ended and waits with its receipt."""
+
     def set_links(self, links: Iterable[Link]) -> None:
         """Add or replace, between memories that are there."""
 

@@ -64,6 +64,10 @@ class SqliteMemoryActs:
         rows: list[Any] = self._db.execute(superseding_sql.EVERY).fetchall()
         return [Link((old, new), at, bases_from(origins)) for old, new, at, origins in rows]
 
+    def ever_superseded(self, memories: Collection[int]) -> set[int]:
+        rows: list[Any] = self._db.execute(superseding_sql.EVER_SUPERSEDED, {"keys": as_list(memories)}).fetchall()
+        return {key for (key,) in rows}
+
     def set_links(self, links: Iterable[Link]) -> None:
         rows = [(*link.pair, link.at, bases_text(link.bases)) for link in links]
         self._db.executemany(superseding_sql.ADD_LINK, rows)
