@@ -341,3 +341,31 @@ def test_a_text_that_was_said_anew_after_a_deletion_is_in_the_way_of_its_undo(me
     deleted = memory.delete(own, confirm=True).id
     anew = said(memory, OTHER)
     assert memory.sweep.undo(deleted).conflicts == ((own, f"the same text was added again as {anew}"),)
+
+
+@on_every_engine
+def test_what_is_said_again_while_an_update_is_taken_back_is_the_last_word(memory: Memory) -> None:
+    own = said(memory, GOOD)
+    with called_by(EVIL):
+        memory.update(own, text=WORSE)
+    receipt = retract(memory)
+    said(memory, GOOD)
+    memory.sweep.undo(receipt)
+    assert (memory.get(own).text, memory.get(own).origin.session) == (TEXT, "ses_good")
+    retract(memory, {"session": "ses_good"})
+    assert memory.get(own).text == WORSE, "without who said it again, the update is the last word"
+
+
+@on_every_engine
+def test_an_update_that_is_done_again_is_the_last_word(memory: Memory) -> None:
+    own = said(memory, GOOD)
+    with called_by(OTHER):
+        updated = memory.update(own, text=AMENDED)
+    assert updated.receipt_id is not None
+    undo = memory.sweep.undo(updated.receipt_id)
+    said(memory, GOOD, tags=["kept"])
+    said(memory, EVIL, tags=["bad"])
+    assert undo.receipt_id is not None
+    memory.sweep.undo(undo.receipt_id)
+    retract(memory)
+    assert (memory.get(own).text, memory.get(own).tags) == (AMENDED, ("kept",))

@@ -164,7 +164,7 @@ class StayingAgain:
     """
 
     def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed, changed_back: Iterable[int]) -> None:
-        self._receipt = receipt
+        self._receipt, self._at = receipt, to_micros(doing.now)
         back = set(changed_back)
         acts = tx.acts.taken_back_by(receipt)
         self._done_again = [act for act in acts if act.memory in back]
@@ -190,8 +190,9 @@ class StayingAgain:
         """`receipt` is the undo's own."""
         marks: dict[int, tuple[int | None, int | None]] = {act.key: (act.receipt, None) for act in self._given}
         marks |= {act.key: (act.receipt, receipt) for act in self._undone}
-        marks |= {act.key: (receipt, None) for act in self._done_again}
         tx.acts.mark(marks)
+        # An update that is done again is done now, whatever was said since: the last one counts.
+        tx.acts.add([act._replace(at=self._at, receipt=receipt, trash=None) for act in self._done_again])
         tx.revisions.drop(self._spent)
         self._forms.write(self._receipt, {})
         tx.acts.add_mentions(self._mentions)
