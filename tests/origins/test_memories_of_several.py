@@ -369,3 +369,23 @@ def test_an_update_that_is_done_again_is_the_last_word(memory: Memory) -> None:
     memory.sweep.undo(undo.receipt_id)
     retract(memory)
     assert (memory.get(own).text, memory.get(own).tags) == (AMENDED, ("kept",))
+
+
+@on_every_engine
+def test_what_a_pinned_memory_mentions_is_not_planned(memory: Memory) -> None:
+    memory.remember("There is something.")
+    own = said(memory, EVIL, entities=["Mallory"])
+    memory.pin(own)
+    assert memory.sweep.plan("origin", origin={"session": "ses_evil"}).item_count == 0
+
+
+@on_every_engine
+def test_whose_a_mention_is_survives_that_its_text_is_redacted_and_comes_back(make: Any, tmp_path: Path) -> None:
+    memory = make(MEMSWEEP_SECRETS_ACTION="off").memory()
+    said(memory, GOOD, f"The key is {KEY}.", entities=["Quay"])
+    said(memory, EVIL, f"The key is {KEY}.", entities=["Mallory"])
+    before = state(memory, tmp_path / "1")["mention"]
+    receipt = memory.sweep.prune("secrets", confirm=True).id
+    assert state(memory, tmp_path / "2")["mention"] == before
+    memory.sweep.undo(receipt)
+    assert state(memory, tmp_path / "3")["mention"] == before

@@ -89,7 +89,7 @@ class _Forms:
 
     def _pieces(self, earlier: Mapping[str, Any], lost: set[tuple[int, int]]) -> list[Piece]:
         return [
-            piece._replace(entities=tuple(key for key in piece.entities if (position, key) not in lost))
+            piece.mentioning({key: key for key in piece.entities if (position, key) not in lost})
             for position, piece in enumerate(self._earlier.pieces(earlier))
         ]
 

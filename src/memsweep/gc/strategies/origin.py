@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.gc.roots import liveness
+from memsweep.gc.roots import liveness, protection
 from memsweep.model.brought import Brought, FactWithout, MemoryWithout
 from memsweep.model.plan import Found, Survey
 
@@ -63,6 +63,7 @@ def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     gone = {fact.key for fact in brought.facts if fact.after is None}
     links = [(row.subject, row.object) for row in survey.relations]
     left = [(row.subject, row.object) for row in survey.relations if row.key not in gone]
+    going = brought.memories - {row.key for row in survey.memories if protection(row, options)}
     unmentioned = {(memory.key, entity) for memory in brought.staying for entity in memory.unmentioned}
     before = liveness(survey, options, links=links)
     mine = [
@@ -71,7 +72,7 @@ def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     kept = replace(
         survey,
         entities=mine,
-        mentions=[pair for pair in survey.mentions if pair[0] not in brought.memories and pair not in unmentioned],
-        stated=[each for each in survey.stated if each[0] not in brought.memories],
+        mentions=[pair for pair in survey.mentions if pair[0] not in going and pair not in unmentioned],
+        stated=[each for each in survey.stated if each[0] not in going],
     )
     return sorted(liveness(kept, options, links=left).dead - before.dead)
