@@ -18,7 +18,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import App, Memory, called_by
-from memsweep.errors import MemsweepError, NotFound
+from memsweep.errors import Conflict, MemsweepError, NotFound
 from memsweep.model.origin import Origin
 from tests.origins.test_memories_of_several import KEY, state
 from tests.support.counts import rounds
@@ -26,6 +26,7 @@ from tests.support.engines import on_every_engine
 
 SESSIONS = ("ada", "bob", "eve")
 GONE = "eve"
+REDACTION = "redaction"
 TEXTS = [f"The {thing} is kept in room {n}." for n, thing in enumerate(("kiln", "loom", "forge"))]
 NAMES = ("Ada", "Quay", "Mallory")  # that no text names: such a mention stays with the text
 TAGS = ("ops", "old", "new")
@@ -152,3 +153,87 @@ def test_without_a_session_everything_is_as_if_it_had_never_been(
         assert not memory.care.doctor().findings
 
     law()
+
+
+STEPS = st.permutations([*SESSIONS, REDACTION]).flatmap(
+    lambda steps: st.tuples(st.just(steps[:-1]), st.permutations(steps[:-1]))
+)
+
+
+@pytest.mark.slow
+@on_every_engine
+def test_whatever_was_taken_back_is_undone_in_any_order(
+    make: Callable[..., App], engine_kind: str, tmp_path: Path
+) -> None:
+    """Also what was merged, pinned, or redacted in between."""
+    app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
+
+    @settings(max_examples=rounds(10 if engine_kind == "sqlite" else 2, 300))
+    @given(acts(*SAID, *UNSAID), STEPS)
+    def law(acts: list[Act], steps: tuple[list[str], list[str]]) -> None:
+        number = next(numbers)
+        memory = app.memory(f"w{number}")
+        memory.remember("There is something.")
+        for place, act in enumerate(acts):
+            do(memory, act, place)
+        before = state(memory, tmp_path / f"{number}-before")
+        receipts = {step: taken_back(memory, step) for step in steps[0]}
+        assert not memory.care.doctor().findings
+        undo_all(memory, [receipts[step] for step in steps[1]])
+        assert state(memory, tmp_path / f"{number}-undone") == before
+        assert not memory.care.doctor().findings
+
+    law()
+
+
+@pytest.mark.slow
+@on_every_engine
+def test_a_purge_makes_final_what_was_taken_back_and_nothing_else(
+    make: Callable[..., App], engine_kind: str, tmp_path: Path
+) -> None:
+    """What is taken back after it is undone; the rest is as if only the purged had been taken back."""
+    app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
+
+    @settings(max_examples=rounds(6 if engine_kind == "sqlite" else 2, 300))
+    @given(acts(*SAID, *UNSAID), STEPS)
+    def law(acts: list[Act], steps: tuple[list[str], list[str]]) -> None:
+        number = next(numbers)
+        memory = app.memory(f"w{number}")
+        memory.remember("There is something.")
+        for place, act in enumerate(acts):
+            do(memory, act, place)
+        first, *others = steps[0]
+        taken_back(memory, first)
+        memory.sweep.purge(0, confirm=True)
+        before = state(memory, tmp_path / f"{number}-purged")
+        receipts = {step: taken_back(memory, step) for step in others}
+        undo_all(memory, [receipts[step] for step in steps[1] if step in receipts])
+        assert state(memory, tmp_path / f"{number}-undone") == before
+        assert not memory.care.doctor().findings
+
+    law()
+
+
+def taken_back(memory: Memory, step: str) -> str:
+    if step == REDACTION:
+        return memory.sweep.prune("secrets", confirm=True).id
+    receipt = memory.sweep.prune("origin", origin={"session": step}, confirm=True, allow_large=True)
+    # One that somebody has stated again since stays in the past.
+    assert [why for _, why in receipt.skipped if not why.startswith("the same fact holds again")] == []
+    return receipt.id
+
+
+def undo_all(memory: Memory, receipts: list[str]) -> None:
+    """In this order; one that has to wait for another says so, and nothing is changed."""
+    while receipts:
+        waiting = [receipt for receipt in receipts if not undone(memory, receipt)]
+        assert waiting != receipts, "one of them can be undone"
+        receipts = waiting
+
+
+def undone(memory: Memory, receipt: str) -> bool:
+    try:
+        memory.sweep.undo(receipt)
+    except Conflict:
+        return False
+    return True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.contribution import Contribution, told
 from memsweep.model.graph_rows import Move
-from memsweep.model.plan import CHANGES, PlanItem
+from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
 from memsweep.store.ports.origins import Fact
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ class Retraction:
         self._facts: dict[int, Fact] = {}
         if not wanted:
             return
-        facts = tx.origins.facts(wanted)
+        live, there = tx.origins.facts(wanted), tx.origins.facts(wanted, trashed=True)
+        facts = {key: fact for key, fact in there.items() if (key in live) != (wanted[key].reason == IN_TRASH)}
         journal = _by_relation(tx.origins.journal(wanted))
         taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"], going)
         ids = tx.items.ids({"relation": wanted})
@@ -47,7 +48,7 @@ class Retraction:
         """Why it is left as it is; empty if it falls back."""
         if fact is None:
             return "gone since the plan was made"
-        if fact.version != item.version:
+        if fact.version != item.evidence.get("version", item.version):
             return "changed since the plan was made"
         if item.key in taken:
             return f"the same fact holds again as {taken[item.key]}"
@@ -90,11 +91,23 @@ class Restatement:
         """Facts that no longer hold then."""
         return {key for key, fact in self._facts.items() if fact.state.invalid_at is not None}
 
+    def conflicts(self, tx: Changes, returning: Collection[int]) -> list[tuple[str, str]]:
+        """Facts that others of these contributions make again, and another receipt holds."""
+        rows = [row for row in tx.relations.at(self._facts) if row.key not in returning] if self._facts else []
+        return held_elsewhere(tx, {row.id: row.trash for row in rows if row.trash not in (None, self._receipt)})
+
     def write(self, tx: Changes) -> None:
         if self._relations:
             tx.origins.set_facts(self._facts)
             tx.origins.give_back(self._receipt)
             tx.moves.drop([self._receipt])
+
+
+def held_elsewhere(tx: Changes, held: Mapping[str, int | None]) -> list[tuple[str, str]]:
+    """What is said of things in the trash, by their ids and the receipts that hold them: what brings them back."""
+    receipts = tx.receipts.at({key for key in held.values() if key is not None}) if held else {}
+    ways = {key: f"undoing {row.id}" if row.undone_at is None else "recovering it" for key, row in receipts.items()}
+    return [(uid, f"it is in the trash; {ways[key]} brings it back") for uid, key in held.items() if key in ways]
 
 
 def _version(fact: Fact, left: int | None) -> int:

@@ -40,6 +40,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
             apart = take_apart(tx, receipt, doing)
             restated = Restatement(tx, receipt)
             back = Returning(tx, receipt, doing, apart, ended=restated.ended)
+            facts = restated.conflicts(tx, back.relations)
             changed = Reverting(tx, receipt, doing, embed, back.relations)
             again = StayingAgain(tx, receipt, doing, embed, changed.memories)
         taken = tx.segments.clashing(receipt)
@@ -58,7 +59,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
-    conflicts = (*back.conflicts, *changed.conflicts, *again.conflicts, *clashes)
+    conflicts = (*back.conflicts, *facts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(
         totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated, changed.description
     )

@@ -185,7 +185,7 @@ def text_before(now: MemoryText, before: Mapping[str, Any]) -> MemoryText:
     values = {"text": before["text"], "tags": tuple(before["tags"]), "source": before["source"]}
     values["metadata"] = before["metadata"]
     changed: dict[str, Any] = {name: values[name] for name in before["changed"]}
-    if "text" in changed:
+    if "text" in changed and not is_redaction(before):  # which leaves a text whose it is
         changed["origin"] = before.get("origin", now.origin)
     return now._replace(**changed, updated_at=before["updated_at"], version=now.version + 1)
 

@@ -25,8 +25,8 @@ PIECES = """
            c.stream_position, c.symbol, c.symbol_kind, c.words, mentions"""
 CHUNKS = "MATCH (m:{memory} {{ref: toString($key)}})-[:HAS_CHUNK]->(c) RETURN c.key"
 TWINS = """
-    MATCH (m:Memory {content_hash: $hash}) WHERE m.key <> $key AND m.source <> $code_source AND m.text = $text
-    RETURN m.id, m.thread"""
+    MATCH (m:Memory {content_hash: $hash}) WHERE m.source <> $code_source AND m.text = $text
+    RETURN m.key, m.id, m.thread"""
 LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"
 
 WRITE_MEMORY = "MATCH (m:{memory} {{ref: toString(row.key)}}) SET m += row.set"

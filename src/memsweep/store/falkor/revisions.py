@@ -80,10 +80,11 @@ class FalkorTexts:
             found[memory].append(Piece(uid, text, start, first, last, data, *place))
         return found
 
-    def twin(self, memory: MemoryText) -> str | None:
-        asked = {"hash": memory.content_hash.hex(), "key": memory.key, "text": memory.text}
+    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+        asked = {"hash": memory.content_hash.hex(), "text": memory.text}
         rows = self._tx.ask(own.TWINS, code_source=CODE_SOURCE, **asked)
-        return next((uid for uid, thread in rows if thread == memory.thread), None)
+        others = ((uid, thread) for key, uid, thread in rows if key != memory.key and key not in besides)
+        return next((uid for uid, thread in others if thread == memory.thread), None)
 
     def is_buried(self, content_hash: bytes) -> bool:
         return bool(self._tx.ask(gc_cypher.BURIED, hashes=[content_hash.hex()]))

@@ -22,8 +22,8 @@ PIECES = f"""
                                 where mention.chunk = chunk.id)
     from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
 TWIN = """
-    select uid from memory where content_hash = :hash and trash is null and id <> :key and source <> :code_source
-      and thread is :thread and text = :text limit 1"""
+    select uid from memory where content_hash = :hash and trash is null and source <> :code_source
+      and thread is :thread and text = :text and id not in (select value from json_each(:besides)) limit 1"""
 
 WRITE_MEMORY = """
     update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?,

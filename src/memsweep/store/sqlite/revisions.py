@@ -81,9 +81,9 @@ class SqliteTexts:
             found[memory].append(Piece._make((uid, text, start, first, last, vector or b"", *rest, *mentioned)))
         return found
 
-    def twin(self, memory: MemoryText) -> str | None:
-        asked = {"hash": memory.content_hash, "key": memory.key, "thread": memory.thread, "text": memory.text}
-        found: str | None = one(self._db, revision_sql.TWIN, {**asked, "code_source": CODE_SOURCE})
+    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+        asked = {"hash": memory.content_hash, "thread": memory.thread, "text": memory.text, "code_source": CODE_SOURCE}
+        found: str | None = one(self._db, revision_sql.TWIN, {**asked, "besides": as_list({memory.key, *besides})})
         return found
 
     def is_buried(self, content_hash: bytes) -> bool:
