@@ -10,7 +10,7 @@ from memsweep.gc.earlier_texts import Entities
 from memsweep.model.brought import MemoryWithout, Wanted
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
 from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
-from memsweep.model.superseding import Bases, without
+from memsweep.model.superseding import Bases, Pair, without
 from memsweep.model.text import content_hash
 
 if TYPE_CHECKING:
@@ -121,12 +121,22 @@ def ended_links(tx: Changes, wanted: Wanted, origins: Collection[int] | None, go
     """What was said to be superseded by those who are taken back; what goes supersedes nothing anyway."""
     if wanted.source is not None:
         return {}
-    found: dict[int, dict[int, Bases]] = defaultdict(dict)
-    for (old, new), at, bases in tx.acts.links():
+    ended: dict[Pair, Bases] = {}
+    for pair, at, bases in tx.acts.links():
         left = () if origins is None else without(bases, origins)
-        if left != bases and wanted.has_time(at) and not {old, new} & {*going}:
-            found[old][new] = tuple(basis for basis in bases if basis not in left)
+        if left != bases and wanted.has_time(at) and not {*pair} & {*going}:
+            ended[pair] = tuple(basis for basis in bases if basis not in left)
+    there = tx.texts.at({key for pair in ended for key in pair}) if ended else {}
+    found: dict[int, dict[int, Bases]] = defaultdict(dict)
+    for (old, new), bases in ended.items():
+        if not any(_went_before(there.get(key), origins) for key in (old, new)):
+            found[old][new] = bases
     return found
+
+
+def _went_before(row: MemoryText | None, origins: Collection[int] | None) -> bool:
+    """Whether a memory is theirs, and in the trash already: its links wait there with it."""
+    return row is None or (row.trash is not None and (origins is None or row.origin in origins))
 
 
 def earlier_texts(revisions: list[Revision]) -> dict[tuple[int, str], Mapping[str, Any]]:
