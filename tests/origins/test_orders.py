@@ -206,3 +206,13 @@ def test_an_earlier_text_comes_back_though_who_is_taken_back_had_said_it_anew(me
     receipt = retract(memory)
     assert [(each.id, each.text) for each in memory.memories().memories] == [(own, TEXT)]
     undone(memory, receipt, before, tmp_path / "2")
+
+
+def test_a_memory_goes_as_a_whole_if_its_earlier_text_is_that_of_a_pinned_one(memory: Memory, tmp_path: Path) -> None:
+    own = said(memory, GOOD)
+    updated(memory, EVIL, own, text=WORSE)
+    memory.pin(anew := said(memory, EVIL))
+    before = state(memory, tmp_path / "1")
+    receipt = retract(memory)
+    assert [(each.id, each.text) for each in memory.memories().memories] == [(anew, TEXT)]
+    undone(memory, receipt, before, tmp_path / "2")

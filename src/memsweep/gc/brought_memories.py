@@ -39,7 +39,9 @@ class BroughtMemories:
         self._rows = tx.texts.at(self.touched | others)
         self._texts = earlier_texts(tx.revisions.of_items(MEMORY, self._gone) if self._gone else [])
         nothing_left = {key for key in self._rows if self._goes(key, made)}
-        nothing_left |= {key for key in self._rows if key not in nothing_left and self._is_said_anew(key, nothing_left)}
+        live = tx.items.live({"memory": nothing_left}) if nothing_left else {}
+        leaving = {key for (_, key), row in live.items() if not row.pinned}
+        nothing_left |= {key for key in self._rows if key not in nothing_left and self._is_said_anew(key, leaving)}
         self._staying = self._rows.keys() - nothing_left
         self.going = {key for key in nothing_left if self._rows[key].trash is None}
 
