@@ -216,3 +216,13 @@ def test_a_memory_goes_as_a_whole_if_its_earlier_text_is_that_of_a_pinned_one(me
     receipt = retract(memory)
     assert [(each.id, each.text) for each in memory.memories().memories] == [(anew, TEXT)]
     undone(memory, receipt, before, tmp_path / "2")
+
+
+def test_a_fact_that_a_merge_has_strengthened_is_as_old_as_it_was(memory: Memory, tmp_path: Path) -> None:
+    memory.remember("There is something.")
+    for who, name, weight in ((GOOD, "Mallory", 0.4), (EVIL, "Quay", 0.3)):
+        with called_by(who):
+            memory.graph.relate(name, "KNOWS", "Ada", weight=weight)
+    memory.graph.merge(["Mallory"], "Quay")
+    before = state(memory, tmp_path / "1")
+    undone(memory, retract(memory), before, tmp_path / "2")

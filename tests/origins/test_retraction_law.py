@@ -165,48 +165,24 @@ STEPS = st.permutations([*SESSIONS, REDACTION]).flatmap(
 def test_whatever_was_taken_back_is_undone_in_any_order(
     make: Callable[..., App], engine_kind: str, tmp_path: Path
 ) -> None:
-    """Also what was merged, pinned, or redacted in between."""
+    """Also what was merged, pinned, or redacted in between. A purge makes final what came before it."""
     app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
 
-    @settings(max_examples=rounds(10 if engine_kind == "sqlite" else 2, 300))
-    @given(acts(*SAID, *UNSAID), STEPS)
-    def law(acts: list[Act], steps: tuple[list[str], list[str]]) -> None:
-        number = next(numbers)
-        memory = app.memory(f"w{number}")
-        memory.remember("There is something.")
-        for place, act in enumerate(acts):
-            do(memory, act, place)
-        before = state(memory, tmp_path / f"{number}-before")
-        receipts = {step: taken_back(memory, step) for step in steps[0]}
-        assert not memory.care.doctor().findings
-        undo_all(memory, [receipts[step] for step in steps[1]])
-        assert state(memory, tmp_path / f"{number}-undone") == before
-        assert not memory.care.doctor().findings
-
-    law()
-
-
-@pytest.mark.slow
-@on_every_engine
-def test_a_purge_makes_final_what_was_taken_back_and_nothing_else(
-    make: Callable[..., App], engine_kind: str, tmp_path: Path
-) -> None:
-    """What is taken back after it is undone; the rest is as if only the purged had been taken back."""
-    app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
-
-    @settings(max_examples=rounds(6 if engine_kind == "sqlite" else 2, 300))
-    @given(acts(*SAID, *UNSAID), STEPS)
-    def law(acts: list[Act], steps: tuple[list[str], list[str]]) -> None:
+    @settings(max_examples=rounds(12 if engine_kind == "sqlite" else 3, 300))
+    @given(acts(*SAID, *UNSAID), STEPS, st.booleans())
+    def law(acts: list[Act], steps: tuple[list[str], list[str]], purged: bool) -> None:
         number = next(numbers)
         memory = app.memory(f"w{number}")
         memory.remember("There is something.")
         for place, act in enumerate(acts):
             do(memory, act, place)
         first, *others = steps[0]
-        taken_back(memory, first)
-        memory.sweep.purge(0, confirm=True)
-        before = state(memory, tmp_path / f"{number}-purged")
-        receipts = {step: taken_back(memory, step) for step in others}
+        if purged:
+            taken_back(memory, first)
+            memory.sweep.purge(0, confirm=True)
+        before = state(memory, tmp_path / f"{number}-before")
+        receipts = {step: taken_back(memory, step) for step in (others if purged else steps[0])}
+        assert not memory.care.doctor().findings
         undo_all(memory, [receipts[step] for step in steps[1] if step in receipts])
         assert state(memory, tmp_path / f"{number}-undone") == before
         assert not memory.care.doctor().findings
