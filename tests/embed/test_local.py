@@ -94,7 +94,7 @@ def test_known_words_do_not_grow_without_end(embedder: LocalEmbedder, pieces: Pi
 
 @pytest.mark.slow
 def test_all_weights_are_converted_exactly(embedder: LocalEmbedder) -> None:
-    np.testing.assert_array_equal(_to_float32(embedder._weights), embedder._weights.astype(np.float32))
+    np.testing.assert_array_equal(_to_float32(embedder._halves), embedder._halves.astype(np.float32))
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
