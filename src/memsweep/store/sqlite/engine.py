@@ -8,7 +8,7 @@ while another process still has those open. A lost registry is made again from t
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 import threading
 from collections.abc import Sequence
 from datetime import datetime
@@ -98,7 +98,7 @@ class SqliteEngine:
         if self._find(workspace_id) is not None:
             raise workspace_exists(workspace_id)
         workspace = Workspace(workspace_id, description, now, project=project)
-        file = self._folder / f"{secrets.token_hex(8)}.db"
+        file = self._folder / f"{os.urandom(8).hex()}.db"
         registry = self._registry
         with self._intents.owner() as owner:
             with registry.writing() as db:
