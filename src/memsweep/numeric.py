@@ -34,16 +34,20 @@ class _Handled:
 def numpy_for(numbers: int) -> Any:
     """numpy, if it is there already or by now worth its import; None where so many numbers are quicker without."""
     _Handled.count += numbers
-    if "numpy" not in sys.modules and _Handled.count < _ENOUGH:
+    if _Handled.count < _ENOUGH and not _is_loaded():
         return None
     import numpy
 
     return numpy
 
 
+def _is_loaded() -> bool:
+    return "numpy" in sys.modules
+
+
 def kernels() -> Any:
     """numkong. When it is imported it looks for numpy, which takes fifty times as long, and does as well without."""
-    if "numkong" not in sys.modules and "numpy" not in sys.modules:
+    if "numkong" not in sys.modules and not _is_loaded():
         finder: Any = _WithoutNumpy()
         sys.meta_path.insert(0, finder)
         try:

@@ -11,11 +11,11 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from memsweep.hooks.event import Client
+from memsweep.model.frozen import frozen, values_of
 from memsweep.regular import WRITING, read_regular
 
 _MOST_BYTES = 16 << 20
@@ -28,7 +28,7 @@ Part = Literal["shown", "transcript", "briefing"]
 next session of a workspace will be told."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpoolEntry:
     """Something to do later: a transcript that has grown, or files that were edited."""
 
@@ -42,7 +42,7 @@ class SpoolEntry:
     """Where to stop in the transcript; None: at its end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookFiles:
     """Below `home/hooks`; folders 0700, files 0600."""
 
@@ -93,7 +93,7 @@ class HookFiles:
                     os.unlink(entry)
 
     def spool(self, entry: SpoolEntry) -> None:
-        _write(self._folder / "spool" / f"{time.time_ns()}-{os.getpid()}.json", asdict(entry))
+        _write(self._folder / "spool" / f"{time.time_ns()}-{os.getpid()}.json", values_of(entry))
 
     def spooled(self) -> list[Path]:
         """What waits, the oldest first."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
+from memsweep.model.frozen import replace
 from memsweep.model.roles import role_of
 from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
 from memsweep.numeric import mean

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from memsweep.model.frozen import replace
 from memsweep.model.paging import page_size
 from memsweep.model.search import MAX_LIMIT, Page
 from memsweep.report.place import from_before
