@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 from memsweep.errors import BadInput
-from memsweep.model.frozen import frozen
 from memsweep.model.tokens import estimate_tokens
 
 SegmentType = Literal["message", "code", "log", "note", "decision", "summary"]
@@ -18,7 +18,7 @@ INVARIANT_TAG = "invariant"
 """A segment with this tag (or the role `system`) holds for the whole session."""
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class ContextSegment:
     """One segment; `references` are ids it was given, derived from, or replies to."""
 
