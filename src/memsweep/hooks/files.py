@@ -1,4 +1,4 @@
-"""The small files of the hooks in the home: the switch, records of sessions, what waits, the list of runs.
+"""The small files of the hooks in the home: the switch, records of sessions, what waits.
 
 Nothing here is worth more than the moment: a file that cannot be read counts as absent.
 """
@@ -19,7 +19,6 @@ from memsweep.model.frozen import frozen, values_of
 from memsweep.regular import WRITING, read_regular
 
 _MOST_BYTES = 16 << 20
-_MOST_RUNS_BYTES = 256 << 10
 _SESSIONS_KEPT_SECONDS = 30 * 86_400
 
 
@@ -124,28 +123,6 @@ class HookFiles:
     def lock_file(self) -> Path:
         _make_folder(self._folder)
         return self._folder / "drain.lock"
-
-    def note_run(self, run: Mapping[str, Any]) -> None:
-        """One line a run; the older half goes when there are many."""
-        path = self._folder / "runs.jsonl"
-        with contextlib.suppress(OSError):
-            _make_folder(self._folder)
-            file = os.open(path, WRITING | os.O_APPEND, 0o600)
-            try:
-                os.write(file, json.dumps(run).encode() + b"\n")
-                long = os.fstat(file).st_size > _MOST_RUNS_BYTES
-            finally:
-                os.close(file)
-            if long:
-                _replace(path, b"\n".join(path.read_bytes().split(b"\n")[-1000:]))
-
-    def runs(self) -> list[dict[str, Any]]:
-        """The last runs, the oldest first."""
-        try:
-            lines = read_regular(self._folder / "runs.jsonl", _MOST_BYTES).split(b"\n")
-        except OSError:
-            return []
-        return [run for line in lines if (run := _parsed(line))]
 
 
 def _names(switch: Mapping[str, Any]) -> list[str]:
