@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.store.sqlite import cosines
-from memsweep.store.sqlite.cosines import Cosines, cosines_of, joined, lengths_of
+from memsweep.store.sqlite.cosines import Cosines, Part, compare, lengths_of
 from tests.support.without_numpy import without_numpy
 
 WIDTH = 4
@@ -24,9 +24,9 @@ def compared(query: bytes, parts: Sequence[Sequence[bytes]]) -> Cosines:
     told, key = [], 0
     for part in parts:
         keys, rows = array("q", range(key + 1, key + 2 * len(part), 2)), memoryview(b"".join(part))
-        told.append((memoryview(keys), cosines_of(query, rows, lengths_of(rows, WIDTH))))
+        told.append(Part(memoryview(keys), rows, lengths_of(rows, WIDTH)))
         key += 2 * len(part)
-    return joined(told)
+    return compare(query, told)
 
 
 def answers(found: Cosines) -> list[object]:
@@ -58,9 +58,9 @@ def test_the_nearest_are_on_the_same_side_and_equals_are_in_the_order_of_their_k
     assert found.nearest(3) == sorted(near, key=lambda key: (-near[key], key))[:3]
 
 
-@pytest.mark.parametrize("rows", [5, 7])
-def test_very_many_are_compared_in_several_threads(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
-    whole = memoryview(bytes(range(1, 1 + rows * WIDTH)))
-    at_once = list(cosines_of(b"abcd", whole, lengths_of(whole, WIDTH)))
+@pytest.mark.parametrize("count", [5, 7])
+def test_very_many_are_compared_in_several_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    rows = [bytes(range(first, first + WIDTH)) for first in range(1, 1 + count)]
+    at_once = answers(compared(b"abcd", [rows]))
     monkeypatch.setattr(cosines, "_ROWS_A_THREAD", 2)
-    assert list(cosines_of(b"abcd", whole, lengths_of(whole, WIDTH))) == at_once
+    assert answers(compared(b"abcd", [rows])) == at_once

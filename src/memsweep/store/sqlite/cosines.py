@@ -8,9 +8,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
-from itertools import repeat
-from operator import mul, truediv
-from typing import TYPE_CHECKING, Any, Protocol
+from itertools import chain
+from operator import truediv
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from memsweep.numeric import compared, numpy_for, singles
 
@@ -20,8 +20,20 @@ if TYPE_CHECKING:
 
 Numbers = Any
 """32-bit numbers: an array of numpy, of the standard library, or a view of one."""
+_EXACT_WIDTH = 1 << 10
+"""The square of a row that is no wider is exact in 32 bits."""
+_SURELY_LESS = 1 - 1e-6
+"""By so much at most do two numbers differ that are equal in 32 bits."""
 _ROWS_A_THREAD = 100_000
 _MOST_THREADS = 4
+
+
+class Part(NamedTuple):
+    """Keys of chunks, their rows one behind the other, and how long each is."""
+
+    keys: memoryview
+    rows: memoryview
+    lengths: Numbers
 
 
 class Cosines(Protocol):
@@ -39,19 +51,24 @@ class Cosines(Protocol):
         """Those of these keys alone."""
 
 
-def joined(parts: Sequence[tuple[memoryview, Numbers]]) -> Cosines:
-    """Keys and their cosines, part by part."""
-    np = numpy_for(0)
+def compare(query: bytes, parts: Sequence[Part]) -> Cosines:
+    """A query with all rows of some parts, whose keys ascend from one to the next."""
+    (own,) = lengths_of(memoryview(query), len(query))
+    np = numpy_for(2 * sum(len(part.keys) for part in parts))
+    dots = [_dots(query, part.rows) for part in parts]
     if np is None:
-        keys, values = array("q"), array("f")
-        for part, found in parts:
-            keys.frombytes(part.cast("B"))
-            values.extend(found)
-        return _Plain(keys, values)
+        keys, lengths = array("q"), array("f")
+        for part in parts:
+            keys.frombytes(part.keys.cast("B"))
+            lengths.extend(part.lengths)
+        return _Plain(keys, list(chain(*dots)), lengths, own)
     if not parts:
         return _WithNumpy(np.empty(0, np.int64), np.empty(0, np.float32))
-    columns = [[np.asarray(each) for each in column] for column in zip(*parts, strict=True)]
-    return _WithNumpy(*(np.concatenate(column) if len(parts) > 1 else column[0] for column in columns))
+    pairs = zip(dots, parts, strict=True)
+    cosines = [np.asarray(dot, np.float32) / (np.asarray(part.lengths) * np.float32(own)) for dot, part in pairs]
+    if len(parts) == 1:
+        return _WithNumpy(np.asarray(parts[0].keys), *cosines)
+    return _WithNumpy(np.concatenate([part.keys for part in parts]), np.concatenate(cosines))
 
 
 class _WithNumpy:
@@ -89,49 +106,55 @@ class _WithNumpy:
 
 
 class _Plain:
-    def __init__(self, keys: array[int], values: array[float]) -> None:
-        self._keys, self._values = keys, values
+    """A quotient of 64 bits says who is among the nearest, and only what they are is worked out as numpy would."""
+
+    def __init__(self, keys: array[int], dots: list[float], lengths: array[float], own: float) -> None:
+        self._keys, self._dots, self._lengths, self._own = keys, dots, lengths, own
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def nearest(self, count: int) -> list[int]:
-        values = self._values.tolist()
-        least = min(nlargest(count, values), default=0.0)
-        near = [(-value, key) for value, key in zip(values, self._keys, strict=True) if value >= least and value > 0]
-        return [key for _, key in sorted(near)[:count]]
+        rough = list(map(truediv, self._dots, self._lengths))
+        least = max(0.0, min(nlargest(count, rough), default=0.0)) * _SURELY_LESS
+        spots = [spot for spot, value in enumerate(rough) if value >= least and value > 0]
+        return [key for _, key in sorted((-self._at(spot), self._keys[spot]) for spot in spots)[:count]]
 
     def of(self, keys: Sequence[int]) -> list[float]:
-        spots = [bisect_left(self._keys, key) for key in keys]
         known = len(self._keys)
+        spots = [bisect_left(self._keys, key) for key in keys]
         return [
-            self._values[spot] if spot < known and self._keys[spot] == key else 0.0
+            self._at(spot) if spot < known and self._keys[spot] == key else 0.0
             for spot, key in zip(spots, keys, strict=True)
         ]
 
     def among(self, keys: Iterable[int]) -> Cosines:
         wanted = set(keys)
         here = [spot for spot, key in enumerate(self._keys) if key in wanted]
-        return _Plain(array("q", [self._keys[spot] for spot in here]), singles([self._values[spot] for spot in here]))
+        lengths = singles(self._lengths[spot] for spot in here)
+        return _Plain(
+            array("q", [self._keys[spot] for spot in here]), [self._dots[spot] for spot in here], lengths, self._own
+        )
 
-
-def cosines_of(query: bytes, rows: memoryview, lengths: Numbers) -> Numbers:
-    """Of a query with rows of as many bytes, which are so long."""
-    (own,) = lengths_of(memoryview(query), len(query))
-    np, dots = numpy_for(3 * len(lengths)), _dots(query, rows)
-    if np is not None:
-        return np.asarray(dots, np.float32) / (np.asarray(lengths) * np.float32(own))
-    return singles(map(truediv, singles(dots), singles(map(mul, lengths, repeat(own)))))
+    def _at(self, spot: int) -> float:
+        dot, length = singles([self._dots[spot], self._lengths[spot] * self._own])
+        return singles([dot / length])[0]
 
 
 def lengths_of(rows: memoryview, width: int) -> Numbers:
     """How long each row is; one without a direction is as if endless, so that its cosine with any other is 0."""
     squares = compared(bytes(width), rows, width, "sqeuclidean")
-    np = numpy_for(2 * len(squares))
+    np = numpy_for(len(squares))
     if np is None:
-        return singles(root or math.inf for root in map(math.sqrt, singles(squares)))
+        return _without_zeros(singles(map(math.sqrt, squares if width <= _EXACT_WIDTH else singles(squares))))
     lengths = np.sqrt(np.asarray(squares, np.float32))
     lengths[lengths == 0] = np.inf
+    return lengths
+
+
+def _without_zeros(lengths: array[float]) -> array[float]:
+    if bytes(lengths.itemsize) in lengths.tobytes():  # at a glance, which may be wrong
+        return singles(length or math.inf for length in lengths)
     return lengths
 
 

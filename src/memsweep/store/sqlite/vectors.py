@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.regular import WRITING
 from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.cosines import Cosines, Numbers, cosines_of, joined, lengths_of
+from memsweep.store.sqlite.cosines import Cosines, Numbers, Part, compare, lengths_of
 
 if TYPE_CHECKING:
     import apsw
@@ -46,10 +46,10 @@ class _Part:
     def row(self, at: int) -> memoryview:
         return self.rows[at * self.width : (at + 1) * self.width]
 
-    def cosines(self, query: bytes) -> tuple[memoryview, Numbers]:
+    def measured(self) -> Part:
         if self._lengths is None:
             self._lengths = lengths_of(self.rows, self.width)
-        return self.ids, cosines_of(query, self.rows, self._lengths)
+        return Part(self.ids, self.rows, self._lengths)
 
 
 class _Tail:
@@ -93,7 +93,7 @@ class VectorIndex:
 
     def similarities(self, db: apsw.Connection, query: bytes) -> Cosines:
         """The cosines of all chunks that have a vector with the query."""
-        return joined([part.cosines(query) for part in self._refresh(db, len(query))])
+        return compare(query, [part.measured() for part in self._refresh(db, len(query))])
 
     def forget(self) -> list[Path]:
         """Drop what is held and delete the files, which the next search makes again; those that cannot be deleted."""
