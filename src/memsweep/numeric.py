@@ -71,7 +71,7 @@ class _WithoutNumpy:
 
 
 def compared(
-    left: Buffer, right: Buffer, width: int, metric: Literal["dot", "sqeuclidean"], kind: Kind = "int8"
+    left: Buffer, right: Buffer, width: int, metric: Literal["dot", "sqeuclidean", "angular"], kind: Kind = "int8"
 ) -> memoryview[float]:
     """Each row of one matrix with each of another, row by row."""
     both = [_matrix(memoryview(raw), width, kind) for raw in (left, right)]

@@ -6,11 +6,12 @@ import math
 import re
 import struct
 import threading
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
+from operator import add
 
 from memsweep.embed.weights import Weights
-from memsweep.numeric import compared, numpy_for, total
+from memsweep.numeric import compared, numpy_for
 
 _WORD = re.compile(r"[^\W_]+")
 _MOST_WORDS = 16_384  # that are kept: 5 MB, twice as much if none is a token by itself
@@ -74,8 +75,11 @@ class Meanings:
         """Most words are a token, and have its row as it is."""
         if len(tokens) == 1:
             return self._weights.row(tokens[0])
-        width = self._weights.width
-        return struct.pack(f"<{width}e", *total(map(self._weights.numbers, tokens), width))
+        rows = map(self._weights.numbers, tokens)
+        summed: Iterable[float] = repeat(0.0, self._weights.width)
+        for row in rows:
+            summed = map(add, summed, row)
+        return struct.pack(f"<{self._weights.width}e", *summed)
 
 
 def _best(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _SPACE = "▁"
+_NONE = 1 << 30
 _FIRST_TEXT = 259
 """The tokens before are three marks and the 256 bytes. Every other is what its own letters are merged to."""
 Rank = tuple[bool, int, int, int]
@@ -34,10 +35,13 @@ class Pieces:
             return [whole]
         pieces = [piece for letter in word for piece in self._of_letter(letter)]
         while len(pieces) > 1:
-            ranks = [(rank, at) for at, pair in enumerate(pairwise(pieces)) if (rank := self.rank(*pair))]
-            if not ranks:
+            pairs = [left + right for left, right in pairwise(pieces)]
+            ids = [self._ids.get(pair, _NONE) for pair in pairs]
+            if (first := min(ids)) == _NONE:
                 break
-            _, at = min(ranks)
+            at = ids.index(first)
+            if ids.count(first) > 1 or not pairs[at].strip(_SPACE):  # seldom: it is not the number alone that decides
+                at = min((rank, at) for at, pair in enumerate(pairwise(pieces)) if (rank := self.rank(*pair)))[1]
             pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
         return [self._ids[piece] for piece in pieces]
 

@@ -7,10 +7,10 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from heapq import nlargest
-from itertools import chain
-from operator import truediv
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from heapq import nsmallest
+from itertools import repeat
+from operator import mul, truediv
+from typing import TYPE_CHECKING, Any, Protocol
 
 from memsweep.numeric import compared, numpy_for, singles
 
@@ -20,20 +20,28 @@ if TYPE_CHECKING:
 
 Numbers = Any
 """32-bit numbers: an array of numpy, of the standard library, or a view of one."""
-_EXACT_WIDTH = 1 << 10
-"""The square of a row that is no wider is exact in 32 bits."""
-_SURELY_LESS = 1 - 1e-6
-"""By so much at most do two numbers differ that are equal in 32 bits."""
+_SURELY_MORE = 1e-3
+"""By how much a quick look may be wrong; on most machines it is ten thousand times as good."""
 _ROWS_A_THREAD = 100_000
 _MOST_THREADS = 4
 
 
-class Part(NamedTuple):
-    """Keys of chunks, their rows one behind the other, and how long each is."""
+class Part:
+    """Keys of chunks and their rows, one behind the other. How long each is, is measured once, if it is asked for."""
 
-    keys: memoryview
-    rows: memoryview
-    lengths: Numbers
+    __slots__ = ("_lengths", "keys", "rows", "width")
+
+    def __init__(self, keys: memoryview, rows: memoryview, lengths: Numbers = None) -> None:
+        self.keys, self.rows, self.width = keys, rows, len(rows) // len(keys)
+        self._lengths = lengths
+
+    def row(self, at: int) -> memoryview:
+        return self.rows[at * self.width : (at + 1) * self.width]
+
+    def lengths(self) -> Numbers:
+        if self._lengths is None:
+            self._lengths = lengths_of(self.rows, self.width)
+        return self._lengths
 
 
 class Cosines(Protocol):
@@ -53,19 +61,14 @@ class Cosines(Protocol):
 
 def compare(query: bytes, parts: Sequence[Part]) -> Cosines:
     """A query with all rows of some parts, whose keys ascend from one to the next."""
-    (own,) = lengths_of(memoryview(query), len(query))
-    np = numpy_for(2 * sum(len(part.keys) for part in parts))
-    dots = [_dots(query, part.rows) for part in parts]
+    np = numpy_for(sum(len(part.keys) for part in parts))
     if np is None:
-        keys, lengths = array("q"), array("f")
-        for part in parts:
-            keys.frombytes(part.keys.cast("B"))
-            lengths.extend(part.lengths)
-        return _Plain(keys, list(chain(*dots)), lengths, own)
+        return _Plain(query, parts)
     if not parts:
         return _WithNumpy(np.empty(0, np.int64), np.empty(0, np.float32))
-    pairs = zip(dots, parts, strict=True)
-    cosines = [np.asarray(dot, np.float32) / (np.asarray(part.lengths) * np.float32(own)) for dot, part in pairs]
+    (own,) = lengths_of(memoryview(query), len(query))
+    dots = (np.asarray(_dots(query, part.rows), np.float32) for part in parts)
+    cosines = [dot / (np.asarray(part.lengths()) * np.float32(own)) for dot, part in zip(dots, parts, strict=True)]
     if len(parts) == 1:
         return _WithNumpy(np.asarray(parts[0].keys), *cosines)
     return _WithNumpy(np.concatenate([part.keys for part in parts]), np.concatenate(cosines))
@@ -106,39 +109,59 @@ class _WithNumpy:
 
 
 class _Plain:
-    """A quotient of 64 bits says who is among the nearest, and only what they are is worked out as numpy would."""
+    """A quick look says who is among the nearest, and only what they are is worked out as numpy would."""
 
-    def __init__(self, keys: array[int], dots: list[float], lengths: array[float], own: float) -> None:
-        self._keys, self._dots, self._lengths, self._own = keys, dots, lengths, own
+    def __init__(self, query: bytes, parts: Sequence[Part]) -> None:
+        self._query, self._rows = query, [part.rows for part in parts]
+        self._keys = array("q", b"".join(part.keys.cast("B") for part in parts))
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def nearest(self, count: int) -> list[int]:
-        rough = list(map(truediv, self._dots, self._lengths))
-        least = max(0.0, min(nlargest(count, rough), default=0.0)) * _SURELY_LESS
-        spots = [spot for spot, value in enumerate(rough) if value >= least and value > 0]
-        return [key for _, key in sorted((-self._at(spot), self._keys[spot]) for spot in spots)[:count]]
+        if not any(self._query):  # it has no direction
+            return []
+        width = len(self._query)
+        rough = [far for rows in self._rows for far in compared(self._query, rows, width, "angular").tolist()]
+        farthest = min(1.0, max(nsmallest(count, rough), default=0.0)) + _SURELY_MORE
+        spots = [spot for spot, far in enumerate(rough) if far < farthest]
+        near = sorted(
+            (-value, self._keys[spot]) for value, spot in zip(self._at(spots), spots, strict=True) if value > 0
+        )
+        return [key for _, key in near[:count]]
 
     def of(self, keys: Sequence[int]) -> list[float]:
         known = len(self._keys)
-        spots = [bisect_left(self._keys, key) for key in keys]
-        return [
-            self._at(spot) if spot < known and self._keys[spot] == key else 0.0
-            for spot, key in zip(spots, keys, strict=True)
-        ]
+        spots = {
+            key: spot for key in keys if (spot := bisect_left(self._keys, key)) < known and self._keys[spot] == key
+        }
+        found = dict(zip(spots, self._at(list(spots.values())), strict=True))
+        return [found.get(key, 0.0) for key in keys]
 
     def among(self, keys: Iterable[int]) -> Cosines:
         wanted = set(keys)
-        here = [spot for spot, key in enumerate(self._keys) if key in wanted]
-        lengths = singles(self._lengths[spot] for spot in here)
-        return _Plain(
-            array("q", [self._keys[spot] for spot in here]), [self._dots[spot] for spot in here], lengths, self._own
-        )
+        spots = [spot for spot, key in enumerate(self._keys) if key in wanted]
+        here = array("q", [self._keys[spot] for spot in spots])
+        return _Plain(self._query, [Part(memoryview(here), memoryview(self._gathered(spots)))] if spots else [])
 
-    def _at(self, spot: int) -> float:
-        dot, length = singles([self._dots[spot], self._lengths[spot] * self._own])
-        return singles([dot / length])[0]
+    def _at(self, spots: Sequence[int]) -> array[float]:
+        if not spots:
+            return array("f")
+        rows, width = self._gathered(spots), len(self._query)
+        (own,), lengths = lengths_of(memoryview(self._query), width), lengths_of(memoryview(rows), width)
+        dots = compared(self._query, rows, width, "dot")
+        return singles(map(truediv, singles(dots), singles(map(mul, lengths, repeat(own)))))
+
+    def _gathered(self, spots: Iterable[int]) -> bytes:
+        width, first, *more = len(self._query), *self._rows
+        ends = len(first) // width
+        rest = more[0] if more else first
+        return b"".join(
+            first[spot * width : (spot + 1) * width]
+            if spot < ends
+            else rest[(spot - ends) * width : (spot - ends + 1) * width]
+            for spot in spots
+        )
 
 
 def lengths_of(rows: memoryview, width: int) -> Numbers:
@@ -146,19 +169,13 @@ def lengths_of(rows: memoryview, width: int) -> Numbers:
     squares = compared(bytes(width), rows, width, "sqeuclidean")
     np = numpy_for(len(squares))
     if np is None:
-        return _without_zeros(singles(map(math.sqrt, squares if width <= _EXACT_WIDTH else singles(squares))))
+        return singles(root or math.inf for root in map(math.sqrt, singles(squares)))
     lengths = np.sqrt(np.asarray(squares, np.float32))
     lengths[lengths == 0] = np.inf
     return lengths
 
 
-def _without_zeros(lengths: array[float]) -> array[float]:
-    if bytes(lengths.itemsize) in lengths.tobytes():  # at a glance, which may be wrong
-        return singles(length or math.inf for length in lengths)
-    return lengths
-
-
-def _dots(query: bytes, rows: memoryview) -> Sequence[float]:
+def _dots(query: bytes, rows: memoryview) -> memoryview[float] | array[float]:
     """Of very many in several threads at once: reading them takes longer than computing, and lets others run."""
     width = len(query)
     count = len(rows) // width

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.regular import WRITING
 from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.cosines import Cosines, Numbers, Part, compare, lengths_of
+from memsweep.store.sqlite.cosines import Cosines, Part, compare, lengths_of
 
 if TYPE_CHECKING:
     import apsw
@@ -32,24 +32,6 @@ _MAGIC = b"memsweep vector2"
 _TAIL_MIN = 8192
 _TAIL_SHARE = 8  # the tail may grow to an eighth of the file before a new one is written
 _TAIL_FIRST = 64  # rows that a tail has room for at first
-
-
-class _Part:
-    """Some of the vectors, one behind the other. Their lengths are measured once, which takes as long as to compare."""
-
-    __slots__ = ("_lengths", "ids", "rows", "width")
-
-    def __init__(self, ids: memoryview, rows: memoryview, lengths: Numbers = None) -> None:
-        self.ids, self.rows, self._lengths = ids, rows, lengths
-        self.width = len(rows) // len(ids)
-
-    def row(self, at: int) -> memoryview:
-        return self.rows[at * self.width : (at + 1) * self.width]
-
-    def measured(self) -> Part:
-        if self._lengths is None:
-            self._lengths = lengths_of(self.rows, self.width)
-        return Part(self.ids, self.rows, self._lengths)
 
 
 class _Tail:
@@ -71,8 +53,8 @@ class _Tail:
         self._lengths[start:end] = memoryview(lengths_of(new, self._width))
         self.count = end
 
-    def part(self) -> _Part:
-        return _Part(self._ids[: self.count], self._rows[: self.count * self._width], self._lengths[: self.count])
+    def part(self) -> Part:
+        return Part(self._ids[: self.count], self._rows[: self.count * self._width], self._lengths[: self.count])
 
     def _room(self, count: int) -> None:
         self._ids = memoryview(bytearray(8 * count)).cast("q")
@@ -88,12 +70,12 @@ class VectorIndex:
         self._lock = threading.Lock()
         self._generation: object = None
         self._last = 0
-        self._file: _Part | None = None
+        self._file: Part | None = None
         self._tail: _Tail | None = None
 
     def similarities(self, db: apsw.Connection, query: bytes) -> Cosines:
         """The cosines of all chunks that have a vector with the query."""
-        return compare(query, [part.measured() for part in self._refresh(db, len(query))])
+        return compare(query, self._refresh(db, len(query)))
 
     def forget(self) -> list[Path]:
         """Drop what is held and delete the files, which the next search makes again; those that cannot be deleted."""
@@ -126,7 +108,7 @@ class VectorIndex:
     def _reset(self, generation: object) -> None:
         self._generation, self._last, self._file, self._tail = generation, 0, None, None
 
-    def _refresh(self, db: apsw.Connection, dimension: int) -> list[_Part]:
+    def _refresh(self, db: apsw.Connection, dimension: int) -> list[Part]:
         generation, newest = row(db, sql.VECTORS_STATE)
         with self._lock:
             if generation != self._generation:
@@ -147,13 +129,13 @@ class VectorIndex:
             self._tail.append(rows)
 
     def _in_file(self) -> int:
-        return 0 if self._file is None else len(self._file.ids)
+        return 0 if self._file is None else len(self._file.keys)
 
     def _read_newest_file(self, db: apsw.Connection, dimension: int, newest: int) -> None:
         for last in self._lasts(self._generation, newest):
             with contextlib.suppress(OSError, ValueError):
                 part = _read(self._path(last, self._generation), dimension)
-                if one(db, sql.VECTOR, (part.ids[-1],)) not in (None, part.row(len(part.ids) - 1)):
+                if one(db, sql.VECTOR, (part.keys[-1],)) not in (None, part.row(len(part.keys) - 1)):
                     continue  # an older database was put back, and its keys were given out again
                 self._file = part
                 self._last, self._tail = last, None
@@ -168,7 +150,7 @@ class VectorIndex:
     def _path(self, last: int, generation: object) -> Path:
         return self._stem.with_name(f"{self._stem.name}.{generation}.{last}.vec")
 
-    def _write_file(self, tail: _Part, dimension: int) -> None:
+    def _write_file(self, tail: Part, dimension: int) -> None:
         parts = [tail] if self._file is None else [self._file, tail]
         path = self._path(self._last, self._generation)
         try:
@@ -187,7 +169,7 @@ def _fits(data: object, dimension: int) -> bool:
     return isinstance(data, bytes) and len(data) == dimension
 
 
-def _read(path: Path, dimension: int) -> _Part:
+def _read(path: Path, dimension: int) -> Part:
     whole = memoryview(path.read_bytes())
     magic, width, count, checksum = _HEADER.unpack_from(whole) if len(whole) >= _HEADER.size else (b"", 0, 0, 0)
     first_row = _HEADER.size + 8 * count
@@ -195,7 +177,7 @@ def _read(path: Path, dimension: int) -> _Part:
         raise ValueError(f"{path} is not a vector file of this workspace")
     if zlib.crc32(whole[_HEADER.size :]) != checksum:
         raise ValueError(f"{path} is damaged")
-    return _Part(whole[_HEADER.size : first_row].cast("q"), whole[first_row:])
+    return Part(whole[_HEADER.size : first_row].cast("q"), whole[first_row:])
 
 
 def _agrees(path: Path, dimension: int, blobs: Iterable[Any]) -> bool:
@@ -206,15 +188,15 @@ def _agrees(path: Path, dimension: int, blobs: Iterable[Any]) -> bool:
         return True  # another process has replaced it
     except (OSError, ValueError):
         return False
-    spots = {key: spot for spot, key in enumerate(part.ids.tolist())}
+    spots = {key: spot for spot, key in enumerate(part.keys.tolist())}
     return all(key in spots and part.row(spots[key]) == data for key, data in blobs)
 
 
-def _write(path: Path, parts: list[_Part]) -> None:
+def _write(path: Path, parts: list[Part]) -> None:
     """Whole or not at all: synced before it gets its name, so that a power cut cannot leave a hollow file."""
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}.draft")
-    count, width = sum(len(part.ids) for part in parts), parts[0].width
-    pieces = [*(part.ids.cast("B") for part in parts), *(part.rows for part in parts)]
+    count, width = sum(len(part.keys) for part in parts), parts[0].width
+    pieces = [*(part.keys.cast("B") for part in parts), *(part.rows for part in parts)]
     checksum = 0
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
