@@ -53,3 +53,16 @@ def test_a_block_inside_an_assignment_is_one_secret() -> None:
 def test_one_secret_that_two_rules_find_has_the_name_of_its_provider() -> None:
     key = next(each.text[each.start : each.end] for each in positives() if each.kind == "aws-access-key")
     assert redacted(f'API_KEY = "{key}"') == ('API_KEY = "[secret: aws-access-key]"', ("aws-access-key",))
+
+
+def test_no_neighbour_hides_a_secret() -> None:
+    """A rule that looks further than it should finds what is none there, and misses what stands nearer."""
+    neighbours = [*negatives(), *(each.text for each in positives())]
+    for number, line in enumerate(positives()):
+        secret = line.text[line.start : line.end]
+        for other in (each for each in neighbours[number % 60 :: 60] if secret not in each):
+            assert secret not in redacted(f"{line.text}\n{other}")[0]
+            assert secret not in redacted(f"{other}\n{line.text}")[0]
+    assert redacted(
+        "Set the variable WEATHER_TOKEN to aa1192c6087b4b4f985bd091e1489d07 first.\nprivate_key: Ed25519PrivateKey"
+    )[1]
