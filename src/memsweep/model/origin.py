@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
 from memsweep.errors import BadInput
+from memsweep.model.frozen import frozen, replace
 
 Tier = Literal["person", "agent", "tool", "import", "unknown"]
 Door = Literal["mcp", "http", "cli", "page", "library", "hook", "import", "index"]
@@ -33,7 +33,7 @@ _PLAIN = re.compile(
 """Names of programs, versions, and ids of sessions as we and others make them: no rule finds a secret in one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """A door, who came through it, and how far that is trusted; all empty for what is from before origins were kept.
 
