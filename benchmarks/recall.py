@@ -99,7 +99,7 @@ def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:
     def search(query: str) -> Collection[str]:
         (vector,) = quantise(embedder.embed([query]))
         ranking = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
-        keys = [item.key for item in shown(ranking.rows()[:LIMIT]) if item.score > 0]
+        keys = [item.key for item in shown(ranking[:LIMIT]) if item.score > 0]
         return {passage.memory_id for passage in store.passages(keys).values()}
 
     return search

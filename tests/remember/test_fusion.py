@@ -2,23 +2,21 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.model.search import Candidate, Place, Ranked, place_at, stream_and_position
 from memsweep.remember import fusion
-from memsweep.remember.fusion import DEFAULT_WEIGHTS, FusionWeights, Scores, places_around, shown
+from memsweep.remember.fusion import DEFAULT_WEIGHTS, FusionWeights, places_around, shown
 
 
 def fuse(candidates: list[Candidate]) -> list[Ranked]:
-    return shown(fusion.fuse(candidates).rows())
+    return shown(fusion.fuse(candidates))
 
 
 def spread(ranked: list[Ranked], keys_at: dict[Place, int], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Ranked]:
-    keys = np.array([item.key for item in ranked], np.int64)
-    parts = np.array([(-item.score, item.words, item.meaning, item.neighbours) for item in ranked]).reshape(-1, 4).T
-    return shown(fusion.spread(Scores(parts[0], keys, *parts[1:]), keys_at, weights).rows())
+    rows = [(-item.score, item.key, item.words, item.meaning, item.neighbours) for item in ranked]
+    return shown(fusion.spread(rows, keys_at, weights))
 
 
 SCORES = st.floats(0, 30, allow_nan=False) | st.just(0.0)

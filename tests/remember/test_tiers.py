@@ -37,7 +37,7 @@ def test_the_weights_fall_with_the_tiers_and_stay_close() -> None:
 def test_those_that_lead_are_enough_to_know_the_first_few(drawn: list[tuple[float, str, int]], first: int) -> None:
     rows = sorted((-score, key, 0.0, 0.0, 0.0) for key, (score, _, _) in enumerate(drawn))
     owners = {key: Owner(key, None, tier, at) for key, (_, tier, at) in enumerate(drawn)}
-    lead = rows[: leading([row[0] for row in rows], first)]
+    lead = rows[: leading(rows, first)]
     assert settled(by_tier(lead, owners), owners)[:first] == settled(by_tier(rows, owners), owners)[:first]
 
 

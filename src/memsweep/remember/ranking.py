@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
+from memsweep.model.frozen import replace
 from memsweep.model.roles import role_of
 from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
+from memsweep.numeric import mean
 from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
-from memsweep.remember.fusion import FusionWeights, Row, Scores, fuse, places_around, shown, spread, weights_for
+from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.relevance import relevance_of
 from memsweep.remember.tiers import by_tier, leading
 
@@ -74,7 +75,7 @@ def rank(
     ranking may be of these `alone`.
     """
     others = _loose(store, embedder, judge, query, filters, now)
-    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first, alone)
+    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
     rankings, similarity, settled = whole
     several = len(rankings) + bool(others) > 1
     if several:
@@ -117,24 +118,20 @@ class _OfChunks(NamedTuple):
 _NOTHING = _OfChunks([], {})
 
 
-def _of_chunks(
-    store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None, alone: bool
-) -> _OfChunks:
+def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None) -> _OfChunks:
     candidates = _candidates(store, query, _embedded(embedder, query), filters)
     weights = weights_for(embedder.model.name)
-    fused = fuse(candidates, weights)
-    keys_at = _neighbourhood(store, candidates, fused, filters, weights)
-    spoken = spread(fused, keys_at, weights)
+    ranked = fuse(candidates, weights)
+    keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
+    ranked = spread(ranked, keys_at, weights)
     similarity = {each.key: each.similarity for each in candidates}
     if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
-        lead = leading(spoken.turned.tolist(), first)
-        ranked = spoken.rows(lead if alone else None)
+        lead = leading(ranked, first)
         owners = _owners(store, candidates, ranked[:lead])
         return _OfChunks([settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, first)
-    ranked = spoken.rows()
     owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
-    rankings = [spread(fuse(part, weights), keys_at, weights).rows() for part in parts] if all(parts) else [ranked]
+    rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
     return _OfChunks([by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity)
 
@@ -200,19 +197,19 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
     windows = [query[at : at + _WINDOW] for at in range(0, len(query), _WINDOW)]
     if len(windows) > _MOST_WINDOWS:
         windows = windows[: _MOST_WINDOWS // 2] + windows[-_MOST_WINDOWS // 2 :]
-    (vector,) = quantise(embedder.embed(windows).mean(axis=0, keepdims=True))
+    (vector,) = quantise(mean(embedder.embed(windows)))
     return vector
 
 
 def _neighbourhood(
     store: Store,
     candidates: Sequence[Candidate],
-    ranking: Scores,
+    ranking: Sequence[Row],
     filters: Filters,
     weights: FusionWeights,
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
     known = {each.place: each.key for each in candidates if each.place is not None}
-    speaking = set(ranking.keys[:_SPREAD_FROM].tolist())
+    speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
     around = places_around((place for place, key in known.items() if key in speaking), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known

@@ -20,12 +20,12 @@ OTHERS = 0.95
 _ROUNDED = 0.002  # more than what equal scores may differ by, where digits behind them do not count
 
 
-def leading(turned: Sequence[float], first: int) -> int:
-    """How many rows of a ranking have to be weighed to know which are the first few, and in which order.
-
-    `turned` are their scores with the sign turned, the best first.
-    """
-    return bisect_right(turned, OTHERS * turned[first - 1] + _ROUNDED) if len(turned) > first else len(turned)
+def leading(rows: Sequence[Row], first: int) -> int:
+    """How many rows of a ranking have to be weighed to know which are the first few, and in which order."""
+    if len(rows) <= first:
+        return len(rows)
+    enough = OTHERS * rows[first - 1][0] + _ROUNDED  # scores are negative, the best first
+    return bisect_right(rows, enough, key=lambda row: row[0])
 
 
 def by_tier(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:

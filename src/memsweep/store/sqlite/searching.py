@@ -24,13 +24,9 @@ from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, tota
 from memsweep.store.stored import expect, expect_or_null, texts
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from memsweep.store.sqlite.cosines import Cosines
     from memsweep.store.sqlite.vectors import VectorIndex
     from memsweep.store.sqlite.words import WordQuery
-
-_BLOCK = 64  # values that are compared by the largest of them
 
 
 def check_dimension(db: apsw.Connection, dimension: int) -> None:
@@ -50,13 +46,13 @@ def candidates(
     depth: int,
 ) -> list[Candidate]:
     by_words = _found_by_words(db, words, query, filters, depth) if query else {}
-    keys, cosines = vectors.similarities(db, vector)
-    live = sorted(_with_nearest(db, by_words, keys, cosines, filters, depth))
+    cosines = vectors.similarities(db, vector)
+    live = sorted(_with_nearest(db, by_words, cosines, filters, depth))
     found = [key for key, _, _ in live]
     columns = (
         found,
         [by_words.get(key, 0.0) for key in found],
-        _similarity_of(keys, cosines, found),
+        cosines.of(found),
         [place for _, place, _ in live],
         [is_code == 1 for _, _, is_code in live],
         repeat(None, len(live)),
@@ -137,61 +133,25 @@ def _by_words(
 
 
 def _with_nearest(
-    db: apsw.Connection,
-    by_words: Mapping[int, float],
-    keys: npt.NDArray[np.int64],
-    cosines: npt.NDArray[np.float32],
-    filters: Filters,
-    depth: int,
+    db: apsw.Connection, by_words: Mapping[int, float], cosines: Cosines, filters: Filters, depth: int
 ) -> list[tuple[int, Place | None, int]]:
     """What the words found and the closest that are live and pass, with their places and whether they are code.
 
     Where many of the closest do not pass, only those that do are looked at.
     """
-    import numpy as np
-
     where, values = _eligible(db, filters, "chunk.id")
     reach = depth + depth // 4
     while True:
-        reach = min(reach, len(keys))
-        near = _largest(cosines, reach)
-        near = near[np.lexsort((keys[near], -cosines[near]))]
-        ordered = keys[near][cosines[near] > 0].tolist()
+        reach = min(reach, len(cosines))
+        ordered = cosines.nearest(reach)
         wanted = json.dumps(sorted({*by_words, *ordered}))
         rows: list[Any] = db.execute(search_sql.live_of(where), [wanted, *values]).fetchall()
         live = {row[0] for row in rows}
-        passing_near = [key for key in ordered if key in live]
-        if len(passing_near) >= depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
-            beyond = {key for key in passing_near[depth:] if key not in by_words}
+        near = [key for key in ordered if key in live]
+        if len(near) >= depth or len(ordered) < reach or reach == len(cosines):  # the rest is not near at all
+            beyond = {key for key in near[depth:] if key not in by_words}
             return [row for row in rows if row[0] not in beyond]
-        passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
-        here = np.isin(keys, passing)
-        keys, cosines = keys[here], cosines[here]
-
-
-def _largest(values: npt.NDArray[np.float32], count: int) -> npt.NDArray[np.intp]:
-    """Where the largest values stand. Of very many, only blocks with one of the largest peaks can have some of them."""
-    import numpy as np
-
-    if count >= len(values):
-        return np.arange(len(values))
-    if 4 * count * _BLOCK > len(values):
-        return np.argpartition(values, -count)[-count:]
-    end = len(values) // _BLOCK * _BLOCK
-    peaks = values[:end].reshape(-1, _BLOCK).max(axis=1)
-    blocks = np.argpartition(peaks, -count)[-count:]
-    spots = np.concatenate(((_BLOCK * blocks[:, None] + np.arange(_BLOCK)).ravel(), np.arange(end, len(values))))
-    return spots[np.argpartition(values[spots], -count)[-count:]]
-
-
-def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: list[int]) -> list[float]:
-    import numpy as np
-
-    if not len(keys):
-        return [0.0] * len(wanted)
-    spots = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    similar: list[float] = np.where(keys[spots] == wanted, cosines[spots], 0.0).tolist()
-    return similar
+        cosines = cosines.among(key for (key,) in db.execute(search_sql.passing(where), values))
 
 
 def _any_hidden(db: apsw.Connection) -> tuple[bool, bool]:
@@ -211,19 +171,19 @@ def _passage(row: tuple[Any, ...]) -> Passage:
     expect(int, first_line, last_line, stale, pinned)
     created = from_micros(created_at)
     return Passage(
-        key,
-        chunk,
-        memory,
-        text,
-        first_line,
-        last_line,
-        source,
-        texts(tags),
-        created,
-        thread,
-        bool(stale),
-        bool(pinned),
-        created if seen == created_at else from_micros(seen),
-        code_place(*rest[6:]),
-        stored_origin(*rest[:6]),
+        key=key,
+        chunk_id=chunk,
+        memory_id=memory,
+        text=text,
+        first_line=first_line,
+        last_line=last_line,
+        source=source,
+        tags=texts(tags),
+        created_at=created,
+        thread_id=thread,
+        stale=bool(stale),
+        pinned=bool(pinned),
+        last_seen_at=created if seen == created_at else from_micros(seen),
+        code=code_place(*rest[6:]),
+        origin=stored_origin(*rest[:6]),
     )
