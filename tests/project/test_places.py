@@ -17,6 +17,7 @@ from memsweep.errors import BadInput
 from memsweep.model.ids import check_name
 from memsweep.project.locate import locate
 from memsweep.project.naming import slug, title_of, workspace_name
+from memsweep.project.resolver import Resolver
 from memsweep.settings import load_settings
 from tests.code.trees import git
 from tests.project.conftest import repository
@@ -28,6 +29,17 @@ Run = Callable[..., Ran]
 def test_outside_of_a_project_it_is_the_default(at: Callable[..., App], tmp_path: Path) -> None:
     place = at(tmp_path).resolver.place
     assert (place.workspace_id, place.why, place.owner) == ("default", "default", "")
+
+
+def test_a_call_that_names_its_workspace_does_not_look_for_the_projects(
+    at: Callable[..., App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "api")
+    at(folder).memory("other").remember("The port is 8080.")
+    monkeypatch.setattr(Resolver, "place", property(lambda _: pytest.fail("looked for")))
+    memory = at(folder).memory("other")
+    memory.remember("The port is 8081.", find_similar=True)
+    assert memory.search("port").total == 2
 
 
 def test_subfolders_and_work_trees_of_a_repository_share_one_workspace(at: Callable[..., App], tmp_path: Path) -> None:

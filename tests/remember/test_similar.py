@@ -43,7 +43,14 @@ def test_where_it_is_not_sure_nothing_is_said(pair: Pair) -> None:
 
 @pytest.mark.parametrize("shift", [0, 1, 7])
 def test_counting_words_first_changes_no_judgement(monkeypatch: pytest.MonkeyPatch, shift: int) -> None:
-    pairs = [*REPEATS, *CONTRADICTS, *MISSED, *NEITHER]
+    odd = [
+        ("THE OFFICE ISN'T IN BERLIN.", "The office is in Berlin."),
+        ("The office isn’t in Berlin. It rains.", "Hello!\nThe office is in Berlin."),
+        ("The bu\u00adild is red in May.", "The build i\u200bs red in June... Wait."),
+        ("The team CANNOT deploy on Fridays", "The team can deploy on Fridays"),
+        ("Ana goes to work at 8.", "Ana goes to work at 9."),
+    ]
+    pairs = [*REPEATS, *CONTRADICTS, *MISSED, *NEITHER, *odd]
     crossed = [(new, pairs[(at + shift) % len(pairs)][1]) for at, (new, _) in enumerate(pairs)]
     counted = [kind(*pair) for pair in crossed]
     monkeypatch.setattr(agreement, "_may_repeat", lambda new, old: True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,3 +65,12 @@ def test_very_many_are_compared_in_several_threads(monkeypatch: pytest.MonkeyPat
     at_once = answers(compared(b"abcd", [rows]))
     monkeypatch.setattr(cosines, "_ROWS_A_THREAD", 2)
     assert answers(compared(b"abcd", [rows])) == at_once
+
+
+@pytest.mark.parametrize("count", [1, 7, 125])
+@pytest.mark.parametrize("size", [5, 640, 10_001])
+def test_the_nearest_of_many_are_those_that_sorting_all_would_find(count: int, size: int) -> None:
+    values = np.random.default_rng(size).integers(-50, 400, size).astype(np.float32)  # with many equals
+    keys = 3 * np.arange(size)
+    wanted = sorted(zip((-values).tolist(), keys.tolist(), strict=True))[:count]
+    assert cosines._WithNumpy(keys, values).nearest(count) == [key for value, key in wanted if value < 0]
