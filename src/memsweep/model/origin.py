@@ -103,9 +103,14 @@ def without_secrets(origin: Origin) -> Origin:
     from memsweep.redact.find import redacted  # the rules take long to load
 
     names = {name: redacted(value)[0] for name, value in names.items()}
-    if names["session"] != origin.session:
-        names["session"] += f" {blake2b(origin.session.encode(), digest_size=4).hexdigest()}"
-    return replace(origin, **names)
+    return replace(origin, **names | {"session": renamed_session(origin.session, names["session"])})
+
+
+def renamed_session(session: str, redacted: str) -> str:
+    """A session under a name without the key in it: two that were named by keys are still two."""
+    if redacted == session:
+        return session
+    return f"{redacted} {blake2b(session.encode(), digest_size=4).hexdigest()}"
 
 
 def _one_line(name: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -140,7 +141,8 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def variables() -> dict[str, tuple[str, ...]]:
+@cache
+def variables() -> Mapping[str, tuple[str, ...]]:
     """Every environment variable and the setting it stands for."""
     names: dict[str, tuple[str, ...]] = {}
     hints = get_type_hints(Settings)

@@ -24,6 +24,7 @@ from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
 from memsweep.store.file import meta_sql, suspects
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
+from memsweep.store.file.fresh import connect_new
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
@@ -297,4 +298,4 @@ def _make_workspace_file(path: Path, workspace: Workspace) -> None:
 
     make_file(path)
     with plain_errors(path):
-        connect(path, WORKSPACE_MIGRATIONS, fill).close()
+        connect_new(path, fill).close()
