@@ -11,15 +11,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.gc.disk import missing_files
+from memsweep.gc.strategies.duplicates import comparable_memories
 from memsweep.gc.verdict import accusations
-from memsweep.model.likeness import Comparable, comparable, fewest, nearly_same, outline, telling_words
+from memsweep.model.likeness import Comparable, comparable, nearly_same, outline
 from memsweep.model.plan import Survey
+from memsweep.model.telling import fewest, telling_words, together
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
     from memsweep.store.ports.items import ItemReads
 
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
+_COMMON = 3_000  # chunks that have a word
 _MOST_ALIKE = 200
 _FEW = 100
 _MOST_WITNESSES = 20
@@ -117,19 +120,22 @@ def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, righ
 
 
 def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
+    """Memories among which is every one that says the same; None if they are too many, or cannot be looked up."""
     telling = telling_words(text)
     counts = rows.count_words(telling.needed)
-    if min(counts.values(), default=_FEW + 1) > _FEW:  # else the others need not be counted
-        counts |= rows.count_words(telling.others)
-        words = fewest(telling, counts, _MOST_LOOKED_AT)
-    else:
-        words = [min(counts, key=counts.__getitem__)]
+    if min(counts.values(), default=_FEW + 1) <= _FEW:
+        telling = telling._replace(others=())  # they need not be counted
+    counts |= rows.count_words(telling.others)
+    words = fewest(telling, counts)
     if words is None:
         return rows.same_text([key]) if not text.words else None
-    return rows.with_any_word(words) | rows.same_text([key])
+    if sum(counts[word] for word in words) <= _COMMON:
+        return rows.with_any_word(words) | rows.same_text([key])
+    # They stand together in a chunk, unless there are several.
+    found = rows.with_words(together(telling, counts)) | rows.in_pieces(words) | rows.same_text([key])
+    return found if len(found) <= _MOST_LOOKED_AT else None
 
 
 def _not_compared(rows: ItemReads, keys: Collection[int]) -> set[int]:
-    """Code files, and what was superseded."""
     seen = rows.survey_of(keys)
-    return {row.key for row in seen.memories if row.is_code} | {old for old, _, _ in seen.supersessions if old in keys}
+    return set(keys) - comparable_memories(seen).keys()

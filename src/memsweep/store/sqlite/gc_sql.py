@@ -60,6 +60,9 @@ WITH_ANY_WORD = """
     select distinct memory.id from chunk_fts join chunk on chunk.id = chunk_fts.rowid
     join memory on memory.id = chunk.memory and memory.trash is null
     where chunk_fts match ? and memory.source <> 'code_indexer'"""
+IN_PIECES = f"""{WITH_ANY_WORD}
+      and exists (select 1 from chunk as other where other.memory = memory.id and other.trash is null
+                  and other.position <> chunk.position)"""
 MENTIONS = """
     select distinct chunk.memory, mention.entity from mention
     join chunk on chunk.id = mention.chunk and chunk.trash is null
