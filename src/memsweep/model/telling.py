@@ -85,7 +85,7 @@ def _rarest_first(words: Iterable[str], counts: Mapping[str, int]) -> list[str]:
 
 
 def _joins_next(key: str) -> bool:
-    """Whether a full text may read the word behind this as a part of it: behind 5.5, or a sign that it does not know."""
+    """Whether a full text may read the word behind this as a part of it: behind 5.5, or a sign it does not know."""
     return (key[:1].isdecimal() and not key.isalnum()) or _joins_both(key)
 
 
