@@ -118,7 +118,7 @@ def _by_words(
 ) -> dict[int, float]:
     if not words:
         return {}
-    where, values = _eligible(db, filters, "rowid")
+    where, values = _eligible(db, filters, "+rowid")  # or the full text would be asked once for each that passes
     reach = 2 * depth if hidden.keys else depth
     # SQLite's bm25 is negative, best first.
     found = {key: -score for key, score in db.execute(search_sql.match_words(where), [any_of(words), *values, reach])}
@@ -142,7 +142,8 @@ def _with_nearest(
     """
     import numpy as np
 
-    where, values = _eligible(db, filters, "chunk.id")
+    hidden = _any_hidden(db)
+    single, asked = search_sql.passes(filters, any_stale=hidden[0], any_superseded=hidden[1])
     reach = depth + depth // 4
     while True:
         reach = min(reach, len(keys))
@@ -150,10 +151,11 @@ def _with_nearest(
         near = near[np.lexsort((keys[near], -cosines[near]))]
         ordered = keys[near][cosines[near] > 0].tolist()
         wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
-        live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(where), [wanted, *values])}
+        live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(single), [wanted, *asked])}
         nearest = [key for key in ordered if key in live][:depth]
         if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
             return [live[key] for key in {*by_words, *nearest} if key in live]
+        where, values = _eligible(db, filters, "chunk.id")
         passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
         here = np.isin(keys, passing)
         keys, cosines = keys[here], cosines[here]
