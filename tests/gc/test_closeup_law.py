@@ -80,5 +80,9 @@ def test_most_is_told_without_a_look_at_everything(memory: Memory, monkeypatch: 
     told = [memory.remember(f"Ada drives crane {number}, as all know.", entities=["Ada"]) for number in range(8)]
     monkeypatch.setattr(closeup, "_MOST_LOOKED_AT", 3)  # so that common words would not do
     monkeypatch.setattr("memsweep.gc.explain.look_over", None)
+    for number in range(9):
+        memory.graph.relate("Ada", "KNOWS", f"friend {number}")
+    monkeypatch.setattr(closeup, "_MOST_CONNECTED", 5)
+    assert memory.sweep.explain(memory.graph.names("friend 3").entities[0].id)[0].alive
     assert memory.sweep.explain(memory.graph.names("ada").entities[0].id)[0].alive
     assert memory.sweep.explain(told[3].memory_id)[0].alive

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.gc.disk import missing_files
+from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies.duplicates import comparable_memories
 from memsweep.gc.verdict import accusations
 from memsweep.model.likeness import Comparable, comparable, nearly_same, outline
@@ -44,14 +45,26 @@ def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> S
     return None
 
 
-def around_entity(rows: ItemReads, key: int) -> Survey | None:
+def around_entity(rows: ItemReads, key: int, options: Options) -> Survey | None:
     """All that is connected to an entity, with the memories that speak of it; None where that is much."""
+    if (seen := _standing_alone(rows, key, options)) is not None:
+        return seen
     connected = _connected(rows, key)
     if connected is None:
         return None
     seen = rows.survey_of([], connected)
     memories = {memory for memory, *_ in (*seen.mentions, *seen.stated)}
     return _around(rows, memories, connected) if len(memories) <= _MOST_WITNESSES else None
+
+
+def _standing_alone(rows: ItemReads, key: int, options: Options) -> Survey | None:
+    """An entity that is a root whatever becomes of memories, with its own facts; None if it is none, or has many."""
+    own = rows.survey_of([], [key])
+    speaking = {memory for memory, *_ in (*own.mentions, *own.stated)}
+    if key not in held(own, options, speaking) and not any(protection(row, options) for row in own.entities):
+        return None
+    ends = {key, *(end for row in own.relations for end in (row.subject, row.object))}
+    return replace(own, entities=rows.survey_of([], ends).entities) if len(ends) <= _MOST_CONNECTED else None
 
 
 def _around(rows: ItemReads, memories: Collection[int], entities: Collection[int]) -> Survey | None:
