@@ -45,8 +45,8 @@ class Comparable(NamedTuple):
 # Inside a word they are a difference: the full text ends a word there, and would not find it again.
 _UNSEEN = "[\u00ad\u200b\u2060\ufe0e\ufe0f\ufeff]++"
 _INVISIBLE = re.compile(rf"(?<!\w){_UNSEEN}|{_UNSEEN}(?!\w)")
-_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+|[^\w\s]++|\s++")
-_WORD_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+")  # those of them that are words
+_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_]\w*+(?:['’]\w++)*+|_\w*+|[^\w\s]++|\s++")
+_WORD_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_]\w*+(?:['’]\w++)*+|_\w*+")  # those of them that are words
 _OPENING = "\"'“”„‘’«»‹›([{¿¡"
 _CLOSING = "\"'“”‘’«»‹›)]}.,;:!…。、，；：！"
 _BETWEEN_WORDS = frozenset({"-", "–", "—", ",", "‐", "…"})
@@ -118,8 +118,9 @@ def outline(text: str) -> tuple[str, ...]:
     These are the words and numbers that are facts whatever stands around them. So texts with another outline need not
     be compared.
     """
-    shape = _shape(_visible(text))
-    keys = _WORD_PIECE.findall(shape.lower()) if shape.isascii() else map(_key, _WORD_PIECE.findall(shape))
+    if text.isascii():
+        return tuple([key for key in _WORD_PIECE.findall(text.lower()) if key in _TURNING or key < ":"])  # or a digit
+    keys = map(_key, _WORD_PIECE.findall(_shape(_visible(text))))
     return tuple([key for key in keys if key in _TURNING or key[0].isdecimal()])
 
 
