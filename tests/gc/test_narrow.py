@@ -282,3 +282,11 @@ def test_of_a_plan_and_its_part_applied_at_once_one_is_done(make: Callable[..., 
     refused = [str(each) for each in told if isinstance(each, Conflict)]
     assert len(done) == 1
     assert f"was applied already (receipt {done[0].id})" in refused[0]
+
+
+def test_a_fact_that_a_live_memory_states_keeps_its_end_out_of_the_plan() -> None:
+    """The plan named it as part of a group that nobody speaks of, and the apply then refused to take it."""
+    fact = Link(0, 0, handed_in=True, sources=(0,), closed=True)
+    alone = Plot(notes=(Note("a", never_seen=True),), things=(Thing("x"),), links=(fact,))
+    with planted(alone) as place:
+        assert ids(place, collect.plan(place.tools(), "decayed", 0.0, FADING).id) == set()
