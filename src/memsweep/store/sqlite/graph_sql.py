@@ -110,17 +110,17 @@ _BY_A_WORD_INSIDE = " union ".join(
     f" where entity.handed_in = 1 and entity.trash is null and {text} <> ''"
     for text in INSIDE.values()
 )
-# A cross join begins at its left side: SQLite would read every entity and every relation instead.
-# What only files of code say is found as code.
+# What only files of code say is found as code. Every join is a cross join: that is the order in which they are done.
 STATEMENTS_ABOUT = f"""
     with named (entity) as (
-        select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
+        select live_entity.id from json_each(:names) as wanted
+        cross join live_entity on live_entity.name_key = wanted.value
         union
         select entity.id from json_each(:names_begin) as wanted cross join entity on {_BEGINS.format("entity.name_key")}
         where entity.handed_in = 1 and entity.trash is null
         union {_BY_A_WORD_INSIDE}
         union
-        select alias.entity from json_each(:names) as wanted join alias on alias.name_key = wanted.value),
+        select alias.entity from json_each(:names) as wanted cross join alias on alias.name_key = wanted.value),
     touching (id, via) as (
         select live_relation.id, named.entity from named
         cross join live_relation on live_relation.subject = named.entity

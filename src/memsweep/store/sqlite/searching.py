@@ -122,7 +122,7 @@ def _by_words(
 ) -> dict[int, float]:
     if not words:
         return {}
-    where, values = _eligible(db, filters, "rowid")
+    where, values = _eligible(db, filters, "+rowid")  # or the full text would be asked once for each that passes
     reach = 2 * depth if hidden.keys else depth
     # SQLite's bm25 is negative, best first.
     found = {key: -score for key, score in db.execute(search_sql.match_words(where), [any_of(words), *values, reach])}
@@ -139,18 +139,20 @@ def _with_nearest(
 
     Where many of the closest do not pass, only those that do are looked at.
     """
-    where, values = _eligible(db, filters, "chunk.id")
+    hidden = _any_hidden(db)
+    single, asked = search_sql.passes(filters, any_stale=hidden[0], any_superseded=hidden[1])
     reach = depth + depth // 4
     while True:
         reach = min(reach, len(cosines))
         ordered = cosines.nearest(reach)
         wanted = json.dumps(sorted({*by_words, *ordered}))
-        rows: list[Any] = db.execute(search_sql.live_of(where), [wanted, *values]).fetchall()
+        rows: list[Any] = db.execute(search_sql.live_of(single), [wanted, *asked]).fetchall()
         live = {row[0] for row in rows}
         near = [key for key in ordered if key in live]
         if len(near) >= depth or len(ordered) < reach or reach == len(cosines):  # the rest is not near at all
             beyond = {key for key in near[depth:] if key not in by_words}
             return [row for row in rows if row[0] not in beyond]
+        where, values = _eligible(db, filters, "chunk.id")
         cosines = cosines.among(key for (key,) in db.execute(search_sql.passing(where), values))
 
 
