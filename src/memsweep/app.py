@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,12 +87,11 @@ class App:
 
     def memory(self, workspace_id: str = "") -> Memory:
         """The operations on a workspace; an empty id means that of the project, with the personal one along."""
-        return Memory(self, self._name(workspace_id), partial(self._is_named, workspace_id), self._along(workspace_id))
+        return Memory(self, self._name(workspace_id), self._asks_if_named(workspace_id), self._along(workspace_id))
 
     def async_memory(self, workspace_id: str = "") -> AsyncMemory:
         """The same, with operations to await."""
-        named = partial(self._is_named, workspace_id)
-        return AsyncMemory(self, self._name(workspace_id), named, self._along(workspace_id))
+        return AsyncMemory(self, self._name(workspace_id), self._asks_if_named(workspace_id), self._along(workspace_id))
 
     def _along(self, workspace_id: str) -> str:
         personal, token = self.settings.personal, bound_token()
@@ -115,9 +114,8 @@ class App:
         place = self.resolver.place
         return place.owner if place.workspace_id == workspace_id else ""
 
-    def _is_named(self, workspace_id: str) -> bool:
-        """Asked only where nothing is found: until the project has a workspace, the registry is searched for it."""
-        return bool(workspace_id) and workspace_id != self._name("")
+    def _asks_if_named(self, workspace_id: str) -> Callable[[], bool]:
+        return lambda: bool(workspace_id) and workspace_id != self._name("")  # for which the registry is searched
 
     def workspaces(self, *, deleted: bool = False) -> list[Workspace]:
         """All of them by name; or those that were deleted and can be brought back, the last deleted first."""
