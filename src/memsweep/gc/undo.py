@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.gc.earlier_texts import Embed
+from memsweep.gc.rejoin import take_back
 from memsweep.gc.retraction import Restatement
 from memsweep.gc.returning import Returning
 from memsweep.gc.revert import Reverting
@@ -38,6 +39,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
+            joined = take_back(tx, receipt)
             back = Returning(tx, receipt, doing, apart)
             restated = Restatement(tx, receipt)
             changed = Reverting(tx, receipt, doing, embed, back.relations)
@@ -48,16 +50,23 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         _refuse_if_nothing_comes_back(changed, receipt_id)
         if apart is not None:
             apart.write(tx)
+        if joined is not None:
+            joined.write(tx)
         back.write(tx)
         restated.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
-        totals = totals.plus(changed.totals)
+        totals = totals.plus(changed.totals).plus(joined.totals if joined else Totals())
         again.write(tx, _take_out(tx, going, changed, new_receipt, doing))
         tx.receipts.set_undone(receipt, doing.now)
-        tx.audit(doing.counted("undo", receipt_id, totals, ids=(*back.ids, *changed.ids, *again.ids)))
+        tx.audit(
+            doing.counted(
+                "undo", receipt_id, totals, ids=(*back.ids, *changed.ids, *again.ids, *(joined.ids if joined else ()))
+            )
+        )
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
+    clashes += joined.conflicts if joined else []
     conflicts = (*back.conflicts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(
         totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated, changed.description

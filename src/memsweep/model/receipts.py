@@ -11,6 +11,7 @@ from memsweep.model.plan import Totals
 
 State = Literal["applied", "partly undone", "undone", "purged"]
 _COUNTED = Totals.__slots__
+_HOLD_NOTHING = ("unmerge",)
 
 
 class Held(NamedTuple):
@@ -73,6 +74,11 @@ class ReceiptDetails:
     """About what is in the trash: texts, a letter as one byte, and vectors."""
     days_left: float | None = None
     """Until a schedule purges it; None where none does, or nothing is left to purge."""
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether there is something to bring back; a split holds nothing, and still can be taken back."""
+        return self.state in ("applied", "partly undone") and bool(self.held.items or self.action in _HOLD_NOTHING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # moves
 TARGETS = "MATCH (m:MergeMove {kind: 'target'}) RETURN DISTINCT m.receipt, m.a"
+SPLITS = "MATCH (m:MergeMove {kind: 'split'}) RETURN m.receipt, m.a, m.b"
 MOVES = """
     UNWIND $receipts AS receipt MATCH (m:MergeMove {receipt: receipt})
     WHERE ($kinds IS NULL OR m.kind IN $kinds) AND ($about IS NULL OR m.a IN $about)
@@ -21,6 +22,14 @@ MOVE_TARGETS = f"{_TAKEN_OVER} m.kind = 'target' AND m.a = row.entity SET m.a = 
 MOVE_NAMES = f"{_TAKEN_OVER} m.kind = 'name' AND m.a = row.entity SET m.a = row.twin"
 MOVE_MENTION_MOVES = f"{_TAKEN_OVER} m.kind = 'mention' AND m.c = row.entity SET m.c = row.twin"
 HAND_OVER = (MOVE_TARGETS, MOVE_NAMES, MOVE_MENTION_MOVES)
+HAND_OVER_SPLITS = (
+    "MATCH (m:MergeMove {kind: 'split'}) WHERE m.a = row.entity SET m.a = row.twin SET m.c = NULL",
+    "MATCH (m:MergeMove {kind: 'split'}) WHERE m.b = row.entity SET m.b = row.twin",
+    "MATCH (m:MergeMove {kind: 'split name'}) WHERE m.a = row.entity SET m.a = row.twin",
+    """
+    MATCH (m:MergeMove) WHERE m.kind IN ['split subject', 'split object', 'split mention'] AND m.c = row.entity
+    SET m.c = row.twin""",
+)
 
 # other names
 _ALIAS = "a.name_key, a.type_key, a.name, a.entity, a.receipt"

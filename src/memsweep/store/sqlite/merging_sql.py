@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # moves
 TARGETS = "select distinct receipt, a from merge_move where kind = 'target'"
+SPLITS = "select receipt, a, b from merge_move where kind = 'split'"
 MOVES = """
     select receipt, kind, a, b, c, said, rowid from merge_move
     where receipt in (select value from json_each(:receipts))
@@ -22,6 +23,12 @@ HAND_OVER = (
     f"update merge_move set a = :twin, c = null where a = :entity and kind = 'target' and {_OF_MERGES}",
     f"update merge_move set a = :twin where a = :entity and kind = 'name' and {_OF_MERGES}",
     f"update merge_move set c = :twin where c = :entity and kind = 'mention' and {_OF_MERGES}",
+)
+HAND_OVER_SPLITS = (
+    "update merge_move set a = :twin, c = null where a = :entity and kind = 'split'",
+    "update merge_move set b = :twin where b = :entity and kind = 'split'",
+    "update merge_move set a = :twin where a = :entity and kind = 'split name'",
+    "update merge_move set c = :twin where c = :entity and kind in ('split subject', 'split object', 'split mention')",
 )
 
 # other names
