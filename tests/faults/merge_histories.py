@@ -369,10 +369,10 @@ class History:
         return f"{receipt} {list(undone.conflicts) or ''}"
 
     def _recover(self) -> str:
-        memory = self._any("memory", live=False)
-        undone = collect.recover(self._tools(), memory)
+        item = self._any(self.chance.choice(["memory", "memory", "entity", "relation"]), live=False)
+        undone = collect.recover(self._tools(), item)
         self.excused |= {uid for uid, why in undone.conflicts if "exists again" in why}
-        return memory
+        return item
 
     def _purge(self) -> str:
         before = self._clock - timedelta(hours=self.chance.choice([0, 1, 2, 4]))

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from memsweep.app import Memory
+from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.web.login import Grant
 from tests.support.engines import on_every_engine
 
@@ -136,3 +137,18 @@ def test_a_reader_looks_at_the_graph_and_cannot_merge(memory: Memory, browse) ->
     assert "Merge" not in reader.text
     assert reader.do(f"/graph/{ada}/merge", take=entity_id(memory, "Grace")).status_code == 403
     assert reader.see(f"/graph/{ada}/merge").status_code == 200
+
+
+@on_every_engine
+def test_a_name_and_a_fact_are_restored_one_by_one(memory: Memory, browser) -> None:
+    knows = memory.graph.relate("Ada", "KNOWS", "Grace").relations[0].id
+    memory.graph.relate("Ada", "OWNS", "Engine")
+    engine = entity_id(memory, "Engine")
+    memory.sweep.clear(CLEAR_PHRASE)
+    browser.see("/trash")
+    assert f"/trash/{engine}/restore" in browser.page.text
+    browser.do(f"/trash/{engine}/restore")
+    assert "1 entity came back" in browser.text
+    browser.do(f"/trash/{knows}/restore")
+    assert [each.name for each in memory.graph.related("Ada").entities] == ["Grace"]
+    assert browser.do(f"/trash/{knows}/restore").status_code == 404

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.gc.earlier_texts import Embed
+from memsweep.gc.recovering import cannot_return, only_one
 from memsweep.gc.rejoin import take_back
 from memsweep.gc.retraction import Restatement
 from memsweep.gc.returning import Returning
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
     from memsweep.store.ports.windows import Summary
-
-_NO_RECEIPT = 0
-"""Holds nothing: keys begin at 1."""
 
 
 def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, embed: Embed) -> Undone:
@@ -98,18 +96,19 @@ def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, rec
     return key
 
 
-def recover(store: Collector, memory_id: str, receipt_id: str, doing: Operation) -> Undone:
-    """Bring one memory back, under a receipt of its own that is undone at once."""
+def recover(store: Collector, item_id: str, receipt_id: str, doing: Operation) -> Undone:
+    """Bring one item back with what it needs, under a receipt of its own that is undone at once."""
     with store.changing() as tx:
-        memory = tx.trash.memory(memory_id)
-        if memory is None:
-            raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
-        back = Returning(tx, _NO_RECEIPT, doing, only_memory=memory)
-        if back.totals.memories == 0:
-            raise Conflict(f"memory {memory_id} cannot come back: {back.conflicts[0][1]}.")
+        found = tx.trash.find(item_id)
+        if found is None:
+            raise NotFound(f"{item_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
+        only, holder = only_one(tx, item_id, *found)
+        back = Returning(tx, holder, doing, only=only)
+        if not back.has(only):
+            raise cannot_return(tx, item_id, only, back.conflicts)
         back.write(tx)
         tx.receipts.add(NewReceipt(receipt_id, "recover", "recover", doing.actor, doing.now, undone_at=doing.now))
-        tx.audit(doing.counted("recover", memory_id, back.totals, ids=back.ids))
+        tx.audit(doing.counted("recover", item_id, back.totals, ids=back.ids))
     return Undone(back.totals, tuple(back.conflicts))
 
 

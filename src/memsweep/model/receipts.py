@@ -116,12 +116,12 @@ def details_of(
 
 
 def state_of(row: StoredReceipt, moved: Totals, held: Held) -> State:
-    """Memories can come back one by one, without the receipt being undone; and an undo may leave some behind."""
+    """Items can come back one by one, without the receipt being undone; and an undo may leave some behind."""
     if row.purged_at is not None:
         return "purged"
     if row.undone_at is not None:
         return "partly undone" if held.items else "undone"
-    if moved.memories > held.memories and not held.revisions:
+    if (moved.memories > held.memories or moved.entities > held.entities) and not held.revisions:
         return "partly undone" if held.items else "undone"
     return "applied"
 

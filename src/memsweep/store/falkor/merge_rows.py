@@ -58,9 +58,6 @@ class FalkorMoves:
         ]
         for step in merging_cypher.HAND_OVER:
             self._tx.do(step, rows)
-        pairs = [{"entity": entity, "twin": twin} for entity, twin in sorted(twins.items())]
-        for step in merging_cypher.HAND_OVER_SPLITS:
-            self._tx.do(step, pairs)
 
 
 def _values(move: Move) -> dict[str, Any]:

@@ -32,8 +32,8 @@ class MoveRows(Protocol):
     def drop(self, receipts: Collection[int]) -> None: ...
 
     def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
-        """In these merges, another entity stands for one: as target (whose version means nothing then), in names,
-        and where mentions were moved to. In all splits, too."""
+        """In these merges and splits, another entity stands for one: as what was kept (whose version means nothing
+        then), in names, and where mentions and relations were moved to or from."""
 
 
 class AliasRows(Protocol):

@@ -50,7 +50,7 @@ class SqliteMoves:
     def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
         merges = as_list(receipts)
         rows = [{"entity": entity, "twin": twin, "receipts": merges} for entity, twin in twins.items()]
-        for statement in (*(merging_sql.HAND_OVER if receipts else ()), *merging_sql.HAND_OVER_SPLITS):
+        for statement in merging_sql.HAND_OVER if receipts else ():
             self._db.executemany(statement, rows)
 
 
