@@ -20,6 +20,7 @@ from memsweep.server.http.bearer import Bearer
 from memsweep.server.http.meter import CONTENT_TYPE, Meter
 from memsweep.server.http.rate import Buckets, Rate
 from memsweep.server.http.servers import Kind, kind_of
+from memsweep.server.http.sessions import Sessions
 from memsweep.server.http.streams import Streams, is_stream
 from memsweep.server.pipes import PipedServer
 from memsweep.web.guard import Guard, Refusal
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _IDLE_SECONDS = 30 * 60
-_MOST_SESSIONS = 1000
+_MOST_SESSIONS = 10_000
+"""Of all tokens of a kind; each has places of its own long before."""
 
 
 class Door:
@@ -55,7 +57,7 @@ class Door:
             )
             for kind, server in servers.items()
         }
-        self._streams = Streams(self._mcp)
+        self._streams = Streams(Sessions(self._mcp))
         buckets = Buckets(Rate(app.settings.http.requests_per_second, app.settings.http.burst))
 
         def behind_token(inner: ASGIApp) -> ASGIApp:
