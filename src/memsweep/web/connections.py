@@ -36,7 +36,7 @@ class _PatientProtocol(H11Protocol):
         self._giving_up: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
+        super().connection_made(_Gathering(transport, self.loop))  # type: ignore[arg-type]
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
@@ -67,3 +67,28 @@ class _PatientProtocol(H11Protocol):
         if self._giving_up is not None:
             self._giving_up.cancel()
             self._giving_up = None
+
+
+class _Gathering:
+    """A transport that sends the head and the body of an answer together: whoever waits for it wakes up once."""
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._kept: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if data and not self._kept:
+            self._loop.call_soon(self._send)
+        self._kept += [data] if data else []
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        kept, self._kept = self._kept, []
+        if kept:
+            self._transport.write(b"".join(kept))
