@@ -19,8 +19,9 @@ quick: install-dev ## the tests of a minute: pure parts, SQLite, the doors
 	MEMSWEEP_SOAK=0 $(PY) -m pytest -n 2 --dist worksteal -m "not slow and not soak" -k "not falkor" \
 	    --ignore tests/falkor --ignore tests/faults --ignore tests/house
 
+# One worker more than the cores of a small machine: a quarter of the time a test waits for a process that it started.
 test: install-dev ## every test
-	$(PY) -m pytest -n 2 --dist worksteal
+	$(PY) -m pytest -n 3 --dist worksteal
 
 test-clients: install-dev ## the hooks in the real Claude Code and Codex, which are installed into .clients
 	@sh scripts/clients

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from common import Figure, arguments, at_most, blend, conversations_from, percentile, show_figures, table, write_json
 from memsweep import open_memory
 from memsweep.hooks.event import DRAIN, EVENTS
-from memsweep.hooks.files import HookFiles
+from memsweep.project.runs import runs as runs_in
 from startup import TALK
 
 SIZES = (0, 1_000, 10_000)
@@ -87,7 +87,7 @@ class Bench:
                     self._forget_briefings()
                 taken = self._timed(name, json.dumps({**said, "hook_event_name": name}).encode())
                 measured[name] += [taken] if turn else []
-                _wait_for_the_background(HookFiles(self.home))
+                _wait_for_the_background(self.home)
         return measured
 
     @contextlib.contextmanager
@@ -113,7 +113,9 @@ class Bench:
 
     @property
     def _env(self) -> dict[str, str]:
-        return {**os.environ, "MEMSWEEP_HOME": str(self.home), "MEMSWEEP_WORKSPACE": WORKSPACE}
+        env = {**os.environ, "MEMSWEEP_HOME": str(self.home), "MEMSWEEP_WORKSPACE": WORKSPACE}
+        env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every start would compile all of it
+        return env
 
     def _forget_briefings(self) -> None:
         for path in self.home.glob("hooks/sessions/*.briefing.json"):
@@ -148,10 +150,10 @@ def _grow(path: Path, turn: str) -> None:
             file.write(json.dumps(own) + "\n")
 
 
-def _wait_for_the_background(files: HookFiles) -> None:
+def _wait_for_the_background(home: Path) -> None:
     """Each event that leaves work behind starts a process, which notes its run as the last thing it does."""
     while True:
-        done = Counter(run["outcome"] if run["event"] != DRAIN else DRAIN for run in files.runs())
+        done = Counter(run["outcome"] if run["event"] != DRAIN else DRAIN for run in runs_in(home))
         if done[DRAIN] >= sum(done[left] for left in LEFT):
             return
         time.sleep(0.01)

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 from memsweep import cli
 from memsweep.app import App, Memory, make_app
+from memsweep.code.sandbox import Sandbox
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
@@ -43,7 +44,15 @@ settings.load_profile("memsweep")
 gc.disable()  # of what is collected now, nothing is garbage
 
 
+_LONG = {"faults", "falkor", "house"}  # first, so that in the end no worker waits for one of them
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.parent.name not in _LONG)
+
+
 def pytest_collection_finish() -> None:
+    gc.freeze()  # nor later: a look at all of it each time would take longer than what the tests leave behind
     gc.enable()
 
 
@@ -66,11 +75,19 @@ def _nothing_of_the_machine(monkeypatch: pytest.MonkeyPatch, outside: Path) -> N
     monkeypatch.chdir(outside)
 
 
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[Sandbox]:
+    """The parsers of all tests; what a crash of one does has its own tests."""
+    with Sandbox() as made:
+        yield made
+
+
 @pytest.fixture(scope="session", autouse=True)
-def _one_model_for_all() -> Iterator[None]:
-    """The bundled model is only read, and loading it takes longer than most tests."""
+def _one_model_and_one_parser_for_all(sandbox: Sandbox) -> Iterator[None]:
+    """The bundled model is only read, and loading it takes longer than most tests; so does starting a parser."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(App, "local_model", LocalEmbedder())
+        patch.setattr(App, "sandbox", sandbox)
         yield
 
 

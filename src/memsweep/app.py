@@ -354,6 +354,8 @@ class App:
 
     def warm_up(self) -> None:
         """Load what the first call would otherwise wait for; that call also says what is missing."""
+        import numpy  # noqa: F401  # first: where it is there, everything else uses it
+
         with suppress(MemsweepError):
             self.local_model.load()
             if self.settings.embedding.provider in ("local", "minilm"):

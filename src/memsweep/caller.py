@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
-from memsweep.model.origin import Origin
-from memsweep.model.token import Token
+if TYPE_CHECKING:
+    from memsweep.model.origin import Origin
+    from memsweep.model.token import Token
 
 calling: ContextVar[Origin | None] = ContextVar("calling", default=None)
 """Through which door it came, and from whom."""

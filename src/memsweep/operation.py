@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+
+from memsweep.model.frozen import frozen
 
 if TYPE_CHECKING:
     from memsweep.errors import StoreCorrupt
@@ -28,7 +29,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calls(Generic[Mode]):
     """How the operations of an object are called; `Mode` is `Sync` or `Async`, and decides their types."""
 

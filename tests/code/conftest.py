@@ -29,13 +29,6 @@ def unsynced() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    """The parsers of all tests; what a crash of one does has its own tests."""
-    with Sandbox() as made:
-        yield made
-
-
 @pytest.fixture
 def desk(home: Path, sandbox: Sandbox, unsynced: None) -> Iterator[Desk]:
     with Desk(home, sandbox) as made:

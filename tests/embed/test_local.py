@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 from itertools import pairwise
@@ -30,6 +31,7 @@ with memsweep.open_memory() as memory:
     added = memory.remember("Ada Lovelace wrote the first program.")
     assert memory.search("program").hits[0].passage.memory_id == added.memory_id
     assert memory.care.reembed() == 1
+import json
 import sys
 assert not {"wordllama", "requests", "httpx", "huggingface_hub"} & set(sys.modules), "something heavy was imported"
 print("quiet")
@@ -94,7 +96,7 @@ def test_known_words_do_not_grow_without_end(embedder: LocalEmbedder, pieces: Pi
 
 @pytest.mark.slow
 def test_all_weights_are_converted_exactly(embedder: LocalEmbedder) -> None:
-    np.testing.assert_array_equal(_to_float32(embedder._weights), embedder._weights.astype(np.float32))
+    np.testing.assert_array_equal(_to_float32(embedder._halves), embedder._halves.astype(np.float32))
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=5))
@@ -145,3 +147,13 @@ def test_a_quantised_row_keeps_its_direction(values: list[list[float]]) -> None:
         else:
             assert np.abs(kept).max() == 127
             np.testing.assert_allclose(kept / 127, row.astype(np.float64) / peak, atol=0.5 / 127 + 1e-6)
+
+
+def test_the_merges_follow_from_the_vocabulary(embedder: LocalEmbedder, pieces: Pieces) -> None:
+    model = json.loads((embedder._folder / _TOKENIZER).read_bytes())["model"]
+    ranks = [pieces.rank(*pair.split(" ")) for pair in model["merges"]]
+    assert None not in ranks
+    assert ranks == sorted(ranks)
+    known = model["vocab"]
+    splits = ((word[:at], word[at:]) for word in known for at in range(1, len(word)))
+    assert len(ranks) == sum(left in known and right in known for left, right in splits)

@@ -76,17 +76,17 @@ def find(name: str) -> Campaign:
     return CAMPAIGNS.get(name) or Campaign(name, 1)
 
 
-def runner(name: str) -> Callable[[int], dict[str, Any]]:
+def runner(name: str) -> Callable[..., dict[str, Any]]:
     """The `run` of a campaign."""
-    run: Callable[[int], dict[str, Any]] = importlib.import_module(find(name).module).run
+    run: Callable[..., dict[str, Any]] = importlib.import_module(find(name).module).run
     return run
 
 
-def run_seed(name: str, seed: int) -> Result:
-    """One seed in this process; an exception is a violation."""
+def run_seed(name: str, seed: int, *size: int) -> Result:
+    """One seed in this process, of its usual size if none is given; an exception is a violation."""
     begun = time.monotonic()
     try:
-        said = dict(runner(name)(seed))
+        said = dict(runner(name)(seed, *size))
     except Exception as error:  # noqa: BLE001  # whatever it is, the record must have it
         import traceback
 
@@ -165,11 +165,14 @@ class Worker:
 
 
 def be_worker(name: str) -> None:
-    """Answer each seed on standard input with a line of JSON; what a campaign prints goes to standard error."""
+    """Answer each seed on standard input with a line of JSON; what a campaign prints goes to standard error.
+
+    A second number in a line is how much the seed is to do.
+    """
     with os.fdopen(os.dup(1), "wb", 0) as answers:
         os.dup2(2, 1)
         for line in sys.stdin:
-            answers.write(json.dumps(asdict(run_seed(name, int(line)))).encode() + b"\n")
+            answers.write(json.dumps(asdict(run_seed(name, *map(int, line.split())))).encode() + b"\n")
 
 
 def run_all(name: str, seeds: Iterable[int], jobs: int, deadline: float) -> Iterator[Result]:

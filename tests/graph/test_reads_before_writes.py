@@ -15,7 +15,7 @@ from tests.faults.merge_histories import run
 
 READS = {
     "receipts": {"get", "at", "not_purged"},
-    "trash": {"memory", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
+    "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
     "items": {"survey", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of", "stated_by",
               "sources", "around", "hashes", "superseded"},
     "plans": {"get", "items"},

@@ -17,6 +17,7 @@ from memsweep.hooks import background, door
 from memsweep.hooks.event import EVENTS
 from memsweep.hooks.files import HookFiles
 from memsweep.model.injected import without_injected
+from memsweep.project.runs import note_run, runs
 from memsweep.settings import load_settings
 from tests.support.commands import Ran, environment
 
@@ -49,7 +50,7 @@ def hook(run: Callable[..., Ran], project: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def outcomes(home: Path) -> list[str]:
-    return [run["outcome"] for run in HookFiles(home).runs() if run["event"] != "Drain"]
+    return [run["outcome"] for run in runs(home) if run["event"] != "Drain"]
 
 
 def line(own: str, text: str, role: str = "user") -> str:
@@ -282,9 +283,8 @@ def test_the_log_shows_what_happened(run: Callable[..., Ran], home: Path) -> Non
 
 @pytest.mark.slow
 def test_the_list_of_runs_does_not_grow_for_ever(home: Path) -> None:
-    files = HookFiles(home)
     for number in range(6000):
-        files.note_run({"event": "Stop", "outcome": f"{number} {'x' * 60}"})
-    assert files.runs()[-1]["outcome"].startswith("5999 ")
+        note_run(home, "Stop", 0, 0, f"{number} {'x' * 60}")
+    assert runs(home)[-1]["outcome"].startswith("5999 ")
     assert (home / "hooks" / "runs.jsonl").stat().st_size < 400_000
     assert oct((home / "hooks" / "runs.jsonl").stat().st_mode)[-3:] == "600"

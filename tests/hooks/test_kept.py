@@ -11,6 +11,7 @@ import pytest
 
 from memsweep.hooks import background, handle
 from memsweep.hooks.files import HookFiles
+from memsweep.project.runs import runs
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 
@@ -59,7 +60,7 @@ def test_a_briefing_that_is_ready_is_told_without_a_look_into_the_store(
     assert DECISION in hook("SessionStart", "s1")
     HookFiles(home).switch(False, "shop")
     assert hook("SessionStart", "s2") == ""
-    assert [run["outcome"] for run in HookFiles(home).runs()][-1] == "off here"
+    assert [run["outcome"] for run in runs(home)][-1] == "off here"
 
 
 CHANGES = {
@@ -101,4 +102,4 @@ def test_other_settings_another_day_and_a_damaged_file_make_it_anew(
     for damaged in (b"", b"[]", json.dumps({**kept, "lines": 7}), json.dumps({**kept, "at": kept["at"] - 2 * 86_400})):
         path.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
         assert hook("SessionStart", "s2") == ""
-    assert {run["outcome"] for run in HookFiles(home).runs()[-4:]} == {"failed: AssertionError: the store was opened"}
+    assert {run["outcome"] for run in runs(home)[-4:]} == {"failed: AssertionError: the store was opened"}

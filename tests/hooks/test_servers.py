@@ -20,6 +20,7 @@ from memsweep.app import BY_LIBRARY, App
 from memsweep.hooks import asking, background, sockets
 from memsweep.hooks.answering import HookListener
 from memsweep.hooks.files import HookFiles
+from memsweep.project.runs import runs
 from memsweep.settings import load_settings
 from tests.support.client import raw_server
 from tests.support.commands import environment
@@ -91,7 +92,7 @@ def test_a_server_answers_for_the_project_of_the_hook_and_for_no_other(
     assert told(ask(variables, prompt(project))) == ""  # once a session
     assert told(ask(variables, prompt(repository(tmp_path / "other"), "s2"))) == ""
     assert DECISION in told(ask(variables, prompt(project, source="startup"), "SessionStart"))
-    assert {run["by"] for run in HookFiles(home).runs()} == {"server"}
+    assert {run["by"] for run in runs(home)} == {"server"}
 
 
 @pytest.mark.usefixtures("listener")
@@ -113,7 +114,7 @@ def test_the_command_says_the_same_with_and_without_a_server(
     without = run("hook", "UserPromptSubmit", stdin=prompt(project, "s2")).out
     assert DECISION in with_one
     assert with_one == without
-    assert [each.get("by") for each in HookFiles(home).runs()] == ["server", None]
+    assert [each.get("by") for each in runs(home)] == ["server", None]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_a_hook_with_other_settings_is_sent_away(
     variables: dict[str, str], project: Path, home: Path, variable: str, value: str
 ) -> None:
     assert ask({**variables, variable: value}, prompt(project)) is None
-    assert HookFiles(home).runs() == []
+    assert runs(home) == []
 
 
 @pytest.mark.usefixtures("listener")
@@ -268,7 +269,7 @@ def test_without_what_windows_lacks_hooks_answer_by_themselves(
     listener.stop()
     assert DECISION in run("hook", "UserPromptSubmit", stdin=prompt(project)).out
     assert DECISION in run("hook", "SessionStart", stdin=prompt(project, source="startup")).out
-    assert [each.get("by") for each in HookFiles(home).runs()] == [None, None]
+    assert [each.get("by") for each in runs(home)] == [None, None]
 
 
 @pytest.mark.parametrize(("platform", "flag"), [("win32", "creationflags"), ("linux", "start_new_session")])
@@ -299,7 +300,7 @@ def test_a_real_server_answers_a_real_hook_and_leaves_no_socket(home: Path, proj
         )
         assert DECISION.encode() in done.stdout
         server.hang_up()
-    assert [run.get("by") for run in HookFiles(home).runs()] == ["server"]
+    assert [run.get("by") for run in runs(home)] == ["server"]
     assert list(folder.iterdir()) == []
 
 

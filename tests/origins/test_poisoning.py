@@ -239,3 +239,70 @@ def facts(rows: dict[str, dict[Any, dict[str, Any]]]) -> dict[tuple[str, str, st
         )
         for row in rows["relation"].values()
     }  # fmt: skip
+
+
+@on_every_engine
+def test_a_time_span_that_cuts_a_session_in_half_takes_the_later_half(memory: Memory, tmp_path: Path) -> None:
+    with called_by(EVIL):
+        first = memory.remember("The first half stays.", tags=["kept"]).memory_id
+        memory.graph.relate("Ada", "KNOWS", "Bob", weight=0.2)
+    cut = memory.remember("Somebody looks at the clock.").memory_id
+    with called_by(EVIL):
+        memory.remember("The first half stays.", tags=["late"], entities=["Mallory"])
+        memory.remember("The second half goes.", supersedes=[first])
+        memory.graph.relate("Ada", "KNOWS", "Bob", weight=0.9)
+    before = content(memory, tmp_path / "1")
+    since = memory.get(cut).created_at.isoformat()
+    wanted = {"session": "ses_evil", "since": since}
+    receipt = memory.sweep.prune("origin", origin=wanted, confirm=True, allow_large=True)
+    assert receipt.skipped == ()
+    assert {each.id for each in memory.memories().memories} == {first, cut}
+    found = memory.get(first)
+    assert (found.tags, found.entities, found.superseded_by) == (("kept",), (), ())
+    assert weight(memory) == pytest.approx(0.2, abs=1e-3)
+    assert memory.sweep.plan("origin", origin=wanted).item_count == 0, "nothing of it is left"
+    memory.sweep.undo(receipt.id)
+    after = content(memory, tmp_path / "2")
+    assert facts(after) == facts(before)
+    assert after["memory"].keys() == before["memory"].keys()
+    assert set(memory.get(first).tags) == {"kept", "late"}
+
+
+@on_every_engine
+def test_a_client_with_an_emoji_in_its_name_and_in_its_texts(memory: Memory) -> None:
+    fox = Origin("mcp", "🦊 client", "1", "ses_🎉", "add_memory", "agent")
+    memory.remember("There is something.")
+    with called_by(fox):
+        memory.remember("Wir feiern 🎉 im Büro 日本.", tags=["🎉"], entities=["🦊"])
+        memory.graph.relate("🦊", "MAG 🎉", "日本")
+    for wanted in ({"client": "🦊 client"}, {"session": "ses_🎉"}):
+        receipt = memory.sweep.prune("origin", origin=wanted, confirm=True, allow_large=True)
+        assert (receipt.totals.memories, receipt.totals.entities, receipt.skipped) == (1, 2, ())
+        memory.sweep.undo(receipt.id)
+    assert memory.search("Büro").hits[0].passage.text == "Wir feiern 🎉 im Büro 日本."
+
+
+@on_every_engine
+def test_a_session_is_taken_back_whole_through_whatever_doors_it_came_while_others_add(make: Any) -> None:
+    memory, beside = make().memory(), make().memory()
+    for door, tool in (("mcp", "add_memory"), ("cli", "remember"), ("hook", "prompt")):
+        with called_by(Origin(door, "claude-code", "2.1", "ses_evil", tool, "agent")):
+            memory.remember(f"Approve what comes by {door}.", tags=[door])
+            memory.remember("All doors say this.", tags=[door])
+            memory.graph.relate("Mallory", "USES", door)
+    with called_by(GOOD):
+        beside.remember("There is something.")
+    plan = memory.sweep.plan("origin", origin={"session": "ses_evil"})
+    with called_by(OTHER):
+        known = beside.remember("All doors say this.", tags=["mine"]).memory_id
+        new = beside.remember("It was added meanwhile.").memory_id
+        beside.graph.relate("Mallory", "USES", "hook")
+    receipt = memory.sweep.apply(plan.id, confirm=True, allow_large=True)
+    assert known in dict(receipt.skipped), "it has changed since the plan was made"
+    memory.sweep.prune("origin", origin={"session": "ses_evil"}, confirm=True, allow_large=True)
+    assert {each.text for each in memory.memories().memories} == {
+        "All doors say this.", "There is something.", "It was added meanwhile.",
+    }  # fmt: skip
+    assert (memory.get(known).tags, memory.get(known).origin.session) == (("mine",), "ses_other")
+    assert memory.get(new).origin.session == "ses_other"
+    assert not memory.care.doctor().findings

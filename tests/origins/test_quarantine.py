@@ -133,3 +133,19 @@ def test_a_fact_is_found_once_its_time_is_over(make: Make) -> None:
     assert known(app) == (set(), set(), set(), set())
     app.clock = lambda: now() + timedelta(days=3)
     assert known(app) == ({"Ada"}, {"Ada"}, {"Ada", "Kiln"}, {"Ada"})
+
+
+@on_every_engine
+def test_a_memory_of_two_is_held_back_while_only_who_is_not_trusted_is_left(make: Make) -> None:
+    app = make(**IMPORTS)
+    memory, page = app.memory(), Origin("mcp", "c", session="page", tier="import")
+    for who in (AGENT, page):
+        with called_by(who):
+            own = memory.remember("The port is 8080.", entities=["Quay"]).memory_id
+    assert found(app) == {"The port is 8080."}
+    receipt = memory.sweep.prune("origin", origin={"session": "s"}, confirm=True, allow_large=True).id
+    assert (found(app), "until it is released" in memory.get(own).quarantine) == (set(), True)
+    memory.sweep.undo(receipt)
+    assert (found(app), memory.get(own).quarantine) == ({"The port is 8080."}, "")
+    memory.sweep.prune("origin", origin={"session": "page"}, confirm=True, allow_large=True)
+    assert found(app) == {"The port is 8080."}

@@ -18,14 +18,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import App, Memory, called_by
-from memsweep.errors import MemsweepError, NotFound
+from memsweep.errors import Conflict, MemsweepError, NotFound
 from memsweep.model.origin import Origin
-from tests.origins.test_memories_of_several import state
+from tests.origins.test_memories_of_several import KEY, state
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 
 SESSIONS = ("ada", "bob", "eve")
 GONE = "eve"
+REDACTION = "redaction"
 TEXTS = [f"The {thing} is kept in room {n}." for n, thing in enumerate(("kiln", "loom", "forge"))]
 NAMES = ("Ada", "Quay", "Mallory")  # that no text names: such a mention stays with the text
 TAGS = ("ops", "old", "new")
@@ -40,17 +41,19 @@ class Act(NamedTuple):
     how: int
 
 
-ACTS = st.lists(
-    st.builds(
+SAID = ("say", "say", "say", "update", "retag", "supersede", "relate", "reinforce", "replace")
+UNSAID = ("merge", "unmerge", "pin", "secret")  # what the first law leaves out
+
+
+def acts(*what: str) -> st.SearchStrategy[list[Act]]:
+    act = st.builds(
         Act,
         session=st.sampled_from(SESSIONS),
-        what=st.sampled_from(["say", "say", "say", "update", "retag", "supersede", "relate", "reinforce", "replace"]),
+        what=st.sampled_from(what),
         which=st.integers(0, 2),
         how=st.integers(0, 2),
-    ),
-    min_size=2,
-    max_size=14,
-)
+    )
+    return st.lists(act, min_size=2, max_size=14)
 
 
 def do(memory: Memory, act: Act, number: int) -> tuple[Any, ...]:
@@ -79,6 +82,15 @@ def do(memory: Memory, act: Act, number: int) -> tuple[Any, ...]:
                 memory.graph.reinforce(NAMES[act.which], "KNOWS", name, amount=0.1)
             case "replace":
                 memory.graph.relate(NAMES[act.which], "LIVES_IN", f"City {act.how}", replaces=True)
+            case "merge":
+                memory.graph.merge([NAMES[act.which]], name)
+            case "unmerge":
+                merges = [each for each in memory.sweep.receipts().receipts if each.action == "merge"]
+                memory.sweep.undo(next((each.id for each in merges if each.undone_at is None), ""))
+            case "pin":
+                memory.pin(first_of(memory, act.which)[0])
+            case "secret":
+                memory.remember(f"{text[:-1]} with {KEY}.", tags=[tag], entities=[f"Key {KEY}", name])
         return ("done",)
     return ("refused",)
 
@@ -122,7 +134,7 @@ def test_without_a_session_everything_is_as_if_it_had_never_been(
     app, numbers = make(), count()
 
     @settings(max_examples=rounds(15 if engine_kind == "sqlite" else 3, 300))
-    @given(ACTS)
+    @given(acts(*SAID))
     def law(acts: list[Act]) -> None:
         number = next(numbers)
         memory, other = app.memory(f"w{number}"), app.memory(f"without{number}")
@@ -141,3 +153,63 @@ def test_without_a_session_everything_is_as_if_it_had_never_been(
         assert not memory.care.doctor().findings
 
     law()
+
+
+STEPS = st.permutations([*SESSIONS, REDACTION]).flatmap(
+    lambda steps: st.tuples(st.just(steps[:-1]), st.permutations(steps[:-1]))
+)
+
+
+@pytest.mark.slow
+@on_every_engine
+def test_whatever_was_taken_back_is_undone_in_any_order(
+    make: Callable[..., App], engine_kind: str, tmp_path: Path
+) -> None:
+    """Also what was merged, pinned, or redacted in between. A purge makes final what came before it."""
+    app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
+
+    @settings(max_examples=rounds(12 if engine_kind == "sqlite" else 3, 300))
+    @given(acts(*SAID, *UNSAID), STEPS, st.booleans())
+    def law(acts: list[Act], steps: tuple[list[str], list[str]], purged: bool) -> None:
+        number = next(numbers)
+        memory = app.memory(f"w{number}")
+        memory.remember("There is something.")
+        for place, act in enumerate(acts):
+            do(memory, act, place)
+        first, *others = steps[0]
+        if purged:
+            taken_back(memory, first)
+            memory.sweep.purge(0, confirm=True)
+        before = state(memory, tmp_path / f"{number}-before")
+        receipts = {step: taken_back(memory, step) for step in (others if purged else steps[0])}
+        assert not memory.care.doctor().findings
+        undo_all(memory, [receipts[step] for step in steps[1] if step in receipts])
+        assert state(memory, tmp_path / f"{number}-undone") == before
+        assert not memory.care.doctor().findings
+
+    law()
+
+
+def taken_back(memory: Memory, step: str) -> str:
+    if step == REDACTION:
+        return memory.sweep.prune("secrets", confirm=True).id
+    receipt = memory.sweep.prune("origin", origin={"session": step}, confirm=True, allow_large=True)
+    # One that somebody has stated again since stays in the past.
+    assert [why for _, why in receipt.skipped if not why.startswith("the same fact holds again")] == []
+    return receipt.id
+
+
+def undo_all(memory: Memory, receipts: list[str]) -> None:
+    """In this order; one that has to wait for another says so, and nothing is changed."""
+    while receipts:
+        waiting = [receipt for receipt in receipts if not undone(memory, receipt)]
+        assert waiting != receipts, "one of them can be undone"
+        receipts = waiting
+
+
+def undone(memory: Memory, receipt: str) -> bool:
+    try:
+        memory.sweep.undo(receipt)
+    except Conflict:
+        return False
+    return True

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from memsweep.app import App
-from memsweep.project.runs import NAME, HookRun, note_run, read_runs, summaries
+from memsweep.model.times import iso
+from memsweep.project.runs import GIT, note_run, runs, summaries
 from memsweep.report import status as report
 from tests.project.conftest import repository
 from tests.support.commands import Ran
@@ -105,21 +106,21 @@ def test_outside_of_a_project_there_is_a_status_too(run: Callable[..., Ran]) -> 
     assert run("status").out.startswith("workspace  default")
 
 
-def test_runs_are_kept_for_a_while_and_damage_is_passed_over(tmp_path: Path) -> None:
-    for number in range(6000):
-        note_run(tmp_path, HookRun(NOON, "git-index", "api", number, number % 2 == 0))
-    note_run(tmp_path, HookRun(NOON, "git-index", "other", 5))
-    path = tmp_path / NAME
-    assert path.stat().st_size < 512 * 1024
-    with path.open("ab") as out:
-        out.write(b"\xff\n{}\n[]\n" + b'{"at": 5, "hook": "x", "workspace": "api", "ms": 1}\n' + b'{"at": "2026-01-0')
-    runs = read_runs(tmp_path, "api")
-    assert runs[-1].milliseconds == 5999
-    (summary,) = summaries(runs)
-    assert (summary.hook, summary.slowest_ms, summary.last_at) == ("git-index", 5999, NOON)
-    assert summary.failures in (len(runs) // 2, len(runs) // 2 + 1)
+def test_the_list_from_before_is_shown_too_and_damage_is_passed_over(tmp_path: Path) -> None:
+    old = [{"at": iso(NOON), "hook": GIT, "workspace": name, "ms": ms, "failed": ms > 3} for name, ms in OLD]
+    noise = b'\xff\n{}\n[]\n{"at": 5, "hook": "x", "workspace": "api", "ms": 1}\n{"at": "2026-01-0'
+    (tmp_path / "hook-runs.jsonl").write_bytes(b"".join(json.dumps(each).encode() + b"\n" for each in old) + noise)
+    note_run(tmp_path, GIT, NOON.timestamp() + 60, 0.011, "refreshed the index", workspace="api")
+    note_run(tmp_path, GIT, NOON.timestamp(), 0.005, "failed", workspace="other")
+    (summary,) = summaries(tmp_path, "api")
+    assert summary == (GIT, 4, 1, NOON + timedelta(minutes=1), 4, 11)
+    assert [run["ms"] for run in runs(tmp_path)] == [*(ms for _, ms in OLD), 11, 5]
+
+
+OLD = [("api", 3), ("api", 5), ("other", 2), ("api", 1)]
 
 
 def test_a_home_that_cannot_be_written_is_no_error_for_a_hook(tmp_path: Path) -> None:
-    note_run(tmp_path / "absent", HookRun(NOON, "git-index", "api", 1))
-    assert read_runs(tmp_path / "absent", "api") == []
+    (tmp_path / "file").touch()
+    note_run(tmp_path / "file", GIT, 0, 0, "failed", workspace="api")
+    assert summaries(tmp_path / "file", "api") == []

@@ -17,6 +17,7 @@ collect_ignore_glob = [] if os.environ.get("MEMSWEEP_CLIENTS") else ["test_*.py"
 def machine(tmp_path: Path) -> Machine:
     machine = Machine(tmp_path / "home")
     machine.put_memsweep()
+    machine.put_clients()
     return machine
 
 

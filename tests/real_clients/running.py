@@ -78,6 +78,11 @@ class Machine:
         path.write_text(f"#!/bin/sh\n{command}\n")
         path.chmod(0o755)
 
+    def put_clients(self) -> None:
+        """The clients on the path, for commands that look for them."""
+        for name, program in (("claude", CLAUDE), ("codex", CODEX)):
+            (self.home / "bin" / name).symlink_to(program)
+
     def memsweep(self, *arguments: str, cwd: Path) -> str:
         done = subprocess.run(
             [sys.executable, "-P", "-m", "memsweep", *arguments],
@@ -152,14 +157,7 @@ def configure_codex(machine: Machine, port: int, more: str = "") -> None:
 
 def install_in_codex(machine: Machine, port: int, more: str = "") -> None:
     configure_codex(machine, port, more)
-    for arguments in (["marketplace", "add", str(PLUGINS)], ["add", "memsweep@memsweep"]):
-        subprocess.run(
-            [str(CODEX), "plugin", *arguments],
-            env=machine.environment(port),
-            check=True,
-            capture_output=True,
-            timeout=SECONDS,
-        )
+    machine.memsweep("init", "--plugin", "--client", "codex", cwd=machine.home)
 
 
 def codex(machine: Machine, project: Path, port: int, prompt: str, *flags: str) -> subprocess.CompletedProcess[str]:

@@ -150,6 +150,19 @@ def test_what_init_writes_is_started(machine: Machine, tmp_path: Path) -> None:
     assert not [each for each in started["mcp_servers"] if each["name"] == "memsweep"]
 
 
+def test_the_plugin_that_init_adds_works_by_itself(machine: Machine, tmp_path: Path) -> None:
+    project = repository(tmp_path / "shop")
+    machine.memsweep("remember", DECISION, cwd=project)
+    (machine.home / ".claude").mkdir()
+    for command, told in ((("--plugin", "--client", "claude-code"), True), (("--undo", "--yes"), False)):
+        machine.memsweep("init", *command, cwd=project)
+        with scripted(Step("Hello.")) as model:
+            events = claude(machine, model.port, project, ["Good morning to you."], plugin=False)
+            assert (MARK in model.texts()[0]) is told
+        (started,) = [event for event in events if event.get("subtype") == "init"]
+        assert bool([each for each in started["mcp_servers"] if "memsweep" in each["name"]]) is told
+
+
 def test_a_damaged_home_is_silence(machine: Machine, tmp_path: Path) -> None:
     project = repository(tmp_path / "shop")
     machine.memsweep("remember", DECISION, cwd=project)

@@ -49,5 +49,8 @@ def test_what_init_writes_is_started(machine: Machine, tmp_path: Path) -> None:
 
 def test_a_missing_memsweep_leaves_the_session_as_it_is(machine: Machine, tmp_path: Path) -> None:
     project = repository(tmp_path / "shop")
-    (machine.home / "bin" / "memsweep").unlink()
-    assert MARK not in session(machine, project, "Good morning to you.", Step("Hello."))[0]
+    with scripted(Step("Hello.")) as model:
+        install_in_codex(machine, model.port)
+        (machine.home / "bin" / "memsweep").unlink()
+        assert codex(machine, project, model.port, "Good morning to you.").returncode == 0
+        assert MARK not in model.texts()[0]

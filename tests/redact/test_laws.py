@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsweep.gc.masking import masked_name
 from memsweep.redact.find import find, redacted
+from memsweep.redact.providers import PROVIDERS
 from tests.redact.lines import negatives, positives
 
 LINES = [line.text for line in positives()]
@@ -45,6 +47,14 @@ def test_no_part_of_a_secret_is_left(line) -> None:
     assert text.endswith("\nß")
 
 
+def test_a_name_that_is_nothing_but_the_key_of_a_provider_is_found() -> None:
+    """But for one whose form is so common that the provider has to be named beside it."""
+    theirs = {rule.kind for rule in PROVIDERS}
+    alone = {line.kind: line.text[line.start : line.end] for line in positives() if line.kind in theirs}
+    assert {kind for kind, key in alone.items() if masked_name(key, {})[1] != (kind,)} == {"discord-token"}
+    assert masked_name("K9!x-hunter2", {})[1] == (), "only its context says that this is one"
+
+
 def test_a_block_inside_an_assignment_is_one_secret() -> None:
     line = next(each.text for each in positives() if "OPENSSH" in each.text)
     assert redacted(f"private_key = '{line}'")[0].count("[secret:") == 1
@@ -53,3 +63,16 @@ def test_a_block_inside_an_assignment_is_one_secret() -> None:
 def test_one_secret_that_two_rules_find_has_the_name_of_its_provider() -> None:
     key = next(each.text[each.start : each.end] for each in positives() if each.kind == "aws-access-key")
     assert redacted(f'API_KEY = "{key}"') == ('API_KEY = "[secret: aws-access-key]"', ("aws-access-key",))
+
+
+def test_no_neighbour_hides_a_secret() -> None:
+    """A rule that looks further than it should finds what is none there, and misses what stands nearer."""
+    neighbours = [*negatives(), *(each.text for each in positives())]
+    for number, line in enumerate(positives()):
+        secret = line.text[line.start : line.end]
+        for other in (each for each in neighbours[number % 60 :: 60] if secret not in each):
+            assert secret not in redacted(f"{line.text}\n{other}")[0]
+            assert secret not in redacted(f"{other}\n{line.text}")[0]
+    assert redacted(
+        "Set the variable WEATHER_TOKEN to aa1192c6087b4b4f985bd091e1489d07 first.\nprivate_key: Ed25519PrivateKey"
+    )[1]

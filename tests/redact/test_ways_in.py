@@ -15,7 +15,6 @@ from memsweep.errors import BadInput, UnknownWorkspace
 from memsweep.model.origin import Origin
 from memsweep.model.segment import ContextSegment
 from tests.redact.lines import positives
-from tests.support import store_files
 from tests.support.engines import on_every_engine
 
 _FIRST = {line.kind: line.text[line.start : line.end] for line in reversed(positives())}
@@ -337,16 +336,3 @@ def _graph(*names: str) -> str:
 
 def _secret_of(text: str) -> str:
     return next(line.text[line.start : line.end] for line in positives() if line.text == text)
-
-
-def test_names_of_clients_that_are_stored_are_redacted_and_come_back(memory: Memory, home: Path) -> None:
-    with called_by(Origin("mcp", "client", session="s", tier="agent")):
-        made = memory.remember("There is something.").memory_id
-    with store_files.open_file(store_files.file_of(home)) as db:
-        db.execute("update origin set client = ?", (f"c {AWS}",))
-        db.execute("update audit set actor = ?", (f"mcp:{AWS}",))
-    receipt = memory.sweep.prune("secrets", confirm=True).id
-    assert memory.get(made).origin.client == f"c {AWS_MARK}"
-    assert AWS not in str(memory.sweep.audit())
-    memory.sweep.undo(receipt)
-    assert memory.get(made).origin.client == f"c {AWS}"

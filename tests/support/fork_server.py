@@ -48,8 +48,9 @@ class Child:
         os.kill(self.pid, signal.SIGUSR1)
 
     def kill(self) -> list[Any]:
-        """End it the hard way; what it had said until then."""
-        os.kill(self.pid, signal.SIGKILL)
+        """End it the hard way, unless it has ended by itself; what it had said until then."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
         return self.rest()
 
     def rest(self) -> list[Any]:

@@ -36,7 +36,11 @@ def warm_up() -> Any:
 
 
 def _rehearse(app: App) -> None:
-    """Features are imported when they are first used; a child should not have to."""
+    """Features are imported when they are first used, and schemas of tools made; a child should not have to."""
+    from memsweep.server.app import make_server
+
+    make_server(app, "full")
+    make_server(app)
     memory = app.memory()
     note = memory.remember("Ada met Grace.", relations=[{"from": "Ada", "relation": "knows", "to": "Grace"}])
     memory.search("Ada")

@@ -12,6 +12,7 @@ from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
 from memsweep.code.hooks import find_hooks
 from memsweep.hooks.files import HookFiles
+from memsweep.project.runs import runs as runs_in
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,8 +61,8 @@ def _switch(on: bool, here: bool, as_json: bool) -> None:
 
 @cli.command()
 def log(limit: Annotated[int, Option(min=1, max=1000, help="How many.")] = 20, as_json: Json = False) -> None:
-    """Show what the hooks of agents' clients did lately, and how long they took."""
-    runs = with_app(lambda app: HookFiles(app.settings.home).runs())[-limit:]
+    """Show what hooks did lately, and how long they took."""
+    runs = with_app(lambda app: runs_in(app.settings.home))[-limit:]
 
     def words(console: Console) -> None:
         for run in runs:

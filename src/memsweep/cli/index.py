@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, progress_bar, say, show, with_app
-from memsweep.project.runs import HookRun, note_run
+from memsweep.project.runs import GIT, note_run
 from memsweep.report import code as report
 
 T = TypeVar("T")
@@ -62,9 +62,9 @@ def _noted(app: App, workspace: str, run: Callable[[App], T]) -> T:
         failed = False
         return answer
     finally:
-        took = round(1000 * (time.monotonic() - began))
-        home, name = app.settings.home, app.memory(workspace).workspace_id
-        note_run(home, HookRun(app.clock(), "git-index", name, took, failed))
+        outcome, name = "failed" if failed else "refreshed the index", app.memory(workspace).workspace_id
+        took = time.monotonic() - began
+        note_run(app.settings.home, GIT, app.clock().timestamp(), took, outcome, workspace=name)
 
 
 def _with_warnings(answer: report.IndexAnswer) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,12 +14,42 @@ from typer import Option
 
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
-from memsweep.clients import apply
-from memsweep.clients.plan import Change, find_clients, plan_entry
+from memsweep.clients import apply, plugin
+from memsweep.clients.plan import Change, State, find_clients, plan_entry
 from memsweep.clients.server_entry import server_entry, this_machine
+from memsweep.clients.table import Client
 from memsweep.errors import BadInput, Conflict
 from memsweep.model.text import counted
 from memsweep.settings import load_settings
+
+_PLUGIN = "the plugin (server, hooks, skill, commands)"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change to a client: what is shown of it, what is asked, and what makes it."""
+
+    client: Client
+    path: str
+    """The file, or the plugin."""
+    state: State
+    diff: str = ""
+    question: str = ""
+    done: str = ""
+    make: Callable[[], object] = lambda: None
+    why: str = ""
+    without_asking: bool = False
+    """There is nothing to decide, only a record to clear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a person wants to be asked."""
+
+    dry_run: bool
+    yes: bool
+    asks: bool
+    quiet: bool
 
 
 def init(
@@ -27,66 +59,112 @@ def init(
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only show what would change.")] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
-    undo: Annotated[bool, Option("--undo", help="Take back what earlier runs wrote.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Take back what earlier runs did.")] = False,
+    with_plugin: Annotated[
+        bool,
+        Option("--plugin", help="Claude Code and Codex: the plugin (server, hooks, commands), not only the server."),
+    ] = False,
     hooks: Annotated[bool, Option("--hooks", help="Also install git hooks that refresh the index.")] = False,
     index: Annotated[bool, Option("--index", help="Also index this project.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """Add memsweep to the agent clients on this machine: shows each change, asks, and keeps a copy."""
-    chosen = tuple(client or ())
-    steps = _undo_steps(chosen) if undo else _entry_steps(chosen)
-    asks = sys.stdin.isatty() and not as_json
-    answers = [_take(change, step, dry_run=dry_run, yes=yes, asks=asks, quiet=as_json) for change, step in steps]
+    chosen, home = tuple(client or ()), load_settings().home
+    manner = Manner(dry_run, yes, sys.stdin.isatty() and not as_json, as_json)
+    clients = find_clients(this_machine(), chosen)
+    if undo:
+        answers = [_take(step, manner) for step in [*_removal_steps(home, chosen), *_undo_steps(home, chosen)]]
+    else:
+        answers = _add(clients, home, manner, with_plugin)
     if as_json:
         show({"clients": answers}, True, lambda console: None)
     elif not answers:
         print("Nothing to undo." if undo else "No client was found; name one with --client.")
     elif not undo and not dry_run:
-        _offer(hooks=hooks, index=index, asks=asks, workspace=workspace)
+        _offer(hooks=hooks, index=index, asks=manner.asks, workspace=workspace)
     if any(answer["state"] == "refused" for answer in answers):
         raise typer.Exit(Conflict.exit_status)
 
 
-def _entry_steps(chosen: tuple[str, ...]) -> list[tuple[Change, Callable[[], object]]]:
-    machine, home, entry = this_machine(), load_settings().home, server_entry()
-    changes = [plan_entry(each, machine, entry) for each in find_clients(machine, chosen)]
-    return [(change, partial(apply.write, change, home)) for change in changes]
+def _add(clients: list[Client], home: Path, manner: Manner, with_plugin: bool) -> list[dict[str, Any]]:
+    """The plugin where it is wanted, which brings the server; elsewhere the server alone."""
+    offered = with_plugin or (manner.asks and not manner.yes)
+    sure = replace(manner, yes=manner.yes or with_plugin)
+    answers = [_take(step, sure) for step in _plugin_steps(clients, home, offered, with_plugin)]
+    have = {each["client"] for each in answers if each["written"] or each["state"] == "there" or sure.dry_run}
+    if have:  # a second server would be one too many
+        answers += [_take(step, sure) for step in _undo_steps(home, tuple(have))]
+    rest = [each for each in clients if each.id not in have]
+    return answers + [_take(step, manner) for step in _entry_steps(rest, home)]
 
 
-def _undo_steps(chosen: tuple[str, ...]) -> list[tuple[Change, Callable[[], object]]]:
-    home = load_settings().home
-    find_clients(this_machine(), chosen)  # an unknown name is a mistake here, too
+def _plugin_steps(clients: list[Client], home: Path, offered: bool, with_plugin: bool) -> list[Step]:
+    """For the clients that take the plugin; `with_plugin` renews it where it is, and says why it cannot be had."""
+    known = set() if with_plugin else plugin.read_plugins(home)
+    there = [Step(each, _PLUGIN, "there") for each in clients if each.id in known]
+    changes = [each for each in plugin.plan_plugins(clients, plugin.plugin_folder()) if each.client.id not in known]
+    if with_plugin and not changes:
+        hint = "Claude Code and Codex do, if they are on PATH."
+        raise BadInput("no client that takes the plugin was found.", hint=hint)
+    if with_plugin and not plugin.find_program("memsweep"):
+        raise BadInput("the plugin calls `memsweep`, which is not on PATH.", hint="Try `uv tool install memsweep`.")
+    if not (offered and plugin.find_program("memsweep")):
+        return there
+    return there + [_plugin_step(each, partial(plugin.add_plugin, each, home), "Added the plugin.") for each in changes]
+
+
+def _removal_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:
+    planned = plugin.plan_removal(home, chosen)
+    return [_plugin_step(each, partial(plugin.remove_plugin, each, home), "Removed the plugin.") for each in planned]
+
+
+def _plugin_step(change: plugin.PluginChange, make: Callable[[], object], done: str) -> Step:
+    why = "" if change.program else f"`{change.commands[0][0]}` is not on PATH"
+    state: State = "changed" if change.program else "refused"
+    return Step(change.client, _PLUGIN, state, "\n".join(change.shown), "Run it?", done, make, why)
+
+
+def _entry_steps(clients: list[Client], home: Path) -> list[Step]:
+    machine, entry = this_machine(), server_entry()
+    changes = [plan_entry(each, machine, entry) for each in clients]
+    return [_file_step(change, partial(apply.write, change, home)) for change in changes]
+
+
+def _undo_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:
     planned = apply.plan_undo(home, chosen)
-    return [(change, partial(apply.undo, done, change, home)) for done, change in planned]
+    return [_file_step(change, partial(apply.undo, done, change, home)) for done, change in planned]
 
 
-def _take(
-    change: Change, step: Callable[[], object], *, dry_run: bool, yes: bool, asks: bool, quiet: bool
-) -> dict[str, Any]:
+def _file_step(change: Change, make: Callable[[], object]) -> Step:
+    path = str(change.path)
+    done = f"Wrote {harmless(path)}. {change.client.restart}"
+    gone = change.state == "there" and change.before is None and not change.after
+    return Step(change.client, path, change.state, change.diff, "Write it?", done, make, change.why, gone)
+
+
+def _take(step: Step, manner: Manner) -> dict[str, Any]:
     """Show a change, ask, and make it; what became of it."""
-    if not quiet:
-        _show(change)
-    done = False
-    if change.state in ("new", "changed") and not dry_run and (yes or (asks and typer.confirm("Write it?"))):
-        step()
-        done = True
-        if not quiet:
-            print(f"Wrote {harmless(str(change.path))}. {change.client.restart}")
-    elif change.state == "there" and not dry_run and change.before is None and not change.after:
-        step()  # an entry of the record whose file is gone
-    elif change.state in ("new", "changed") and not quiet and not (dry_run or asks):
-        print("Nothing was written; pass --yes to write it.")
-    said = {"client": change.client.id, "path": str(change.path), "state": change.state, "diff": change.diff}
-    return {**said, "written": done, **({"why": change.why} if change.why else {})}
+    if not manner.quiet:
+        _show(step)
+    changes = step.state in ("new", "changed")
+    done = changes and not manner.dry_run and (manner.yes or (manner.asks and typer.confirm(step.question)))
+    if done or (step.without_asking and not manner.dry_run):
+        step.make()
+    if done and not manner.quiet:
+        print(step.done)
+    elif changes and not (manner.quiet or manner.dry_run or manner.asks):
+        print("Nothing was done; pass --yes to do it.")
+    said = {"client": step.client.id, "path": step.path, "state": step.state, "diff": step.diff}
+    return {**said, "written": done, **({"why": step.why} if step.why else {})}
 
 
-def _show(change: Change) -> None:
-    print(f"{change.client.title}: {harmless(str(change.path))}")
-    if change.state == "refused":
-        print(f"  is left as it is: {harmless(change.why)}. Add memsweep by hand, or correct the file first.")
-    elif change.diff:
-        print(harmless(change.diff))
+def _show(step: Step) -> None:
+    print(f"{step.client.title}: {harmless(step.path)}")
+    if step.state == "refused":
+        print(f"  is left as it is: {harmless(step.why)}. Change it by hand, or correct that first.")
+    elif step.diff:
+        print(harmless(step.diff))
     else:
         print("  nothing to change.")
 

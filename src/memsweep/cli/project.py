@@ -11,7 +11,6 @@ from memsweep.app import App
 from memsweep.cli.door import Json, harmless, in_project, show, with_app
 from memsweep.cli.where import lines, print_where
 from memsweep.hooks.files import HookFiles
-from memsweep.hooks.runs import hooks_of
 from memsweep.report import status as report
 from memsweep.services.status import ProjectStatus
 
@@ -36,12 +35,10 @@ def status(project: InProject = "", as_json: Json = False) -> None:
 
 
 def _with_hooks(app: App) -> ProjectStatus:
-    """Those of agents' clients are known to their own room."""
-    found, files = app.projects.status(), HookFiles(app.settings.home)
-    place = found.whereabouts.place
-    ran = hooks_of(files, place.workspace_id, place.project)
-    on = app.settings.hooks.enabled and files.is_on(place.workspace_id)
-    return replace(found, hooks=(*found.hooks, *ran), hooks_on=on)
+    """Whether those of agents' clients are on is known to their own room."""
+    found = app.projects.status()
+    on = HookFiles(app.settings.home).is_on(found.whereabouts.place.workspace_id)
+    return replace(found, hooks_on=app.settings.hooks.enabled and on)
 
 
 def trust(

@@ -33,18 +33,18 @@ class Written:
 
 def write(change: Change, home: Path) -> Written:
     """Back up, then replace, then note it; a file that changed since it was shown is left alone."""
-    folder = _private(home)
+    folder = private_folder(home)
     backup = folder / f"{change.client.id}.{secrets.token_hex(4)}.before" if change.before is not None else None
     try:
         if backup is not None and change.before is not None:
-            _put(backup, change.before, 0o600)
+            put(backup, change.before, 0o600)
         if read_config(change.path) != change.before:
             raise Conflict(f"{change.path} has changed since it was shown.", hint="Run it again.")
         done = Written(change.client.id, str(change.path), str(backup or ""), digest(change.after))
         # Noted first: an undo that finds nothing to undo is better than a change that nobody knows of.
         _note(folder, [*read_record(home), done])
         change.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _put(change.path, change.after, _mode_of(change.path))
+        put(change.path, change.after, _mode_of(change.path))
     except OSError as error:
         raise StoreReadOnly(
             f"{change.path} cannot be written ({error.strerror}).", hint="Nothing was changed."
@@ -65,10 +65,10 @@ def undo(written: Written, change: Change, home: Path) -> None:
             raise Conflict(f"{change.path} has changed since it was shown.", hint="Run it again.")
         if change.before is not None:
             if change.after or written.backup:
-                _put(change.path, change.after, _mode_of(change.path))
+                put(change.path, change.after, _mode_of(change.path))
             else:
                 change.path.unlink()
-        _note(_private(home), [each for each in read_record(home) if each != written])
+        _note(private_folder(home), [each for each in read_record(home) if each != written])
         if written.backup:
             Path(written.backup).unlink(missing_ok=True)
     except OSError as error:
@@ -104,7 +104,7 @@ def _undone(written: Written, client: Client) -> Change:
         return Change(client, path, "refused", why=f"{error}{kept}")
 
 
-def _put(path: Path, content: bytes, mode: int) -> None:
+def put(path: Path, content: bytes, mode: int) -> None:
     """Whole or not at all; the folder is that of the file, so that it is one rename."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.memsweep")
     handle = os.open(draft, WRITING | os.O_EXCL, mode)
@@ -128,11 +128,11 @@ def _mode_of(path: Path) -> int:
         return 0o600
 
 
-def _private(home: Path) -> Path:
+def private_folder(home: Path) -> Path:
     folder = home / _FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
 
 
 def _note(folder: Path, record: list[Written]) -> None:
-    _put(folder / _RECORD, json.dumps([asdict(each) for each in record], indent=1).encode(), 0o600)
+    put(folder / _RECORD, json.dumps([asdict(each) for each in record], indent=1).encode(), 0o600)

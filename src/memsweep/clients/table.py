@@ -12,6 +12,15 @@ PLATFORMS: tuple[Platform, ...] = ("linux", "darwin", "win32")
 
 
 @dataclass(frozen=True, slots=True)
+class PluginCommands:
+    """How a client that takes our plugin adds and removes one."""
+
+    program: str
+    add: str
+    remove: str
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """`files` and `signs` are written with the variables of `folders`; a sign is what is there if the client is."""
 
@@ -25,6 +34,7 @@ class Client:
     extra: Mapping[str, Any]
     """What an entry has beside the command."""
     restart: str
+    plugin: PluginCommands | None = None
 
 
 def _everywhere(file: str) -> dict[Platform, str]:
@@ -45,6 +55,7 @@ CLIENTS = (
         _beside("{claude}/.claude.json", "{home}/.claude"),
         {"type": "stdio"},
         "It is there in the next session.",
+        PluginCommands("claude", "install", "uninstall"),
     ),
     Client(
         "codex",
@@ -55,6 +66,7 @@ CLIENTS = (
         _beside("{codex}"),
         {},
         "It is there in the next session.",
+        PluginCommands("codex", "add", "remove"),
     ),
     Client(
         "cursor",

@@ -7,29 +7,35 @@ files are all that is needed. Nothing here can touch the network.
 from __future__ import annotations
 
 import importlib.util
-import json
-import mmap
-import struct
 import threading
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
+from itertools import repeat
+from operator import truediv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memsweep.embed.meanings import Meanings
 from memsweep.embed.pieces import Pieces
+from memsweep.embed.weights import Weights
 from memsweep.embed.words import WordTokens
 from memsweep.errors import EmbedderError
 from memsweep.model.workspace import EmbeddingModel
+from memsweep.numeric import numpy_for, singles, total
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from memsweep.numeric import Rows
+
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _BATCH = 64  # what the tokeniser makes of a text while it works is many times its size
 _FEW = 32  # more texts than this are worth a batch, and 32 MB for weights that need no conversion
+_MANY = 1 << 16  # tokens a text, where it pays to have numpy
 _WINDOW = 1 << 16  # characters that are tokenised together; a token cut at its edge is counted twice
 
 
@@ -45,23 +51,31 @@ class LocalEmbedder:
         """Get ready for many texts."""
         _ = self._tokenizer
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        import numpy as np
-
-        rows = np.zeros((len(texts), self.model.dimension), np.float32)
-        for row, vectors in enumerate(self._word_vectors(texts)):
+    def embed(self, texts: Sequence[str]) -> Rows:
+        few = [self._words.of(text) for text in texts] if len(texts) <= _FEW else []
+        np = numpy_for(self.model.dimension * (sum(map(len, few)) if few else len(texts) * _MANY))
+        if np is None:
+            return [self._mean(tokens) for tokens in few]
+        rows: npt.NDArray[Any] = np.zeros((len(texts), self.model.dimension), np.float32)
+        for row, vectors in enumerate(self._of_few(few) if few else self._of_many(texts)):
             if len(vectors):
                 np.add.reduce(vectors, axis=0, out=rows[row])
                 rows[row] /= len(vectors)
         return rows
 
-    def _word_vectors(self, texts: Sequence[str]) -> Iterator[npt.NDArray[np.float32]]:
+    def _mean(self, tokens: Sequence[int]) -> array[float]:
+        summed = total(map(self._weights.numbers, tokens), self.model.dimension)
+        return singles(map(truediv, summed, repeat(len(tokens)))) if tokens else summed
+
+    def _of_few(self, texts: Iterable[Sequence[int]]) -> Iterator[npt.NDArray[np.float32]]:
         import numpy as np
 
-        if len(texts) <= _FEW:
-            for text in texts:
-                yield _to_float32(self._weights.take(np.array(self._words.of(text), np.intp), axis=0))
-            return
+        for tokens in texts:
+            yield _to_float32(self._halves.take(np.array(tokens, np.intp), axis=0))
+
+    def _of_many(self, texts: Sequence[str]) -> Iterator[npt.NDArray[np.float32]]:
+        import numpy as np
+
         for start in range(0, len(texts), _BATCH):
             batch = list(texts[start : start + _BATCH])
             for encoding in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
@@ -84,10 +98,7 @@ class LocalEmbedder:
 
     @cached_property
     def _meanings(self) -> Meanings:
-        def vectors(word: str) -> npt.NDArray[np.float32]:
-            return next(self._word_vectors([word]))
-
-        return Meanings(self._words.of, vectors, self.model.dimension)
+        return Meanings(self._words.of, self._weights)
 
     @cached_property
     def _folder(self) -> Path:
@@ -113,27 +124,27 @@ class LocalEmbedder:
 
     @cached_property
     def _words(self) -> WordTokens:
-        is_loaded = "_tokenizer" in self.__dict__
-        return WordTokens(lambda: self._tokenizer, None if is_loaded else Pieces(self._folder / _TOKENIZER))
+        pieces = None
+        if "_tokenizer" not in self.__dict__:
+            with suppress(ValueError):  # laid out in another way, it is left to the library
+                pieces = Pieces(self._folder / _TOKENIZER)
+        return WordTokens(lambda: self._tokenizer, pieces)
 
     @cached_property
     def _fast_weights(self) -> npt.NDArray[np.float32]:
         import numpy as np
 
-        return self._weights.astype(np.float32)
+        return self._halves.astype(np.float32)
 
     @cached_property
-    def _weights(self) -> npt.NDArray[np.float16]:
+    def _halves(self) -> npt.NDArray[np.float16]:
         import numpy as np
 
-        with (self._folder / _WEIGHTS).open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        (header_size,) = struct.unpack_from("<Q", mapped)
-        header = json.loads(mapped[8 : 8 + header_size])
-        tensor = next(entry for name, entry in header.items() if name != "__metadata__")
-        rows, columns = tensor["shape"]
-        first = 8 + header_size + tensor["data_offsets"][0]
-        return np.frombuffer(mapped, np.float16, rows * columns, first).reshape(rows, columns)
+        return np.frombuffer(self._weights.raw, np.float16).reshape(-1, self.model.dimension)
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return Weights.mapped(self._folder / _WEIGHTS)
 
 
 def _to_float32(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:

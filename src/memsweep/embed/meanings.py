@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, repeat
+from operator import add
 
-from memsweep.embed.protocol import quantise
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Floats = npt.NDArray[np.float32]
-    Places = npt.NDArray[np.intp]
+from memsweep.embed.weights import Weights
+from memsweep.numeric import compared, numpy_for
 
 _WORD = re.compile(r"[^\W_]+")
-_MOST_WORDS = 16_384  # that are kept: 4 MB
+_MOST_WORDS = 16_384  # that are kept: 5 MB, twice as much if none is a token by itself
 _MOST_TEXTS = 2048  # some 2 MB beside the texts
 _VOCABULARY = 32_000
 
 
 class Meanings:
-    """Vectors of words as bytes; those of words and texts met lately are kept. Safe to use from several threads."""
+    """Vectors of words; those of words and texts met lately are kept. Safe to use from several threads."""
 
-    def __init__(self, tokens: Callable[[str], list[int]], vectors: Callable[[str], Floats], dimension: int) -> None:
-        self._tokens, self._vectors, self._dimension = tokens, vectors, dimension
+    def __init__(self, tokens: Callable[[str], list[int]], weights: Weights) -> None:
+        self._tokens, self._weights = tokens, weights
         self._lock = threading.Lock()
         self._forget()
 
@@ -37,50 +33,68 @@ class Meanings:
 
     def nearest(self, words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
         """For each text and each of the words, the best cosine with a word of the text."""
-        import numkong
-        import numpy as np
-
         if not words or not texts:
             return [[] for _ in texts]
         with self._lock:
             if len(self._places) > _MOST_WORDS or len(self._texts) > _MOST_TEXTS:
                 self._forget()
             asked, of_text = self._places_of(words), [self._words_of(text) for text in texts]
-            every = np.concatenate(of_text)
-            mine, theirs = self._rows[asked], self._rows[every]
-            lengths = self._lengths[asked][:, None] * self._lengths[every]
-        cosines = np.asarray(numkong.cdist(mine, theirs, metric="dot")) / lengths
-        starts = np.cumsum([0, *map(len, of_text[:-1])])
-        best: list[list[float]] = np.maximum.reduceat(cosines, starts, axis=1).T.tolist()
-        return best
+            rows, lengths = self._rows, self._lengths
+        met = list(dict.fromkeys(place for places in of_text for place in places))
+        spots = {place: spot for spot, place in enumerate(met)}
+        mine, theirs = ([rows[place] for place in places] for places in (asked, met))
+        dots = compared(b"".join(mine), b"".join(theirs), self._weights.width, "dot", "float16")
+        sizes = [lengths[place] for place in asked], [lengths[place] for place in met]
+        return _best(dots, *sizes, [[spots[place] for place in places] for places in of_text])
 
     def _forget(self) -> None:
-        import numpy as np
-
         self._places: dict[str, int] = {}
-        self._texts: dict[str, Places] = {}
-        self._rows, self._lengths = np.zeros((0, self._dimension), np.int8), np.zeros(0, np.float32)
+        self._texts: dict[str, list[int]] = {}
+        self._rows: list[bytes | memoryview] = []
+        self._lengths: list[float] = []
 
-    def _words_of(self, text: str) -> Places:
+    def _words_of(self, text: str) -> list[int]:
         if text not in self._texts:
             self._texts[text] = self._places_of(list(set(_WORD.findall(text.lower()))) or [""])
         return self._texts[text]
 
-    def _places_of(self, words: Sequence[str]) -> Places:
-        import numpy as np
-
-        self._learn([word for word in dict.fromkeys(words) if word not in self._places])
-        return np.array([self._places[word] for word in words], np.intp)
+    def _places_of(self, words: Sequence[str]) -> list[int]:
+        if new := [word for word in dict.fromkeys(words) if word not in self._places]:
+            self._learn(new)
+        return [self._places[word] for word in words]
 
     def _learn(self, words: Sequence[str]) -> None:
-        import numpy as np
+        rows = [self._row(self._tokens(word)) for word in words]
+        width = self._weights.width
+        squares = compared(bytes(2 * width), b"".join(rows), width, "sqeuclidean", "float16")
+        self._places |= {word: at for at, word in enumerate(words, len(self._rows))}
+        self._rows += rows
+        self._lengths += [math.sqrt(square) or math.inf for square in squares]
 
-        known, needed = len(self._places), len(self._places) + len(words)
-        if needed > len(self._rows):
-            room = max(needed, 2 * known, 1024)
-            self._rows, self._lengths = np.resize(self._rows, (room, self._dimension)), np.resize(self._lengths, room)
-        for at, word in enumerate(words, known):
-            (row,) = quantise(self._vectors(word).sum(axis=0, keepdims=True))
-            self._places[word] = at
-            self._rows[at] = np.frombuffer(row, np.int8)
-            self._lengths[at] = float(np.sqrt((self._rows[at].astype(np.float32) ** 2).sum())) or math.inf
+    def _row(self, tokens: Sequence[int]) -> bytes | memoryview:
+        """Most words are a token, and have its row as it is."""
+        if len(tokens) == 1:
+            return self._weights.row(tokens[0])
+        rows = map(self._weights.numbers, tokens)
+        summed: Iterable[float] = repeat(0.0, self._weights.width)
+        for row in rows:
+            summed = map(add, summed, row)
+        return struct.pack(f"<{self._weights.width}e", *summed)
+
+
+def _best(
+    dots: memoryview[float], mine: list[float], theirs: list[float], of_text: list[list[int]]
+) -> list[list[float]]:
+    """For each text and each of my words, the best cosine with those of theirs that the text has."""
+    np = numpy_for(len(dots))
+    if np is not None:
+        cosines = np.frombuffer(dots).reshape(len(mine), -1) / (np.array(mine)[:, None] * np.array(theirs))
+        starts = np.cumsum([0, *map(len, of_text[:-1])])
+        best: list[list[float]] = np.maximum.reduceat(cosines[:, list(chain(*of_text))], starts, axis=1).T.tolist()
+        return best
+    rows = [dots[at : at + len(theirs)] for at in range(0, len(dots), len(theirs))]
+    close = [
+        [dot / (own * other) for dot, other in zip(row, theirs, strict=True)]
+        for row, own in zip(rows, mine, strict=True)
+    ]
+    return [[max(map(row.__getitem__, spots)) for row in close] for spots in of_text]

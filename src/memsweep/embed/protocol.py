@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from memsweep.model.workspace import EmbeddingModel
+from memsweep.numeric import quantised
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+    from memsweep.numeric import Rows
 
 
 class Embedder(Protocol):
@@ -19,7 +19,7 @@ class Embedder(Protocol):
     def model(self) -> EmbeddingModel:
         """Name and dimension; asking may load the model or call the server once."""
 
-    def embed(self, texts: Sequence[str]) -> npt.NDArray[np.float32]: ...
+    def embed(self, texts: Sequence[str]) -> Rows: ...
 
 
 class Tokeniser(Protocol):
@@ -38,12 +38,14 @@ class Words(Protocol):
         """For each text and each of the words, the best cosine with a word of the text."""
 
 
-def quantise(rows: npt.NDArray[np.float32]) -> list[bytes]:
+def quantise(rows: Rows) -> list[bytes]:
     """One signed byte a dimension, each row scaled by its own largest value.
 
     Rows are compared by angle, which does not see the scale; that keeps a model with a few large
     dimensions as precise as one without.
     """
+    if isinstance(rows, list):
+        return list(map(quantised, rows))
     import numpy as np
 
     peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)

@@ -30,11 +30,11 @@ class WordTokens:
 
     def of(self, text: str) -> list[int]:
         ids: list[int] = []
-        if not text or any(mark in text for mark in self._marks):
+        if any(mark in text for mark in self._marks):
             ids += self._load().encode(text, add_special_tokens=False).ids
             return ids
         known = self._known
-        for word in _WORD.findall(f" {text}"):
+        for word in _WORD.findall(f" {text}") if text else ():
             ids += known[word] if word in known else self._learn(word)
         return ids
 

@@ -125,8 +125,8 @@ class Beside:
         # Those of a plan that nobody has pinned or taken out since.
         there = set(tx.segments.unpinned()) if selected.segments else set()
         self.segments = [*segments, *(each for each in selected.segments if each in there)]
-        self.retraction = Retraction(tx, selected.changes)
-        self.staying = Staying(tx, selected.changes, removal.by, removal.embed)
+        self.retraction = Retraction(tx, selected.changes, selected.going.relations)
+        self.staying = Staying(tx, selected.changes, removal.by, removal.embed, selected.going.memories)
 
 
 class _Forgetting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -45,12 +45,16 @@ def brought_by(tx: Changes, wanted: Wanted) -> Brought:
     for act in rows.journal(touched):
         journal[act.relation].append(act)
     facts = rows.facts(touched)
+    trashed = {key: fact for key, fact in rows.facts(touched, trashed=True).items() if key not in facts}
     stated = {relation for relation, memory in tx.items.sources(touched) if memory not in found.going}
     return Brought(
         memories=frozenset(found.going),
         staying=tuple(found.staying(ended_links(tx, wanted, origins, found.going))),
         entities=frozenset() if by_source else frozenset(_within(rows.entities(origins), wanted)),
-        facts=tuple(_without(facts[key], key, journal[key], acts, made, stated) for key in sorted(facts)),
+        facts=(
+            *(_without(facts[key], key, journal[key], acts, made, stated) for key in sorted(facts)),
+            *_in_trash(trashed, journal, acts),
+        ),
         segments=() if by_source else tuple(row[:2] for row in rows.segments(origins) if wanted.has_time(row[2])),
     )
 
@@ -61,6 +65,18 @@ def _is_wanted(act: Contribution, wanted: Wanted, memories: Collection[int]) -> 
 
 def _within(made: Mapping[int, int], wanted: Wanted) -> dict[int, int]:
     return {key: at for key, at in made.items() if wanted.has_time(at)}
+
+
+def _in_trash(
+    facts: Mapping[int, Fact], journal: Mapping[int, list[Contribution]], acts: Iterable[Contribution]
+) -> Iterator[FactWithout]:
+    """Facts that others hold in the trash for themselves, too, and that would come back with what goes."""
+    for key, fact in sorted(facts.items()):
+        gone = frozenset(act.key for act in acts if act.relation == key)
+        # What is older than its journal may be anybody's.
+        after = told(journal[key], gone) if gone and journal[key][0].before is None else None
+        if after is not None and after != fact.state:
+            yield FactWithout(key, fact.version, fact.state, after, gone, is_trashed=True)
 
 
 def _without(

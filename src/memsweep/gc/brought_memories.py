@@ -10,7 +10,7 @@ from memsweep.gc.earlier_texts import Entities
 from memsweep.model.brought import MemoryWithout, Wanted
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
 from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
-from memsweep.model.superseding import Bases, without
+from memsweep.model.superseding import Bases, Pair, without
 from memsweep.model.text import content_hash
 
 if TYPE_CHECKING:
@@ -36,30 +36,38 @@ class BroughtMemories:
         self.touched = made | self._gone.keys()
         """What it said, said again or updated."""
         self._journal = by_memory(tx.acts.of_memories(self.touched | others))
-        self._rows = {key: row for key, row in tx.texts.at(self.touched | others).items() if row.trash is None}
+        self._rows = tx.texts.at(self.touched | others)
         self._texts = earlier_texts(tx.revisions.of_items(MEMORY, self._gone) if self._gone else [])
-        self.going = {key for key in self._rows if self._goes(key, made)}
+        nothing_left = {key for key in self._rows if self._goes(key, made)}
+        live = tx.items.live({"memory": nothing_left}) if nothing_left else {}
+        leaving = {key for (_, key), row in live.items() if not row.pinned}
+        nothing_left |= {key for key in self._rows if key not in nothing_left and self._is_said_anew(key, leaving)}
+        self._staying = self._rows.keys() - nothing_left
+        self.going = {key for key in nothing_left if self._rows[key].trash is None}
 
     def staying(self, links: Ended) -> Iterator[MemoryWithout]:
-        """What is another without it."""
-        keys = self._rows.keys() - self.going
+        """What is another without it, also in the trash if somebody else says it, too."""
+        keys = self._staying
         mentions = self._lost_mentions(keys)
-        for key in sorted(keys | links.keys()):
+        self._rows |= self._tx.texts.at(links.keys() - self._rows.keys()) if links else {}
+        for key in sorted(keys | (links.keys() & self._rows.keys())):
             acts = frozenset(self._gone.get(key, ()))
             if not acts and not mentions[key] and key not in links:
                 continue
-            lost = mentions[key]
+            lost, row = mentions[key], self._rows[key]
             yield MemoryWithout(
                 key,
                 acts,
-                text_changes=bool(acts) and self._text_without(key) != self._rows[key].content_hash.hex(),
+                text_changes=bool(acts) and self._text_without(key) != row.content_hash.hex(),
                 mentions=tuple(sorted((each.chunk, each.entity) for each in lost)),
-                unmentioned=self._unmentioned(key, lost),
+                unmentioned=self._unmentioned(key, lost) if row.trash is None else frozenset(),
                 links=links.get(key, {}),
+                trash=row.trash,
+                version=row.version,
             )
 
     def _goes(self, key: int, made: Collection[int]) -> bool:
-        """Whether nobody else says it, or its earlier text cannot come back: it was purged, or said anew."""
+        """Whether nobody else says it, or its earlier text was purged."""
         if not self._journal[key]:
             return key in made
         if not self._gone.get(key):
@@ -67,8 +75,15 @@ class BroughtMemories:
         row, text = self._rows[key], self._text_without(key)
         if text is None or text == row.content_hash.hex():
             return text is None
-        earlier = self._texts.get((key, text))
-        return earlier is None or self._tx.texts.twin(row._replace(text=earlier["text"])) is not None
+        return (key, text) not in self._texts
+
+    def _is_said_anew(self, key: int, going: Collection[int]) -> bool:
+        """Whether a memory that stays says what it would say again."""
+        row = self._rows[key]
+        text = self._text_without(key) if self._gone.get(key) and row.trash is None else None
+        if text is None or text == row.content_hash.hex():
+            return False
+        return self._tx.texts.twin(row._replace(text=self._texts[key, text]["text"]), besides=going) is not None
 
     def _text_without(self, key: int) -> str | None:
         state = told(self._journal[key], self._gone[key])
@@ -108,13 +123,22 @@ def ended_links(tx: Changes, wanted: Wanted, origins: Collection[int] | None, go
     """What was said to be superseded by those who are taken back; what goes supersedes nothing anyway."""
     if wanted.source is not None:
         return {}
-    found: dict[int, dict[int, Bases]] = defaultdict(dict)
-    for (old, new), at, bases in tx.acts.links():
+    ended: dict[Pair, Bases] = {}
+    for pair, at, bases in tx.acts.links():
         left = () if origins is None else without(bases, origins)
-        if left != bases and wanted.has_time(at) and not {old, new} & {*going}:
-            found[old][new] = tuple(basis for basis in bases if basis not in left)
-    live = tx.texts.at(found)
-    return {old: links for old, links in found.items() if old in live and live[old].trash is None}
+        if left != bases and wanted.has_time(at) and not {*pair} & {*going}:
+            ended[pair] = tuple(basis for basis in bases if basis not in left)
+    there = tx.texts.at({key for pair in ended for key in pair}) if ended else {}
+    found: dict[int, dict[int, Bases]] = defaultdict(dict)
+    for (old, new), bases in ended.items():
+        if not any(_went_before(there.get(key), origins) for key in (old, new)):
+            found[old][new] = bases
+    return found
+
+
+def _went_before(row: MemoryText | None, origins: Collection[int] | None) -> bool:
+    """Whether a memory is theirs, and in the trash already: its links wait there with it."""
+    return row is None or (row.trash is not None and (origins is None or row.origin in origins))
 
 
 def earlier_texts(revisions: list[Revision]) -> dict[tuple[int, str], Mapping[str, Any]]:

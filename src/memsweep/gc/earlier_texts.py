@@ -46,10 +46,7 @@ class EarlierTexts:
 
     def pieces(self, before: Mapping[str, Any]) -> list[Piece]:
         return [
-            piece._replace(
-                vector=self._vectors.get(piece.text, piece.vector),
-                entities=self._entities.instead_of(piece.entities),
-            )
+            piece.mentioning(self._entities.standing)._replace(vector=self._vectors.get(piece.text, piece.vector))
             for piece in pieces_before(before) or ()
         ]
 
@@ -68,8 +65,10 @@ class Entities:
         self._of |= {key: row for key, row in found.items() if row.trash is None}
         self.returning = {row.key for row in self._of.values() if row.trash is not None}
 
-    def instead_of(self, keys: Iterable[int]) -> tuple[int, ...]:
-        return tuple(sorted({self._of[key].key for key in keys if key in self._of}))
+    @property
+    def standing(self) -> dict[int, int]:
+        """What stands for each that is still there."""
+        return {key: row.key for key, row in self._of.items()}
 
     def now(self, key: int) -> int:
         """The same of one; itself if there is none."""

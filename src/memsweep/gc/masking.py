@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memsweep.model.gate import Gate
+from memsweep.model.origin import renamed_session
 from memsweep.model.records import FIELDS, Record
 from memsweep.model.revision import MemoryText, Piece
 from memsweep.model.text import name_key
@@ -69,6 +70,8 @@ def masked_record(record: Record, known: Mapping[str, str]) -> tuple[dict[str, A
     for name in fields.texts:
         if name not in _KEYS and values[name] is not None:
             values[name] = gate.text(values[name])
+    if record.kind == "origin":
+        values["session"] = renamed_session(record.values["session"], values["session"])
     for name in fields.lists:
         values[name] = list(dict.fromkeys(gate.texts(tuple(values[name]), name)))
     for name in fields.json:

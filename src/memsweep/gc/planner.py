@@ -11,6 +11,7 @@ from memsweep.gc.strategies import STRATEGIES, resolve
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
     CHANGES,
+    IN_TRASH,
     RETRACTED,
     EntityRow,
     Found,
@@ -216,6 +217,8 @@ def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[
 def _objection(item: Found, rows: _Rows, options: Options) -> str:
     """Why an item may not be taken; a relation has the protection of its subject."""
     row = rows.of(item)
+    if item.reason == IN_TRASH:
+        return ""
     if isinstance(row, RelationRow) and item.reason in RETRACTED:
         return ""  # about whomever it is, it goes with who said it
     if row is not None and item.reason in CHANGES:
@@ -231,9 +234,10 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
 
 def _newest_first(chosen: list[Found], rows: _Rows) -> list[Found]:
     """The memories by age, the newest first; what else there is follows as it was found."""
-    memories = [item for item in chosen if item.kind == "memory"]
+    memories = [item for item in chosen if item.kind == "memory" and item.key in rows.memories]
+    others = [item for item in chosen if item.kind != "memory" or item.key not in rows.memories]
     memories.sort(key=lambda item: rows.memories[item.key].created_at, reverse=True)
-    return memories + [item for item in chosen if item.kind != "memory"]
+    return memories + others
 
 
 def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options) -> list[Found]:

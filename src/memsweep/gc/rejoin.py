@@ -84,12 +84,9 @@ class Rejoin:
         raise Conflict(f"{why}. Nothing was changed.", hint=hint)
 
     def _refuse_later_splits(self) -> None:
-        """What was split off again goes back the way it came."""
-        later = [receipt for receipt in self._tx.moves.splits() if receipt > self._receipt]
-        mine = {(move.kind, move.a) for move in self._moves}
-        kinds = (*SPLIT_ENDS, SPLIT_MENTION)
-        moved = self._tx.moves.of(later, kinds, about={key for _, key in mine}) if later else []
-        again = {move.receipt for move in moved if (move.kind, move.a) in mine and move.c == self._parts.new}
+        """What was split off the new entity again goes back to it first."""
+        splits = self._tx.moves.splits()
+        again = [receipt for receipt, parts in splits.items() if parts.old == self._parts.new]
         if again:
             self._refuse("a part of it was split off once more", max(again))
 

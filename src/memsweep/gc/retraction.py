@@ -7,12 +7,12 @@ fact is what all of them make it: also those that came meanwhile. Reads and deci
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.model.contribution import Contribution, told
 from memsweep.model.graph_rows import Move
-from memsweep.model.plan import CHANGES, PlanItem
+from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
 from memsweep.store.ports.origins import Fact
 
 if TYPE_CHECKING:
@@ -25,16 +25,18 @@ _FALLBACK = "fallback"
 class Retraction:
     """What becomes of the facts in a plan that fall back; decided when it is made."""
 
-    def __init__(self, tx: Changes, items: Iterable[PlanItem]) -> None:
+    def __init__(self, tx: Changes, items: Iterable[PlanItem], going: Collection[int] = ()) -> None:
+        """`going` are relations that leave with the plan."""
         wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}
         self.skipped: list[tuple[str, str]] = []
         self._acts: set[int] = set()
         self._facts: dict[int, Fact] = {}
         if not wanted:
             return
-        facts = tx.origins.facts(wanted)
+        live, there = tx.origins.facts(wanted), tx.origins.facts(wanted, trashed=True)
+        facts = {key: fact for key, fact in there.items() if (key in live) != (wanted[key].reason == IN_TRASH)}
         journal = _by_relation(tx.origins.journal(wanted))
-        taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"])
+        taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"], going)
         ids = tx.items.ids({"relation": wanted})
         for key, item in sorted(wanted.items()):
             if why := self._take(item, facts.get(key), journal[key], taken):
@@ -46,7 +48,7 @@ class Retraction:
         """Why it is left as it is; empty if it falls back."""
         if fact is None:
             return "gone since the plan was made"
-        if fact.version != item.version:
+        if fact.version != item.evidence.get("version", item.version):
             return "changed since the plan was made"
         if item.key in taken:
             return f"the same fact holds again as {taken[item.key]}"
@@ -84,11 +86,28 @@ class Restatement:
             if after is not None and after != fact.state:
                 self._facts[key] = Fact(after, _version(fact, left.get(key)))
 
+    @property
+    def ended(self) -> set[int]:
+        """Facts that no longer hold then."""
+        return {key for key, fact in self._facts.items() if fact.state.invalid_at is not None}
+
+    def conflicts(self, tx: Changes, returning: Collection[int]) -> list[tuple[str, str]]:
+        """Facts that others of these contributions make again, and another receipt holds."""
+        rows = [row for row in tx.relations.at(self._facts) if row.key not in returning] if self._facts else []
+        return held_elsewhere(tx, {row.id: row.trash for row in rows if row.trash not in (None, self._receipt)})
+
     def write(self, tx: Changes) -> None:
         if self._relations:
             tx.origins.set_facts(self._facts)
             tx.origins.give_back(self._receipt)
             tx.moves.drop([self._receipt])
+
+
+def held_elsewhere(tx: Changes, held: Mapping[str, int | None]) -> list[tuple[str, str]]:
+    """What is said of things in the trash, by their ids and the receipts that hold them: what brings them back."""
+    receipts = tx.receipts.at({key for key in held.values() if key is not None}) if held else {}
+    ways = {key: f"undoing {row.id}" if row.undone_at is None else "recovering it" for key, row in receipts.items()}
+    return [(uid, f"it is in the trash; {ways[key]} brings it back") for uid, key in held.items() if key in ways]
 
 
 def _version(fact: Fact, left: int | None) -> int:
@@ -103,10 +122,11 @@ def _by_relation(acts: Iterable[Contribution]) -> dict[int, list[Contribution]]:
     return found
 
 
-def _places_taken(tx: Changes, relations: Sequence[int]) -> dict[int, str]:
-    """Facts of the past that somebody has stated again meanwhile, and the id of what says the same."""
+def _places_taken(tx: Changes, relations: Sequence[int], going: Collection[int]) -> dict[int, str]:
+    """Facts of the past that somebody has stated again meanwhile, and the id of what says the same and stays."""
     if not relations:
         return {}
     rows = tx.relations.at(relations)
-    current = {each.place: each.id for each in tx.relations.current_between({row.place for row in rows})}
+    same = tx.relations.current_between({row.place for row in rows})
+    current = {each.place: each.id for each in same if each.key not in going}
     return {row.key: current[row.place] for row in rows if row.place in current and row.invalid_at is not None}

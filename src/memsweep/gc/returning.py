@@ -7,10 +7,11 @@ two receipts gives the same in either order, and nothing that lives waits for a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from typing import TYPE_CHECKING
 
 from memsweep.gc.joining import Joining
+from memsweep.gc.same_texts import said_again
 from memsweep.gc.selection import ids_of
 from memsweep.gc.unmerge import Unmerge
 from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
@@ -28,7 +29,7 @@ _ENDS = ("subject", "object")
 class Returning:
     """Decided when it is made: `receipt` gives back what it holds, or `only` some of it, with what that needs.
 
-    A merge has been taken `apart` in the same transaction, which no read shows.
+    In the same transaction, which no read shows, a merge has been taken `apart`, and some relations have `ended`.
     """
 
     def __init__(
@@ -38,9 +39,10 @@ class Returning:
         doing: Operation,
         apart: Unmerge | None = None,
         only: Selection | None = None,
+        ended: Collection[int] = (),
     ) -> None:
         self._tx, self._receipt, self._doing, self._only = tx, receipt, doing, only
-        self._apart = apart
+        self._apart, self._ended = apart, ended
         self.conflicts: list[tuple[str, str]] = []
         self._twin_of: dict[int, int] = {}
         self._explicit: dict[int, EntityRecord] = {}  # twins that something explicit has become part of
@@ -100,9 +102,10 @@ class Returning:
         keys = self._tx.trash.memories_of(self._receipt) if self._only is None else list(self._only.memories)
         files, texts = self._tx.trash.clashes(keys)
         said = {clash.id: f"its file was indexed again as {clash.other_id}" for clash in files}
-        said |= {clash.id: f"the same text was added again as {clash.other_id}" for clash in texts}
+        again = said_again(self._tx, texts)
+        said |= {clash.id: f"the same text was added again as {clash.other_id}" for clash in again}
         self.conflicts += said.items()
-        return set(keys) - {clash.key for clash in (*files, *texts)}
+        return set(keys) - {clash.key for clash in files} - {clash.key for clash in again}
 
     def _pick_chunks(self) -> set[int]:
         if self._only is not None:
@@ -212,6 +215,7 @@ class Returning:
         apart = self._apart.relations if self._apart else {}
         live = [each for each in self._tx.relations.current_between(count.keys()) if each.key not in apart]
         live += [each for each in apart.values() if each.is_current and each.place in count]
+        live = [each for each in live if each.key not in self._ended]
         contested = {each.place for each in live} | {place for place, times in count.items() if times > 1}
         alone = {each.key for each in standing if _is_alone(each, contested)}
         rivals = [each for each in standing if each.key not in alone]

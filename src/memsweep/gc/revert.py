@@ -63,7 +63,9 @@ class Reverting:
         self._back = self._pick([each for each in of_memories(revisions) if not is_retraction(each.before)])
         self._model = tx.texts.model()
         updates = [each for each in self._back if not each.is_redaction]
-        self._entities = Entities(tx, {key for each in updates for piece in each.pieces or () for key in piece[-1]})
+        self._entities = Entities(
+            tx, {key for each in updates for piece in each.pieces or () for key in piece.entities}
+        )
         self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
         self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
         self._restated = self._states(returning)
@@ -150,12 +152,14 @@ class Reverting:
         """Chunks as they come back. A redaction left each where it was, so it mentions what it mentions now."""
         now = self._now[each.now.key]
         if each.is_redaction and len(now) == len(pieces):
-            mentioned = [piece.entities for piece in now]
+            mentioned = now
         else:
-            mentioned = [self._entities.instead_of(piece.entities) for piece in pieces]
+            mentioned = [piece.mentioning(self._entities.standing) for piece in pieces]
         return [
-            piece._replace(vector=self._vectors.get(piece.text, piece.vector), entities=entities)
-            for piece, entities in zip(pieces, mentioned, strict=True)
+            piece._replace(
+                vector=self._vectors.get(piece.text, piece.vector), entities=by.entities, handed_in=by.handed_in
+            )
+            for piece, by in zip(pieces, mentioned, strict=True)
         ]
 
     def _states(self, returning: Collection[int]) -> list[RelationChange]:

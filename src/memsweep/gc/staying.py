@@ -6,19 +6,20 @@ what all of them make it: also those that came meanwhile. Reads and decides firs
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.gc.brought_memories import by_memory, earlier_texts, renamed
 from memsweep.gc.earlier_texts import EarlierTexts, Embed, Entities
 from memsweep.gc.links import LinksAgain, LinksWithout
+from memsweep.gc.retraction import held_elsewhere
 from memsweep.model.graph_rows import Move
 from memsweep.model.memory_act import MemoryAct, MemoryState, entities_of, lost_mentions, remade, told
 from memsweep.model.plan import CHANGES, PlanItem
 from memsweep.model.revision import MEMORY, MemoryText, NewRevision, Piece, as_retraction, before_of, is_retraction
 from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
-from memsweep.store.ports.memory_acts import NewMention
+from memsweep.store.ports.memory_acts import NewMention, PlacedMention
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -45,8 +46,10 @@ class _Form(NamedTuple):
 class _Forms:
     """Memories in other forms, and what has to be known to write them."""
 
-    def __init__(self, tx: Changes, memories: Iterable[int], doing: Operation) -> None:
-        self._tx, self._at = tx, to_micros(doing.now)
+    def __init__(
+        self, tx: Changes, memories: Iterable[int], doing: Operation, going: Collection[int] = frozenset()
+    ) -> None:
+        self._tx, self._at, self._going = tx, to_micros(doing.now), going
         keys = set(memories)
         self.rows = tx.texts.at(keys) if keys else {}
         self.journal = by_memory(tx.acts.of_memories(keys) if keys else [])
@@ -64,7 +67,7 @@ class _Forms:
             if earlier is None:
                 return "its earlier text was purged"
             after = after._replace(text=earlier["text"])
-            if row.trash is None and (twin := self._tx.texts.twin(after)) is not None:
+            if row.trash is None and (twin := self._tx.texts.twin(after, self._going)) is not None:
                 return f"the same text was added again as {twin}"
         if after != row:
             after = after._replace(updated_at=self._at, version=row.version + 1)
@@ -89,7 +92,7 @@ class _Forms:
 
     def _pieces(self, earlier: Mapping[str, Any], lost: set[tuple[int, int]]) -> list[Piece]:
         return [
-            piece._replace(entities=tuple(key for key in piece.entities if (position, key) not in lost))
+            piece.mentioning({key: key for key in piece.entities if (position, key) not in lost})
             for position, piece in enumerate(self._earlier.pieces(earlier))
         ]
 
@@ -103,9 +106,12 @@ class _Forms:
 class Staying:
     """What becomes of the memories in a plan that stay as something else; decided when it is made."""
 
-    def __init__(self, tx: Changes, items: Iterable[PlanItem], doing: Operation, embed: Embed) -> None:
+    def __init__(
+        self, tx: Changes, items: Iterable[PlanItem], doing: Operation, embed: Embed, going: Collection[int] = ()
+    ) -> None:
+        """`going` are memories that leave with the plan."""
         wanted = [item for item in items if item.kind == "memory" and item.reason in CHANGES]
-        self._forms = _Forms(tx, {item.key for item in wanted}, doing)
+        self._forms = _Forms(tx, {item.key for item in wanted}, doing, going)
         self.skipped: list[tuple[str, str]] = []
         done = [item for item in wanted if self._take(item)]
         self.ids = [self._forms.rows[item.key].id for item in done]
@@ -126,9 +132,9 @@ class Staying:
 
     def _take(self, item: PlanItem) -> bool:
         row = self._forms.rows.get(item.key)
-        if row is None or row.trash is not None:
+        if row is None or row.trash != item.evidence.get("trash"):
             why = _GONE
-        elif row.version != item.version:
+        elif row.version != item.evidence.get("version", item.version):
             why = _CHANGED
         elif not (acts := set(item.evidence.get("acts", ()))):
             return True
@@ -164,7 +170,7 @@ class StayingAgain:
     """
 
     def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed, changed_back: Iterable[int]) -> None:
-        self._receipt = receipt
+        self._receipt, self._at = receipt, to_micros(doing.now)
         back = set(changed_back)
         acts = tx.acts.taken_back_by(receipt)
         self._done_again = [act for act in acts if act.memory in back]
@@ -173,10 +179,12 @@ class StayingAgain:
         self._forms = _Forms(tx, {act.memory for act in given.values()}, doing)
         self.conflicts: list[tuple[str, str]] = []
         stuck = {key for key, row in self._forms.rows.items() if self._is_stuck(row, given)}
+        self.conflicts += self._still_in_the_trash(tx, stuck)
         self._given = [act for act in given.values() if act.memory not in stuck]
         moves = tx.moves.of([receipt], (_MENTION,))
         entities = Entities(tx, {move.b for move in moves if move.b is not None})
         self._mentions = [NewMention(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
+        self._placed = self._placed_mentions(tx)
         self._links = LinksAgain(tx, receipt)
         self._has_moved = bool(moves or self._links.has_moved)
         self._forms.read(embed)
@@ -190,20 +198,45 @@ class StayingAgain:
         """`receipt` is the undo's own."""
         marks: dict[int, tuple[int | None, int | None]] = {act.key: (act.receipt, None) for act in self._given}
         marks |= {act.key: (act.receipt, receipt) for act in self._undone}
-        marks |= {act.key: (receipt, None) for act in self._done_again}
         tx.acts.mark(marks)
+        # An update that is done again is done now, whatever was said since: the last one counts.
+        tx.acts.add([act._replace(at=self._at, receipt=receipt, trash=None) for act in self._done_again])
         tx.revisions.drop(self._spent)
         self._forms.write(self._receipt, {})
         tx.acts.add_mentions(self._mentions)
+        tx.acts.add_mentions_at(self._placed)
         self._links.write(tx)
         if self._has_moved:
             tx.moves.drop([self._receipt])
+
+    def _placed_mentions(self, tx: Changes) -> list[PlacedMention]:
+        """What the acts handed in with the text that the memory has then: its chunks may be others by now."""
+        forms = {form.now.key: form.after for form in self._forms.made}
+        there = [act for act in self._given if act.memory in forms]
+        given = [act for act in there if act.text == forms[act.memory].content_hash.hex()]
+        entities = Entities(tx, entities_of(given))
+        return [
+            PlacedMention(
+                act.memory,
+                position,
+                entities.now(entity),
+                None if act.origin == forms[act.memory].origin else act.origin,
+            )
+            for act in given
+            for position, entity in sorted(act.mentions)
+        ]
 
     def _held_texts(self, tx: Changes) -> list[int]:
         """Revisions of texts that come back."""
         texts = {form.now.key for form in self._forms.made if form.earlier is not None}
         held = tx.revisions.of_receipts([self._receipt]) if texts else []
         return [each.key for each in held if each.kind == MEMORY and each.item in texts and is_retraction(each.before)]
+
+    def _still_in_the_trash(self, tx: Changes, stuck: Collection[int]) -> list[tuple[str, str]]:
+        """What these acts are given back to, and another receipt holds."""
+        rows = [row for key, row in self._forms.rows.items() if key not in stuck]
+        held = {row.id: row.trash for row in rows if row.trash not in (None, self._receipt)}
+        return held_elsewhere(tx, held)
 
     def _is_stuck(self, row: MemoryText, given: Mapping[int, MemoryAct]) -> bool:
         journal = self._forms.journal[row.key]

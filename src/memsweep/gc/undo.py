@@ -38,8 +38,9 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
             joined = take_back(tx, receipt)
-            back = Returning(tx, receipt, doing, apart)
             restated = Restatement(tx, receipt)
+            back = Returning(tx, receipt, doing, apart, ended=restated.ended)
+            facts = restated.conflicts(tx, back.relations)
             changed = Reverting(tx, receipt, doing, embed, back.relations)
             again = StayingAgain(tx, receipt, doing, embed, changed.memories)
         taken = tx.segments.clashing(receipt)
@@ -50,8 +51,8 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
             apart.write(tx)
         if joined is not None:
             joined.write(tx)
+        restated.write(tx)  # first: what it ends may give way to what comes back
         back.write(tx)
-        restated.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
         totals = totals.plus(changed.totals).plus(joined.totals if joined else Totals())
         again.write(tx, _take_out(tx, going, changed, new_receipt, doing))
@@ -65,7 +66,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
     clashes += joined.conflicts if joined else []
-    conflicts = (*back.conflicts, *changed.conflicts, *again.conflicts, *clashes)
+    conflicts = (*back.conflicts, *facts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(
         totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated, changed.description
     )

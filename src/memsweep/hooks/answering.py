@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import MemsweepError
 from memsweep.hooks import asking, sockets
-from memsweep.hooks.door import failure, note_run
+from memsweep.hooks.door import failure, note
 from memsweep.hooks.event import EVENTS, read_event
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.handle import handle
@@ -105,9 +105,10 @@ class HookListener:
             answer, outcome = handle(event, settings, self._app.beside)
         except Exception as error:  # noqa: BLE001  # as in the door of the command
             answer, outcome = None, failure(error)
+        # Before the answer: with it the session may end, and this process.
+        note(settings.home, event, outcome, time.monotonic() - float(hello["began"]), by="server")
         line.settimeout(_SECONDS)
         line.sendall(json.dumps({"answer": answer, "outcome": outcome}).encode() + b"\n")
-        note_run(HookFiles(settings.home), event, outcome, time.monotonic() - float(hello["began"]), by="server")
 
     def _settings_of(self, hello: Mapping[str, Any]) -> Settings | None:
         """The settings of the hook, if this process can stand in for it."""

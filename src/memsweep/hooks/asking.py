@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import memsweep
 from memsweep.errors import MemsweepError
-from memsweep.hooks import sockets
 from memsweep.places import config_file, environment, handed_over, home_at_a_glance
+
+if TYPE_CHECKING:
+    import socket
 
 READY = b"ready\n"
 MOST_EVENT_BYTES = 8 << 20
@@ -32,7 +33,12 @@ def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None
         return None
     try:
         hello = introduction(name, len(raw), began, environment() if environ is None else environ)
-        for line in sockets.servers(sockets.folder_in(hello["home"])):
+        folder = os.path.join(hello["home"], "hooks", "servers")
+        if not os.listdir(folder):  # nobody listens, and what is needed to talk to them takes a while to import
+            return None
+        from memsweep.hooks import sockets
+
+        for line in sockets.servers(folder):
             if (reply := _told(line, hello, raw)) is not None:
                 return reply
     except (OSError, ValueError, MemsweepError):
@@ -60,6 +66,8 @@ def code() -> list[str]:
 
 
 def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
+    from memsweep.hooks import sockets
+
     try:
         line.sendall(json.dumps(hello).encode() + b"\n")
         if sockets.received(line, len(READY), time.monotonic() + sockets.READY_SECONDS, len(READY)) != READY:

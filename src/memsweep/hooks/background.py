@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
 import sys
 import threading
 import time
@@ -54,6 +53,8 @@ def _until(event: Event) -> int | None:
 
 def start_draining(files: HookFiles) -> None:
     """A process that nobody waits for."""
+    import subprocess  # late: most events start none
+
     command = [sys.executable, "-P", "-m", "memsweep", "hook", DRAIN]  # -P: nothing in the project is imported
     process = subprocess.Popen(
         command,

@@ -19,7 +19,8 @@ from memsweep.errors import MemsweepError
 from memsweep.hooks.event import DRAIN, EVENTS, Event, is_for_a_server, read_event
 
 if TYPE_CHECKING:
-    from memsweep.hooks.files import HookFiles
+    from pathlib import Path
+
     from memsweep.hooks.handle import Answer
 
 SECONDS = {
@@ -100,24 +101,16 @@ def _give_up(event: Event) -> None:
 
 
 def _note(event: Event, outcome: str, seconds: float) -> None:
-    from memsweep.hooks.files import HookFiles
     from memsweep.settings import load_settings
 
     try:
-        note_run(HookFiles(load_settings().home), event, outcome, seconds)
-    except (MemsweepError, OSError):
+        note(load_settings().home, event, outcome, seconds)
+    except MemsweepError:
         return  # there is nobody left to tell
 
 
-def note_run(files: HookFiles, event: Event, outcome: str, seconds: float, **more: str) -> None:
-    files.note_run(
-        {
-            "at": round(time.time(), 3),
-            "event": event.name,
-            "client": event.client,
-            "folder": event.folder[:500],
-            "ms": round(seconds * 1000),
-            "outcome": outcome,
-            **more,
-        }
-    )
+def note(home: Path, event: Event, outcome: str, seconds: float, **more: str) -> None:
+    """In the list of runs."""
+    from memsweep.project.runs import note_run
+
+    note_run(home, event.name, time.time(), seconds, outcome, client=event.client, folder=event.folder[:500], **more)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from memsweep.model.frozen import field, frozen
 
 Client = Literal["claude", "codex"]
 CLIENT_NAMES: dict[Client, str] = {"claude": "claude-code", "codex": "codex"}
@@ -23,7 +24,7 @@ _PATCHED = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Mov
 _MOST_PATHS = 100
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """One call of a hook."""
 

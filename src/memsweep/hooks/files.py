@@ -1,4 +1,4 @@
-"""The small files of the hooks in the home: the switch, records of sessions, what waits, the list of runs.
+"""The small files of the hooks in the home: the switch, records of sessions, what waits.
 
 Nothing here is worth more than the moment: a file that cannot be read counts as absent.
 """
@@ -11,15 +11,14 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from memsweep.hooks.event import Client
+from memsweep.model.frozen import frozen, values_of
 from memsweep.regular import WRITING, read_regular
 
 _MOST_BYTES = 16 << 20
-_MOST_RUNS_BYTES = 256 << 10
 _SESSIONS_KEPT_SECONDS = 30 * 86_400
 
 
@@ -28,7 +27,7 @@ Part = Literal["shown", "transcript", "briefing"]
 next session of a workspace will be told."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SpoolEntry:
     """Something to do later: a transcript that has grown, or files that were edited."""
 
@@ -42,7 +41,7 @@ class SpoolEntry:
     """Where to stop in the transcript; None: at its end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HookFiles:
     """Below `home/hooks`; folders 0700, files 0600."""
 
@@ -93,7 +92,7 @@ class HookFiles:
                     os.unlink(entry)
 
     def spool(self, entry: SpoolEntry) -> None:
-        _write(self._folder / "spool" / f"{time.time_ns()}-{os.getpid()}.json", asdict(entry))
+        _write(self._folder / "spool" / f"{time.time_ns()}-{os.getpid()}.json", values_of(entry))
 
     def spooled(self) -> list[Path]:
         """What waits, the oldest first."""
@@ -124,28 +123,6 @@ class HookFiles:
     def lock_file(self) -> Path:
         _make_folder(self._folder)
         return self._folder / "drain.lock"
-
-    def note_run(self, run: Mapping[str, Any]) -> None:
-        """One line a run; the older half goes when there are many."""
-        path = self._folder / "runs.jsonl"
-        with contextlib.suppress(OSError):
-            _make_folder(self._folder)
-            file = os.open(path, WRITING | os.O_APPEND, 0o600)
-            try:
-                os.write(file, json.dumps(run).encode() + b"\n")
-                long = os.fstat(file).st_size > _MOST_RUNS_BYTES
-            finally:
-                os.close(file)
-            if long:
-                _replace(path, b"\n".join(path.read_bytes().split(b"\n")[-1000:]))
-
-    def runs(self) -> list[dict[str, Any]]:
-        """The last runs, the oldest first."""
-        try:
-            lines = read_regular(self._folder / "runs.jsonl", _MOST_BYTES).split(b"\n")
-        except OSError:
-            return []
-        return [run for line in lines if (run := _parsed(line))]
 
 
 def _names(switch: Mapping[str, Any]) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from memsweep.hooks import background
 from memsweep.hooks.event import DRAIN, Event, is_left_for_later
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.session import OpenApp, Session, own_app
+from memsweep.model.frozen import replace
 from memsweep.settings import Settings
 
 Answer = Mapping[str, Any] | None

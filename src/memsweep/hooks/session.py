@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from memsweep.hooks.event import CLIENT_NAMES, Event
 from memsweep.hooks.files import HookFiles, Part
+from memsweep.model.frozen import frozen
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -28,7 +28,7 @@ def own_app(settings: Settings, origin: Origin, project: str) -> App:
     return App(settings, origin.actor, opened_by=origin, project=project)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Session:
     app: App
     files: HookFiles

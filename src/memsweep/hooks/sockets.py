@@ -22,10 +22,6 @@ READY_SECONDS = 0.25
 """How long a hook waits until a server takes its event; one that is busier than that is no help."""
 
 
-def folder_in(home: str) -> str:
-    return os.path.join(home, "hooks", "servers")
-
-
 def is_offered() -> bool:
     """Whether this system has sockets that are files with an owner."""
     return hasattr(socket, "AF_UNIX") and sys.platform != "win32"

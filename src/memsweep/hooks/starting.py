@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import NotFound
 from memsweep.hooks import kept
 from memsweep.hooks.session import Session
+from memsweep.model.frozen import replace
 from memsweep.model.injected import injected, without_injected
 from memsweep.model.text import clipped, counted, excerpt
 from memsweep.model.tokens import estimate_tokens

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.frozen import field, frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class AuditEvent:
     """Who did what, when and why."""
 

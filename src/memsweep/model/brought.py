@@ -83,18 +83,19 @@ def _text(value: object, name: str) -> str:
 
 
 class FactWithout(NamedTuple):
-    """A live relation, and what it would be without some contributions; nothing if it would not be."""
+    """A relation, and what it would be without some contributions; nothing if it would not be."""
 
     key: int
     version: int
     before: FactState
     after: FactState | None
     acts: frozenset[int]
+    is_trashed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryWithout:
-    """A live memory that stays without some acts."""
+    """A memory that stays without some acts."""
 
     key: int
     acts: frozenset[int]
@@ -106,6 +107,9 @@ class MemoryWithout:
     """Entities that it mentions nowhere then."""
     links: Mapping[int, Bases] = field(default_factory=dict)
     """What supersedes it, and which of those who say so are taken back."""
+    trash: int | None = None
+    """The receipt that holds it: it is in the trash, and would come back with what those did to it."""
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from memsweep.model.frozen import frozen
 from memsweep.model.times import from_micros
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodePlace:
     """Where a passage of code stands, and when its file was last seen to be so."""
 

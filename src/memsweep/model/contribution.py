@@ -66,7 +66,7 @@ def step(state: FactState | None, act: Contribution) -> FactState | None:
         case "end":
             return state._replace(invalid_at=act.at)
         case "set":
-            return _set(state, act.after)
+            return _set(state, act)
         case "see":
             return state._replace(weight=act.value, last_seen=max(state.last_seen, act.at))
     return _strengthened(state, act)
@@ -79,12 +79,13 @@ def outcome(act: Contribution) -> FactState:
     return after
 
 
-def _set(state: FactState, after: FactState | None) -> FactState:
-    """Its strength is another from here on."""
-    if after is None:
+def _set(state: FactState, act: Contribution) -> FactState:
+    """Its strength is another from here on. An import may know it for longer; a merge has only its own date."""
+    if (after := act.after) is None:
         return state
     strength = {name: getattr(after, name) for name in ("weight", "last_seen", "evidence", "explicit")}
-    return state._replace(**strength, created_at=min(state.created_at, after.created_at))
+    known_since = state.created_at if after.created_at == act.at else min(state.created_at, after.created_at)
+    return state._replace(**strength, created_at=known_since)
 
 
 def _made(act: Contribution) -> FactState | None:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
+from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
 
 DAY_MICROS = 86_400_000_000
@@ -26,7 +26,7 @@ class MadeOn(NamedTuple):
     memories: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RawCounts:
     """What an engine counts in one moment; what came before `first_day` counts as of the day before it."""
 
@@ -52,7 +52,7 @@ class DayCount(NamedTuple):
     total_files: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Counts:
     """Growth day by day, the oldest first, and how many memories there are of each source, tag, tier, client and door;
     files by language; how many are in each state. Mappings have the most frequent first."""

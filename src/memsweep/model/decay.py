@@ -7,9 +7,9 @@ the last confirmation and the time since. So decaying twice, every night or neve
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
+from memsweep.model.frozen import field, frozen
 from memsweep.model.text import name_key
 
 # What is left after a day without confirmation, by type.
@@ -32,7 +32,7 @@ CORRECT_LOSS = 0.3
 _DAY_SECONDS = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rates:
     """Daily rates in (0, 1]; types are compared case-folded."""
 

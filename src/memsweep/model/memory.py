@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
 from memsweep.model.audit_event import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
+from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import from_micros
 from memsweep.model.workspace import EmbeddingModel as EmbeddingModel
@@ -19,7 +19,7 @@ DEFAULT_TYPE = "Concept"
 """Of an entity that nobody gave a type."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NamedThing:
     """An entity as it was handed in, or found by rule; without a type it is whichever entity has the name."""
 
@@ -27,7 +27,7 @@ class NamedThing:
     type: str = DEFAULT_TYPE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fact:
     """A relation between two named things, as it was handed in; without a weight the text only mentions it."""
 
@@ -37,7 +37,7 @@ class Fact:
     weight: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryDraft:
     """What a caller asks to be remembered, checked."""
 
@@ -54,7 +54,7 @@ class MemoryDraft:
     """The ids of memories whose place it takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewPiece:
     """A chunk without a vector: its text, and where it stands in the memory."""
 
@@ -65,14 +65,14 @@ class NewPiece:
     last_line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewChunk(NewPiece):
     """A chunk ready to be written: with its quantised vector."""
 
     vector: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewMention:
     """A named thing and the chunks (by index) that speak of it.
 
@@ -87,7 +87,7 @@ class NewMention:
     evidence: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewFact:
     """A fact ready to be written; both its ends are among the mentions."""
 
@@ -95,7 +95,7 @@ class NewFact:
     fact: Fact
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NewMemory:
     """Everything one `add` writes, in one transaction."""
 
@@ -123,7 +123,7 @@ class NewMemory:
             yield AuditEvent(self.now, self.actor, "supersede", own, {"memories": len(older)}, ids=(own, *older))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Similar:
     """A memory that a new text seems to repeat or to contradict, by the beginning of its text."""
 
@@ -134,7 +134,7 @@ class Similar:
     """Each place as the new text and as this memory has it; none where only the form differs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Remembered:
     """What an `add` did."""
 
@@ -149,7 +149,7 @@ class Remembered:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CodeFile:
     """Which file a memory of code is, and when it was last seen to be so."""
 
@@ -168,7 +168,7 @@ def code_file(path: str | None, root: str, language: str, lines: int, verified_a
     return CodeFile(path, f"{root.rstrip('/')}/{path}", language, lines, verified)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Superseding:
     """The memory at the other end of a link, and since when one of the two has superseded the other."""
 
@@ -176,7 +176,7 @@ class Superseding:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memory:
     """A whole memory, as it is given back."""
 
@@ -223,7 +223,7 @@ def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) ->
     return index_bytes + (chunks * model.dimension if model else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stats:
     """Counts and sizes of a workspace; trash is not counted."""
 

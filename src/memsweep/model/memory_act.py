@@ -110,12 +110,16 @@ def said_of(
 def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> list[MemoryAct]:
     """What is to be written down when a text is said that a memory has: the new act, before it the `first` one.
 
-    Nothing if whoever says it has said all of that before: nothing would be another without it.
+    Nothing if whoever says it has said all of that before: nothing would be another without it, also once what is
+    taken back is given back.
     """
     there = [act for act in known if act.trash is None] if known else [first]
     mine = [act for act in there if act.act == "say" and act.origin == new.origin and act.text == new.text]
     last = new._replace(key=1 + max(act.key for act in (first, *known)))
-    if any(_covers(act, new) for act in mine) and told(there) == told([*there, last]):
+    given_back = [act._replace(trash=None) for act in known or [first]]
+    if any(_covers(act, new) for act in mine) and all(
+        told(acts) == told([*acts, last]) for acts in (there, given_back)
+    ):
         return []
     return [new] if known else [first, new]
 

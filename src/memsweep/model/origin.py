@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
 from memsweep.errors import BadInput
+from memsweep.model.frozen import frozen, replace
 
 Tier = Literal["person", "agent", "tool", "import", "unknown"]
 Door = Literal["mcp", "http", "cli", "page", "library", "hook", "import", "index"]
@@ -33,7 +33,7 @@ _PLAIN = re.compile(
 """Names of programs, versions, and ids of sessions as we and others make them: no rule finds a secret in one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Origin:
     """A door, who came through it, and how far that is trusted; all empty for what is from before origins were kept.
 
@@ -103,9 +103,14 @@ def without_secrets(origin: Origin) -> Origin:
     from memsweep.redact.find import redacted  # the rules take long to load
 
     names = {name: redacted(value)[0] for name, value in names.items()}
-    if names["session"] != origin.session:
-        names["session"] += f" {blake2b(origin.session.encode(), digest_size=4).hexdigest()}"
-    return replace(origin, **names)
+    return replace(origin, **names | {"session": renamed_session(origin.session, names["session"])})
+
+
+def renamed_session(session: str, redacted: str) -> str:
+    """A session under a name without the key in it: two that were named by keys are still two."""
+    if redacted == session:
+        return session
+    return f"{redacted} {blake2b(session.encode(), digest_size=4).hexdigest()}"
 
 
 def _one_line(name: str) -> str:

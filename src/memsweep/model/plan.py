@@ -19,7 +19,9 @@ from memsweep.model.vocabulary import ItemKind
 
 Kind = ItemKind
 
-CHANGES = frozenset({"falls_back", "holds_again", "stays_without", "earlier_text", "current_again"})
+IN_TRASH = "in_trash"
+"""The reason of items that are in the trash, and would come back as they should no longer be."""
+CHANGES = frozenset({"falls_back", "holds_again", "stays_without", "earlier_text", "current_again", IN_TRASH})
 """Reasons of items that stay, as something else than they are."""
 RETRACTED = CHANGES | {"brought"}
 """Reasons of facts that go, or change, with who said them."""

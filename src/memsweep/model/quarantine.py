@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.model.frozen import field, fields_of, frozen
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import days_ago, to_micros
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memsweep.model.memory import Memory
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quarantine:
     """Tiers whose memories are held back, and for how many days; 0: until they are released."""
 
@@ -43,7 +43,7 @@ class Quarantine:
         return f"until {end:%Y-%m-%d %H:%M} UTC, or until it is released" if end > now else ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FiltersInQuarantine(Filters):
     """Filters that also leave out what is held back, which nobody can ask for."""
 
@@ -55,13 +55,17 @@ class FiltersInQuarantine(Filters):
 
     @property
     def may_be_loose(self) -> bool:
-        return Filters(**{each.name: getattr(self, each.name) for each in fields(Filters)}).may_be_loose
+        return Filters(**_values(self)).may_be_loose
 
 
 def leaving_out(filters: Filters, back: HeldBack | None) -> Filters:
     if back is None:
         return filters
-    return FiltersInQuarantine(**{each.name: getattr(filters, each.name) for each in fields(Filters)}, back=back)
+    return FiltersInQuarantine(**_values(filters), back=back)
+
+
+def _values(filters: Filters) -> dict[str, Any]:
+    return {name: getattr(filters, name) for name in fields_of(Filters)}
 
 
 class Told(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -33,6 +33,28 @@ class Piece(NamedTuple):
     words: str = ""
     entities: tuple[int, ...] = ()
     """Those it mentions, by their keys."""
+    handed_in: tuple[tuple[int, int], ...] = ()
+    """Those of them that somebody else has handed in, each with the origin of that."""
+
+    def mentioning(self, now: Mapping[int, int]) -> Piece:
+        """The same where other entities stand for some, by their keys; what has none is no longer mentioned."""
+        others = ((now[entity], origin) for entity, origin in self.handed_in if entity in now)
+        own = {now[entity] for entity in self.entities if entity in now}
+        return self._replace(entities=tuple(sorted(own)), handed_in=tuple(sorted(others)))
+
+    @property
+    def mentions(self) -> list[tuple[int, int | None]]:
+        """The entities, each with whose mention it is, if not the memory's own."""
+        others = dict(self.handed_in)
+        return [(entity, others.get(entity)) for entity in self.entities]
+
+
+def mentioned_by(
+    rows: Iterable[tuple[int, int | None]],
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """What a chunk mentions, as a piece has it: from each entity, and whose mention it is."""
+    found = sorted((entity, origin) for entity, origin in rows)
+    return tuple(entity for entity, _ in found), tuple((key, origin) for key, origin in found if origin is not None)
 
 
 class MemoryText(NamedTuple):
@@ -163,7 +185,7 @@ def text_before(now: MemoryText, before: Mapping[str, Any]) -> MemoryText:
     values = {"text": before["text"], "tags": tuple(before["tags"]), "source": before["source"]}
     values["metadata"] = before["metadata"]
     changed: dict[str, Any] = {name: values[name] for name in before["changed"]}
-    if "text" in changed:
+    if "text" in changed and not is_redaction(before):  # which leaves a text whose it is
         changed["origin"] = before.get("origin", now.origin)
     return now._replace(**changed, updated_at=before["updated_at"], version=now.version + 1)
 
@@ -188,4 +210,6 @@ def _kept(piece: Piece) -> dict[str, Any]:
 
 
 def _piece(kept: Mapping[str, Any]) -> Piece:
-    return Piece(**{**kept, "vector": base64.b64decode(kept["vector"]), "entities": tuple(kept["entities"])})
+    others = tuple((entity, origin) for entity, origin in kept.get("handed_in", ()))
+    known = {**kept, "entities": tuple(kept["entities"]), "handed_in": others}
+    return Piece(**{**known, "vector": base64.b64decode(kept["vector"])})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from memsweep.model.code_place import CodePlace
+from memsweep.model.frozen import frozen, replace
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import Role
 from memsweep.model.times import from_micros
@@ -28,7 +28,7 @@ class HeldBack(NamedTuple):
     since: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Filters:
     """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
 
@@ -161,7 +161,7 @@ def statement(row: Sequence[Any]) -> Statement:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Passage:
     """A chunk with what a reader needs of its memory."""
 
@@ -189,7 +189,7 @@ class Passage:
         return self.loose or ("code" if self.code is not None else "memory")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hit:
     """A passage, its score, why it was found, and the words of the query that stand in it.
 
@@ -205,7 +205,7 @@ class Hit:
     """`personal` for what was found in the personal workspace."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Page:
     """One page of hits."""
 

@@ -6,9 +6,9 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from memsweep.errors import BadInput
+from memsweep.model.frozen import frozen
 
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_DESCRIPTION = 1000
@@ -31,7 +31,7 @@ def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> 
     return value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoneSurrogate:
     """Half of a pair, as it is left where a text was cut: no Unicode, and not storable."""
 

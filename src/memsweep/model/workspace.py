@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from memsweep.model.frozen import frozen
 
-@dataclass(frozen=True, slots=True)
+
+@frozen
 class Workspace:
     """A workspace as it is listed."""
 
@@ -20,7 +21,7 @@ class Workspace:
     """The project that it was made for; `memsweep.project` says how it is written."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EmbeddingModel:
     """Which model made a workspace's vectors. Vectors of two models are never mixed."""
 

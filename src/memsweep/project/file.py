@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memsweep.errors import BadInput
+from memsweep.model.frozen import frozen
 from memsweep.model.ids import check_name
 from memsweep.regular import NotRegular, read_regular
 
@@ -18,7 +18,7 @@ _LONGEST_PATTERN = 200
 _INDEX = ("exclude", "include_tests", "languages")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IndexFilters:
     """What the index of a project leaves out; nothing here can make it take in more."""
 
@@ -27,7 +27,7 @@ class IndexFilters:
     include_tests: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProjectFile:
     """What a project says of itself; `notes` are sentences on what was ignored."""
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from memsweep.model.frozen import frozen
 from memsweep.project.file import ProjectFile, is_ours, read_project_file
 from memsweep.project.naming import as_text, title_of
 from memsweep.project.worktree import find_work_tree, repository_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Project:
     """A git repository, or a folder with a `.memsweep.toml`."""
 

@@ -6,10 +6,10 @@ An explicit name never comes here. Then: the settings, `.memsweep.toml`, the git
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import Literal, Protocol
 
+from memsweep.model.frozen import frozen
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.project.locate import Project
 from memsweep.project.naming import workspace_name
@@ -27,7 +27,7 @@ class Registry(Protocol):
         """The workspace that was made for a project."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """The workspace that is meant, and why."""
 

@@ -1,38 +1,30 @@
-"""What hooks did and how long it took: a small file in the home that they write and `memsweep status` reads."""
+"""What hooks did, those of git and those of agents' clients: one list in the home, a line each, for `memsweep status`.
+
+A hook never fails because it cannot be noted, and a line that is none is passed over: anybody can have damaged it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import statistics
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from memsweep.errors import BadInput
-from memsweep.model.times import iso, parse_time
+from memsweep.model.times import parse_time
+from memsweep.project.locate import locate
 from memsweep.regular import WRITING, read_regular
 
-NAME = "hook-runs.jsonl"
-_MOST_BYTES = 256 * 1024
-_KEPT = 500
+GIT = "git-index"
+_MOST_BYTES = 256 << 10
+_KEPT = 1000
+_FAILED = ("failed", "out of time")
 
 
-@dataclass(frozen=True, slots=True)
-class HookRun:
-    """One run of a hook, such as `git-index`, for a workspace."""
-
-    at: datetime
-    hook: str
-    workspace_id: str
-    milliseconds: int
-    failed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class HookSummary:
+class HookSummary(NamedTuple):
     hook: str
     runs: int
     failures: int
@@ -41,60 +33,111 @@ class HookSummary:
     slowest_ms: int
 
 
-def note_run(home: Path, run: HookRun) -> None:
-    """One line, written at once; a hook never fails because it cannot be noted."""
-    line = {"at": iso(run.at), "hook": run.hook, "workspace": run.workspace_id, "ms": run.milliseconds}
-    text = json.dumps({**line, "failed": True} if run.failed else line) + "\n"
-    path = home / NAME
+class _Run(NamedTuple):
+    hook: str
+    at: datetime
+    milliseconds: int
+    failed: bool
+
+
+def list_in(home: Path) -> Path:
+    return home / "hooks" / "runs.jsonl"
+
+
+def note_run(home: Path, event: str, at: float, seconds: float, outcome: str, **more: str) -> None:
+    """One line, written at once. It names the folder that the hook ran for, or the workspace."""
+    run = {"at": round(at, 3), "event": event, "ms": round(seconds * 1000), "outcome": outcome, **more}
+    path = list_in(home)
     with contextlib.suppress(OSError):
-        handle = os.open(path, WRITING | os.O_APPEND, 0o600)
-        with os.fdopen(handle, "ab", buffering=0) as out:
-            out.write(text.encode())
-            too_long = os.fstat(out.fileno()).st_size > _MOST_BYTES
-        if too_long:
+        for folder in (home.parent, home, path.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        with os.fdopen(os.open(path, WRITING | os.O_APPEND, 0o600), "ab", buffering=0) as out:
+            out.write(json.dumps(run).encode() + b"\n")
+            is_long = os.fstat(out.fileno()).st_size > _MOST_BYTES
+        if is_long:
             _shorten(path)
 
 
-def read_runs(home: Path, workspace_id: str) -> list[HookRun]:
-    """The last runs for a workspace, the oldest first; lines that are none are passed over."""
+def runs(home: Path) -> list[dict[str, Any]]:
+    """The last runs, the oldest first; before them those of git from when they had a list of their own."""
+    return [*filter(None, map(_of_old, _lines(home / "hook-runs.jsonl"))), *_lines(list_in(home))]
+
+
+def summaries(home: Path, workspace_id: str, identity: str | None = None) -> list[HookSummary]:
+    """By hook: what ran for a workspace, and in any work tree of a project; empty: in folders that are in none."""
+    by_hook: dict[str, list[_Run]] = {}
+    for run in _of_place(runs(home), workspace_id, identity):
+        by_hook.setdefault(run.hook, []).append(run)
+    return [_summary(hook, group) for hook, group in sorted(by_hook.items())]
+
+
+def _summary(hook: str, group: list[_Run]) -> HookSummary:
+    times = sorted(run.milliseconds for run in group)
+    median = round((times[len(times) // 2] + times[(len(times) - 1) // 2]) / 2)
+    return HookSummary(
+        hook, len(group), sum(run.failed for run in group), max(run.at for run in group), median, times[-1]
+    )
+
+
+def _of_place(noted: Iterable[Mapping[str, Any]], workspace_id: str, identity: str | None) -> Iterator[_Run]:
+    identities: dict[str, str | None] = {}
+    for run in noted:
+        folder = run.get("folder")
+        if not isinstance(folder, str) or not folder:
+            is_here = run.get("workspace") == workspace_id
+        else:
+            if folder not in identities:
+                identities[folder] = _identity(folder)
+            is_here = identity is not None and identities[folder] == identity
+        if is_here and (read := _read(run)) is not None:
+            yield read
+
+
+def _identity(folder: str) -> str | None:
+    """Empty outside of every project; None for a folder that cannot be looked at."""
     try:
-        lines = read_regular(home / NAME, 2 * _MOST_BYTES).splitlines()
+        found = locate(folder)
+    except (OSError, ValueError):
+        return None
+    return found.identity if found else ""
+
+
+def _read(run: Mapping[str, Any]) -> _Run | None:
+    try:
+        at, hook, outcome = datetime.fromtimestamp(run["at"], UTC), str(run["event"]), str(run["outcome"])
+        return _Run(hook, at, int(run["ms"]), outcome.startswith(_FAILED))
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _of_old(run: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        at, outcome = parse_time(run["at"], "at").timestamp(), "failed" if run.get("failed") is True else "done"
+        return {"at": at, "event": run["hook"], "workspace": run["workspace"], "ms": run["ms"], "outcome": outcome}
+    except (KeyError, TypeError, BadInput):
+        return None
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    try:
+        lines = read_regular(path, 4 * _MOST_BYTES).split(b"\n")
     except OSError:
         return []
-    return [run for line in lines if (run := _run(line)) is not None and run.workspace_id == workspace_id]
+    return [run for line in lines if (run := _parsed(line))]
 
 
-def summaries(runs: Iterable[HookRun]) -> list[HookSummary]:
-    by_hook: dict[str, list[HookRun]] = {}
-    for run in runs:
-        by_hook.setdefault(run.hook, []).append(run)
-    return [
-        HookSummary(
-            hook,
-            len(group),
-            sum(run.failed for run in group),
-            max(run.at for run in group),
-            round(statistics.median(run.milliseconds for run in group)),
-            max(run.milliseconds for run in group),
-        )
-        for hook, group in sorted(by_hook.items())
-    ]
-
-
-def _run(line: bytes) -> HookRun | None:
+def _parsed(line: bytes) -> dict[str, Any]:
     try:
         found = json.loads(line)
-        at = parse_time(found["at"], "at")
-        return HookRun(at, str(found["hook"]), str(found["workspace"]), int(found["ms"]), found.get("failed") is True)
-    except (ValueError, TypeError, KeyError, AttributeError, BadInput):
-        return None
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _shorten(path: Path) -> None:
     """Keep the last lines. A run that is noted in the same moment may be lost, which nobody misses."""
     lines = path.read_bytes().splitlines(keepends=True)[-_KEPT:]
-    draft = path.with_suffix(f".{os.getpid()}")
-    handle = os.open(draft, WRITING | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "wb") as out:
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(draft, WRITING | os.O_TRUNC, 0o600), "wb") as out:
         out.write(b"".join(lines))
     os.replace(draft, path)

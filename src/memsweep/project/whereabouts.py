@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from memsweep.model.frozen import frozen
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.project.installation import path_of
 from memsweep.project.naming import slug
@@ -17,7 +17,7 @@ Owned = tuple[str, str]
 """A workspace and the project that it was made for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Whereabouts:
     place: Place
     memories: int

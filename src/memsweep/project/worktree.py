@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from memsweep.model.frozen import frozen
 from memsweep.regular import read_regular
 
 _LONGEST_LINK = 64 * 1024
 """Of a file that holds one path."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkTree:
     """A folder of git, and where git keeps what it knows of it."""
 

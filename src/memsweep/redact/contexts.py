@@ -247,7 +247,9 @@ CONTEXTS: tuple[Rule, ...] = (
     context(
         "api-key",
         _KEYS,
-        rf"(?i:{_KEY}(?:{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW}|[ ]to[ ]|[ ]as[ ]|[ ]))[\"'`]?{_KEY_VALUE}",
+        rf"(?i:{_KEY}{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW})[\"'`]?{_KEY_VALUE}",
         is_said_key,
     ),
+    # A rule of its own: where the one before finds no key, it would not look for a nearer one.
+    context("api-key", _KEYS, rf"(?i:{_KEY}[ ](?:to[ ]|as[ ])?)[\"'`]?{_KEY_VALUE}", is_said_key),
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
 from typing import TypeVar
 
 from memsweep.errors import BadInput
+from memsweep.model.frozen import fields_of, values_of
 from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.roles import ROLES
 from memsweep.model.search import KINDS, Filters
@@ -15,7 +15,7 @@ from memsweep.model.times import parse_time
 
 Choice = TypeVar("Choice", bound=str)
 _LONGEST = 4096  # of a path
-_KNOWN = tuple(field.name for field in fields(Filters))
+_KNOWN = tuple(fields_of(Filters))
 
 
 def make_filters(value: object = None) -> Filters:
@@ -23,7 +23,7 @@ def make_filters(value: object = None) -> Filters:
     if value is None:
         return Filters()
     if isinstance(value, Filters):
-        value = asdict(value)
+        value = values_of(value)
     if not isinstance(value, Mapping):
         raise BadInput(f"filters must be an object, not {type(value).__name__}.")
     if unknown := [key for key in value if key not in _KNOWN]:

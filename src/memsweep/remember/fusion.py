@@ -8,12 +8,12 @@ turn next to a good turn is good.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from memsweep.model.frozen import frozen
 from memsweep.model.search import Candidate, Place, Ranked
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FusionWeights:
     """`meaning` against words; a similarity below `floor` of the best says nothing; neighbours by distance."""
 

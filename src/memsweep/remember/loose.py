@@ -15,6 +15,7 @@ from memsweep.model.search import FactWords, Filters, Passage, Statement
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.validity import holding_at
+from memsweep.numeric import cosines
 from memsweep.remember.relevance import MOST_WORDS
 from memsweep.store.held_back import HeldGraph
 
@@ -145,12 +146,4 @@ def most_alike(passages: Sequence[Passage], shares: Iterable[float]) -> list[Pas
 
 
 def similarities(embedder: Embedder, query: str, passages: Sequence[Passage]) -> list[float]:
-    import numpy as np
-
-    if not passages:
-        return []
-    rows = embedder.embed([query, *(passage.text for passage in passages)])
-    lengths = np.linalg.norm(rows, axis=1)
-    lengths[lengths == 0] = np.inf
-    found: list[float] = ((rows[1:] @ rows[0]) / (lengths[1:] * lengths[0])).tolist()
-    return found
+    return cosines(embedder.embed([query, *(passage.text for passage in passages)])) if passages else []

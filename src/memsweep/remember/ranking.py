@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
+from memsweep.model.frozen import replace
 from memsweep.model.roles import role_of
 from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
+from memsweep.numeric import mean
 from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
@@ -191,7 +192,7 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
     windows = [query[at : at + _WINDOW] for at in range(0, len(query), _WINDOW)]
     if len(windows) > _MOST_WINDOWS:
         windows = windows[: _MOST_WINDOWS // 2] + windows[-_MOST_WINDOWS // 2 :]
-    (vector,) = quantise(embedder.embed(windows).mean(axis=0, keepdims=True))
+    (vector,) = quantise(mean(embedder.embed(windows)))
     return vector
 
 

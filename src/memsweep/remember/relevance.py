@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from memsweep.model.frozen import frozen
 from memsweep.model.search import Passage
 
 _WORD = re.compile(r"[^\W_]+")
@@ -30,7 +30,7 @@ class Evidence(NamedTuple):
     uncovered: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Calibration:
     """What each kind of evidence is worth, as logarithms of odds."""
 

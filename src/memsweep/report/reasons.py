@@ -22,6 +22,7 @@ _SENTENCES = {
     "brought": "What is to be taken back brought it, and nothing else.",
     "stays_without": "Others say it, too: it stays, without what is taken back.",
     "earlier_text": "It stays and gets back the text that it had before.",
+    "in_trash": "It is in the trash: should it come back, then without what is taken back.",
     "current_again": "It is current again: whoever said that another one supersedes it is taken back.",
     "holds_again": "It holds again: what ended it is taken back.",
     "cleared": "Somebody asked to clear the whole workspace.",

@@ -115,7 +115,10 @@ def _tool(row: ToolRow, profile: Profile, session: str) -> MemsweepTool:
         open_world_hint=False,
     )
     hidden = row.only_full if profile != "full" else ()
-    return MemsweepTool.make(gated(row.function, row.asks, hidden), annotations, _meta(row), session, row.view)
+    # What a person is asked is bound to the app, and all else that the SDK looks at to the code of the function.
+    likeness = None if row.asks else (row.function.__code__, hidden)
+    function = gated(row.function, row.asks, hidden)
+    return MemsweepTool.make(function, annotations, _meta(row), session, row.view, likeness)
 
 
 def _meta(row: ToolRow) -> dict[str, Any] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -51,16 +51,25 @@ class MemsweepTool(Tool):
         meta: dict[str, Any] | None = None,
         own_session: str = "",
         view: View | None = None,
+        likeness: Hashable = None,
     ) -> MemsweepTool:
-        tool = cls.from_function(function, annotations=annotations, meta=meta)
-        tool.own_session, tool.view = own_session, view  # type: ignore[attr-defined]  # the same
-        if not tool.is_async:
-            threads = READING if annotations.read_only_hint else WRITING
-            tool.fn, tool.is_async = in_a_thread(function, threads), True
+        """`likeness`: what tools of several apps and servers have in common, whose schema is then made once."""
+        described = _known.get(likeness) or cls._describe(function)
+        if likeness is not None and likeness not in _known:
+            _known[likeness] = described.model_copy(update={"fn": _known.get})  # without the app behind the function
+        call, is_async = function, described.is_async
+        if not is_async:
+            call, is_async = in_a_thread(function, READING if annotations.read_only_hint else WRITING), True
+        own = {"annotations": annotations, "meta": meta, "own_session": own_session, "view": view}
+        return described.model_copy(update={"fn": call, "is_async": is_async, **own})
+
+    @classmethod
+    def _describe(cls, function: Callable[..., Any]) -> MemsweepTool:
+        """Name, arguments and description, for which the SDK needs a millisecond or two."""
+        tool = cls.from_function(function, structured_output=False)
         tool.description = " ".join((function.__doc__ or "").split())
         tool.parameters = compact_input(tool.parameters)
-        if tool.fn_metadata.output_schema is not None:
-            tool.fn_metadata.output_schema = OUTPUT
+        tool.fn_metadata.output_schema = OUTPUT
         return tool  # type: ignore[return-value]  # from_function makes an instance of cls
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
@@ -114,6 +123,9 @@ class MemsweepTool(Tool):
         trace = redacted("".join(traceback.format_exception(error)))[0]  # which may repeat what was handed in
         logger.error("tool %s failed\n%s", self.name, trace)
         return f"{self.name} failed unexpectedly ({type(error).__name__}); the server's log on stderr has the details."
+
+
+_known: dict[Hashable, MemsweepTool] = {}
 
 
 def in_a_thread(function: Callable[..., Any], threads: ThreadPoolExecutor) -> Callable[..., Awaitable[Any]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Generic
 
 from memsweep.errors import BadInput, MemsweepError, StoreCorrupt, UnknownWorkspace
+from memsweep.model.frozen import frozen, replace
 from memsweep.operation import Async, Calls, Mode, Sync
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Store
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access(Generic[Mode]):
     """One workspace of an app. The store is asked for anew on each call: another process may have deleted it."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+from memsweep.model.frozen import replace
 from memsweep.model.memory import no_stats
 from memsweep.model.paging import within
 

@@ -6,13 +6,13 @@ Each operation imports its feature when it is called, so that a process pays onl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
+from memsweep.model.frozen import replace
 from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.model.paging import DEFAULT_LISTED
 from memsweep.operation import Async, Mode, Sync, operation

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from memsweep.model.frozen import replace
 from memsweep.model.paging import page_size
-from memsweep.model.search import MAX_LIMIT, Page
+from memsweep.model.search import MAX_LIMIT, Filters, Page
 from memsweep.report.place import from_before
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def search_along(access: Access[Any], ask: Ask, limit: int, cursor: str | None) 
     store, personal = access.found(), access.personal_store()
     if personal is None:
         page = _NOTHING if store is None else ask(store, limit, cursor)
-        return page if page.total else replace(page, note=_elsewhere(access))
+        return page if page.total else replace(page, note=_elsewhere(access, store))
     own_cursor, along_cursor = _cursors(cursor)
     along = _page(ask, personal, max(1, limit // _SHARE), along_cursor)
     room = limit - len(along.hits)
@@ -61,9 +61,9 @@ def _cursors(cursor: str | None) -> tuple[str, str]:
     return own, along or _AT_END
 
 
-def _elsewhere(access: Access[Any]) -> str:
+def _elsewhere(access: Access[Any], store: Store | None) -> str:
     """Where nothing is found because nothing is here yet, what lies in `default` from before."""
-    if access.named:
+    if access.named or (store is not None and store.newest(Filters(include_stale=True), 1)):
         return ""
     found = access.app.projects.whereabouts()
     if found.memories or not found.default_memories:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import MemsweepError, UnknownWorkspace
 from memsweep.model.plan import Totals
-from memsweep.project.runs import HookSummary, read_runs, summaries
+from memsweep.project.runs import HookSummary, summaries
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def project_status(app: App) -> ProjectStatus:
         store: Store | None = app.engine.open(found.place.workspace_id)
     except UnknownWorkspace:
         store = None
-    schedule = app.settings.schedule
+    schedule, project = app.settings.schedule, found.place.project
     strategies = schedule.strategies if schedule.enabled else ("stale_code",)
     return ProjectStatus(
         found,
@@ -62,7 +62,7 @@ def project_status(app: App) -> ProjectStatus:
         strategies,
         _would_take(app, strategies) if store else Totals(),
         _git_hooks(found),
-        tuple(summaries(read_runs(app.settings.home, found.place.workspace_id))),
+        tuple(summaries(app.settings.home, found.place.workspace_id, project.identity if project else "")),
         _deleted_by_clients(app, found),
     )
 

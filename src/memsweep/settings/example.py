@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
+from memsweep.model.frozen import is_frozen
 from memsweep.settings.fields import About, Settings, about
 
 _HEAD = (
@@ -25,7 +25,7 @@ def _lines(values: Any) -> Iterator[str]:
     for name, meant in about(type(values)).items():
         value = getattr(values, name)
         yield ""
-        if is_dataclass(value):
+        if is_frozen(value):
             yield f"[{name}]  # {meant.meaning}"
             yield from _lines(value)
         else:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from memsweep.model.decay import DEFAULT_EDGE_RATE, DEFAULT_RATE, DEFAULT_RATES, Rates
+from memsweep.model.frozen import field, fields_of, frozen
 from memsweep.model.ids import PERSONAL_WORKSPACE
 from memsweep.model.origin import TIERS
 from memsweep.model.strategies import WITHOUT_QUESTION as STRATEGIES
@@ -20,7 +20,7 @@ _MANY = 1_000_000
 _ACTIONS = ("redact", "refuse", "warn", "off")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class About:
     """What a setting means, and what it may be; numbers lie from `least` to `most`."""
 
@@ -49,13 +49,10 @@ def table(kind: type[Any], meaning: str) -> Any:
 
 def about(kind: type[Any]) -> dict[str, About]:
     """Every setting of a class by its name; what is not for the file has no entry."""
-    return {one.name: one.metadata["about"] for one in fields(kind) if one.metadata}
+    return {name: one.metadata["about"] for name, one in fields_of(kind).items() if one.metadata}
 
 
-# A dataclass without a docstring gets one, from a signature that is read for it: that takes a third of a millisecond.
-
-
-@dataclass(frozen=True, slots=True)
+@frozen
 class Embedding:
     """The table `[embedding]`."""
 
@@ -74,7 +71,7 @@ class Embedding:
     threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one a core", least=0, most=256)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Chunking:
     """The table `[chunking]`."""
 
@@ -82,7 +79,7 @@ class Chunking:
     overlap: int = setting(50, "tokens repeated from the chunk before, at most half of `size`", least=0, most=4096)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """The table `[code]`."""
 
@@ -92,7 +89,7 @@ class Code:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gc:
     """The table `[gc]`."""
 
@@ -102,7 +99,7 @@ class Gc:
     purge_days: float = setting(30.0, "how long trash is kept at least", least=0, most=_MANY)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Graph:
     """The table `[graph]`."""
 
@@ -127,7 +124,7 @@ class Graph:
         return Rates({**DEFAULT_RATES, **given}, self.other_rate, self.edge_rate)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Context:
     """The table `[context]`."""
 
@@ -151,7 +148,7 @@ class Context:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Secrets:
     """The table `[secrets]`."""
 
@@ -175,7 +172,7 @@ class Secrets:
         return self.sources.get(source) or self.workspaces.get(workspace_id) or self.action
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuarantineSettings:
     """The table `[quarantine]`."""
 
@@ -185,7 +182,7 @@ class QuarantineSettings:
     days: float = setting(30.0, "how long they do at most; 0: until they are released", least=0, most=_MANY)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schedule:
     """The table `[schedule]`."""
 
@@ -208,7 +205,7 @@ class Schedule:
     notify_url: str = setting("", "gets the summary as JSON by POST")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hooks:
     """The table `[hooks]`."""
 
@@ -224,7 +221,7 @@ class Hooks:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Http:
     """The table `[http]`."""
 
@@ -237,7 +234,7 @@ class Http:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """Everything that can be set, with its default."""
 
@@ -274,7 +271,9 @@ class Settings:
 
     def shown(self) -> dict[str, Any]:
         """What may be shown to a person: no secret."""
-        values = asdict(self)
+        from dataclasses import asdict
+
+        values: dict[str, Any] = asdict(self)
         del values["api_key"], values["project"]
         values["embedding"]["url"] = without_password(self.embedding.url)
         return {**values, "home": str(self.home), "store": without_password(self.store)}

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import is_dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from memsweep.errors import BadSetting
+from memsweep.model.frozen import is_frozen, replace
 from memsweep.model.ids import check_name
 from memsweep.model.text import check_text, without_password
 from memsweep.places import config_file, default_home, expanded
@@ -140,12 +141,13 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def variables() -> dict[str, tuple[str, ...]]:
+@cache
+def variables() -> Mapping[str, tuple[str, ...]]:
     """Every environment variable and the setting it stands for."""
     names: dict[str, tuple[str, ...]] = {}
     hints = get_type_hints(Settings)
     for name in about(Settings):
-        inner = [(name, sub) for sub in about(hints[name])] if is_dataclass(hints[name]) else [(name,)]
+        inner = [(name, sub) for sub in about(hints[name])] if is_frozen(hints[name]) else [(name,)]
         names |= {"MEMSWEEP_" + "_".join(path).upper(): path for path in inner}
     return names
 
@@ -204,7 +206,7 @@ def _range(allowed: About) -> str:
 
 
 def _convert(kind: type[Any], value: Any, name: str) -> Any:
-    if is_dataclass(kind):
+    if is_frozen(kind):
         if not isinstance(value, dict):
             raise BadSetting(f"the setting {name} must be a table, not {value!r:.40}.")
         return _build(kind, value, f"{name}.")

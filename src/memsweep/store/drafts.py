@@ -7,7 +7,6 @@ import errno
 import glob
 import os
 import re
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,7 +29,7 @@ def draft_of(target: Path, *, replace: bool = False, stem: str = "") -> Iterator
     if not replace and os.path.lexists(target):
         raise taken(target)
     folder, stem = target.parent, (stem or target.name)[:_LONGEST_STEM]
-    draft = folder / f".{stem}.{os.getpid()}.{secrets.token_hex(4)}.draft"
+    draft = folder / f".{stem}.{os.getpid()}.{os.urandom(4).hex()}.draft"
     with plain_refusals(target):
         sweep(folder, stem)
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -69,7 +68,7 @@ def _is_removed(file: Path) -> bool:
 @contextmanager
 def scratch(folder: Path, stem: str) -> Iterator[Path]:
     """An empty file that only its owner can read, and that is gone afterwards; after a kill, with the next draft."""
-    file = folder / f".{stem[:_LONGEST_STEM]}.{os.getpid()}.{secrets.token_hex(4)}.draft"
+    file = folder / f".{stem[:_LONGEST_STEM]}.{os.getpid()}.{os.urandom(4).hex()}.draft"
     with plain_refusals(file):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     try:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memsweep.gc.roots import liveness
+from memsweep.gc.roots import liveness, protection
 from memsweep.model.brought import Brought, FactWithout, MemoryWithout
-from memsweep.model.plan import Found, Survey
+from memsweep.model.plan import IN_TRASH, Found, Survey
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
@@ -27,7 +27,9 @@ def find(survey: Survey, options: Options) -> Iterator[Found]:
     for memory in brought.staying:
         yield _stays(memory)
     for fact in brought.facts:
-        if fact.after is None:
+        if fact.is_trashed:
+            yield Found("relation", fact.key, IN_TRASH, {"acts": sorted(fact.acts), "version": fact.version})
+        elif fact.after is None:
             yield Found("relation", fact.key, "brought")
         elif fact.acts and fact.after != fact.before:
             yield _fallen(fact)
@@ -46,12 +48,15 @@ def _fallen(fact: FactWithout) -> Found:
 
 def _stays(memory: MemoryWithout) -> Found:
     links = {str(new): [sorted(basis) for basis in bases] for new, bases in sorted(memory.links.items())}
-    said = {
+    said: dict[str, Any] = {
         "acts": sorted(memory.acts),
         "mentions": [list(pair) for pair in memory.mentions],
         "unmentioned": sorted(memory.unmentioned),
         "links": links,
     }
+    if memory.trash is not None:
+        said |= {"trash": memory.trash, "version": memory.version}
+        return Found("memory", memory.key, IN_TRASH, {name: value for name, value in said.items() if value})
     reason = "earlier_text" if memory.text_changes else "stays_without"
     if not memory.acts and not memory.mentions:
         reason = "current_again"
@@ -63,6 +68,7 @@ def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     gone = {fact.key for fact in brought.facts if fact.after is None}
     links = [(row.subject, row.object) for row in survey.relations]
     left = [(row.subject, row.object) for row in survey.relations if row.key not in gone]
+    going = brought.memories - {row.key for row in survey.memories if protection(row, options)}
     unmentioned = {(memory.key, entity) for memory in brought.staying for entity in memory.unmentioned}
     before = liveness(survey, options, links=links)
     mine = [
@@ -71,7 +77,7 @@ def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     kept = replace(
         survey,
         entities=mine,
-        mentions=[pair for pair in survey.mentions if pair[0] not in brought.memories and pair not in unmentioned],
-        stated=[each for each in survey.stated if each[0] not in brought.memories],
+        mentions=[pair for pair in survey.mentions if pair[0] not in going and pair not in unmentioned],
+        stated=[each for each in survey.stated if each[0] not in going],
     )
     return sorted(liveness(kept, options, links=left).dead - before.dead)

@@ -16,8 +16,7 @@ _ACT = """
 JOURNAL = f"UNWIND $facts AS fact MATCH (c:Contribution {{fact: fact}}) RETURN {_ACT} ORDER BY c.key"
 _OF = "($origins IS NULL OR {of}.origin IN $origins)"
 ACTS = f"""
-    MATCH (c:Contribution) WHERE c.trash IS NULL AND {_OF.format(of="c")}
-    WITH c MATCH ()-[r:RELATED_TO {{ref: c.fact}}]->() RETURN {_ACT} ORDER BY c.key"""
+    MATCH (c:Contribution) WHERE c.trash IS NULL AND {_OF.format(of="c")} RETURN {_ACT} ORDER BY c.key"""
 FACTS = """
     UNWIND $keys AS key MATCH ()-[r:RELATED_TO {ref: toString(key)}]->()
     RETURN r.key, r.version, r.weight, r.last_seen, r.evidence, r.handed_in, r.created_at, r.valid_at, r.invalid_at"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 _ACT = "a.memory, a.act, a.at, a.origin, a.said, a.receipt, a.key, a.trash"
 OF_ORIGINS = f"""
     MATCH (a:MemoryAct) WHERE a.trash IS NULL AND ($origins IS NULL OR a.origin IN $origins)
-    WITH a MATCH (m:Memory {{ref: a.of}}) RETURN {_ACT} ORDER BY a.key"""
+    RETURN {_ACT} ORDER BY a.key"""
 OF_MEMORIES = f"UNWIND $of AS of MATCH (a:MemoryAct {{of: of}}) RETURN {_ACT} ORDER BY a.key"
 OF_RECEIPT = f"MATCH (a:MemoryAct {{receipt: $receipt}}) WHERE a.trash IS NULL RETURN {_ACT} ORDER BY a.key"
 TAKEN_BACK = f"MATCH (a:MemoryAct {{trash: $receipt}}) RETURN {_ACT} ORDER BY a.key"
@@ -17,19 +17,32 @@ MARK = "MATCH (a:MemoryAct {ref: toString(row.key)}) SET a.receipt = row.receipt
 FREE = "MATCH (a:MemoryAct {trash: row}) DELETE a"
 FREE_OF_MEMORY = "MATCH (a:MemoryAct {of: toString(row)}) DELETE a"
 
-MENTIONS = """
-    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk)-[n:MENTIONS]->(e:Entity)
+MENTIONS = tuple(
+    f"""
+    UNWIND $keys AS key MATCH (m:{prefix}Memory {{ref: toString(key)}})-[:HAS_CHUNK]->(c)-[n:MENTIONS]->(e{live})
     RETURN m.key, c.position, c.key, e.key, n.origin"""
+    for prefix, live in (("", ":Entity"), ("Trashed", ""))
+)
 MENTIONED_BY = """
     MATCH (c:Chunk)-[n:MENTIONS]->(:Entity) WHERE n.origin IN $origins RETURN DISTINCT c.memory"""
-DROP_MENTION = """
-    MATCH (c:Chunk {ref: toString(row.chunk)})-[n:MENTIONS]->(e) WHERE e.key = row.entity DELETE n"""
+DROP_MENTION = tuple(
+    f"MATCH (c:{chunk} {{ref: toString(row.chunk)}})-[n:MENTIONS]->(e) WHERE e.key = row.entity DELETE n"
+    for chunk in ("Chunk", "TrashedChunk")
+)
 # One that is there stays whose it was.
 ADD_MENTION = tuple(
     f"""
     MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
     MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
     for chunk in ("Chunk", "TrashedChunk")
+    for entity in ("Entity", "TrashedEntity")
+)
+ADD_MENTION_AT = tuple(
+    f"""
+    MATCH (m:{memory} {{ref: toString(row.memory)}})-[:HAS_CHUNK]->(c) WHERE c.position = row.position
+    MATCH (e:{entity} {{ref: toString(row.entity)}})
+    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
+    for memory in ("Memory", "TrashedMemory")
     for entity in ("Entity", "TrashedEntity")
 )
 # What a memory mentions as its own, with what is needed to tell whether its text does.

@@ -11,7 +11,7 @@ from memsweep.model.superseding import Pair, bases_from, bases_text
 from memsweep.store.falkor import memory_act_cypher as own
 from memsweep.store.falkor import superseding_cypher
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention
+from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention, PlacedMention
 from memsweep.store.stored import mapping, to_json
 
 
@@ -48,8 +48,8 @@ class FalkorMemoryActs:
         self._tx.do(own.FREE, sorted(receipts))
 
     def mentions(self, memories: Collection[int]) -> list[MentionAt]:
-        rows = self._tx.ask(own.MENTIONS, keys=sorted(memories)) if memories else []
-        return [MentionAt(*row) for row in rows]
+        asked = ((query, {"keys": sorted(memories)}) for query in own.MENTIONS)
+        return [MentionAt(*row) for rows in self._tx.ask_all(*asked) for row in rows] if memories else []
 
     def own_mentions(self, memory: int) -> Mentioned:
         return mentioned_in(self._tx.ask(own.OWN_MENTIONS, memory=memory))
@@ -63,13 +63,27 @@ class FalkorMemoryActs:
             for step in own.ADD_MENTION:
                 self._tx.do(step, rows)
 
+    def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
+        rows = [each._asdict() for each in mentions]
+        for step in own.ADD_MENTION_AT:
+            self._tx.do(step, rows)
+
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
-        self._tx.do(own.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in mentions])
+        rows = [{"chunk": chunk, "entity": entity} for chunk, entity in mentions]
+        for step in own.DROP_MENTION:
+            self._tx.do(step, rows)
 
     def links(self) -> list[Link]:
         found = self._tx.ask_all(*((query, {}) for query in superseding_cypher.EVERY_LINK))
         rows = sorted(tuple(row) for rows in found for row in rows)
         return [Link((old, new), at, bases_from(bases)) for old, new, at, bases in rows]
+
+    def ever_superseded(self, memories: Collection[int]) -> set[int]:
+        asked = (
+            (query, {"keys": sorted(memories)})
+            for query in (*superseding_cypher.LINKED, superseding_cypher.ENDED_LINKS)
+        )
+        return {key for rows in self._tx.ask_all(*asked) for (key,) in rows}
 
     def set_links(self, links: Iterable[Link]) -> None:
         """Their memories may be in the trash, each of them."""

@@ -19,13 +19,14 @@ PAGE = f"MATCH (m:{{memory}}) WHERE m.key > $after {_MEMORY} ORDER BY m.key LIMI
 PIECES = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})-[:HAS_CHUNK]->(c)
     OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH m, c, e
-    OPTIONAL MATCH (c)-[:MENTIONS]->(n) WITH m, c, e, collect(n.key) AS entities
+    OPTIONAL MATCH (c)-[r:MENTIONS]->(n)
+    WITH m, c, e, collect(CASE WHEN n IS NULL THEN NULL ELSE [n.key, r.origin] END) AS mentions
     RETURN m.key, c.position, c.key, c.id, c.text, c.start, c.first_line, c.last_line, e.data, c.stream,
-           c.stream_position, c.symbol, c.symbol_kind, c.words, entities"""
+           c.stream_position, c.symbol, c.symbol_kind, c.words, mentions"""
 CHUNKS = "MATCH (m:{memory} {{ref: toString($key)}})-[:HAS_CHUNK]->(c) RETURN c.key"
 TWINS = """
-    MATCH (m:Memory {content_hash: $hash}) WHERE m.key <> $key AND m.source <> $code_source AND m.text = $text
-    RETURN m.id, m.thread"""
+    MATCH (m:Memory {content_hash: $hash}) WHERE m.source <> $code_source AND m.text = $text
+    RETURN m.key, m.id, m.thread"""
 LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"
 
 WRITE_MEMORY = "MATCH (m:{memory} {{ref: toString(row.key)}}) SET m += row.set"
@@ -35,7 +36,7 @@ ADD_CHUNK = """
     CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})"""
 ADD_MENTION = """
     MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
-    MERGE (c)-[:MENTIONS]->(e)"""
+    MERGE (c)-[n:MENTIONS]->(e) SET n.origin = row.origin"""
 _ENTITIES = ("Entity", "TrashedEntity")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.origin import Origin
-from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
+from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
 from memsweep.model.text import content_hash
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
@@ -72,18 +72,19 @@ class FalkorTexts:
 
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         found: dict[int, list[Piece]] = {key: [] for key in memories}
-        for memory, *_, uid, text, start, first, last, vector, stream, at, symbol, kind, words, entities in sorted(
+        for memory, *_, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
             self._both(own.PIECES, memories), key=lambda row: row[:3]
         ):
             data = base64.b64decode(vector or "")
-            place = (stream, at, symbol, kind, words, tuple(sorted(entities)))
+            place = (stream, at, symbol, kind, words, *mentioned_by(mentions))
             found[memory].append(Piece(uid, text, start, first, last, data, *place))
         return found
 
-    def twin(self, memory: MemoryText) -> str | None:
-        asked = {"hash": memory.content_hash.hex(), "key": memory.key, "text": memory.text}
+    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+        asked = {"hash": memory.content_hash.hex(), "text": memory.text}
         rows = self._tx.ask(own.TWINS, code_source=CODE_SOURCE, **asked)
-        return next((uid for uid, thread in rows if thread == memory.thread), None)
+        others = ((uid, thread) for key, uid, thread in rows if key != memory.key and key not in besides)
+        return next((uid for uid, thread in others if thread == memory.thread), None)
 
     def is_buried(self, content_hash: bytes) -> bool:
         return bool(self._tx.ask(gc_cypher.BURIED, hashes=[content_hash.hex()]))
@@ -144,7 +145,11 @@ class FalkorTexts:
         self._tx.do(own.of_state(own.ADD_CHUNK, live=live), rows)
         self._tx.do(cypher.ADD_EMBEDDING, [{"key": key, "data": writing.encoded(piece.vector)} for key, piece in made])
         for step in own.mentions(live=live):
-            mentioned = [{"chunk": key, "entity": entity} for key, piece in made for entity in piece.entities]
+            mentioned = [
+                {"chunk": key, "entity": entity, "origin": origin}
+                for key, piece in made
+                for entity, origin in piece.mentions
+            ]
             self._tx.do(step, mentioned)
         return keys
 

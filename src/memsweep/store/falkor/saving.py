@@ -41,7 +41,8 @@ def _fill(
     moment = _moment(asked, graph.name)
     marks = draft.marks()
     if any(marks.get(name) != value for name, value in moment.items()):
-        draft.clear()
+        if marks:
+            draft.clear()
         draft.append((), **moment, place=0, done=0)
         marks = draft.marks()
     whole, reader = extent(asked), Reader(asked)

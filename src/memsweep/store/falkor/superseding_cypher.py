@@ -22,6 +22,11 @@ EVERY_LINK = tuple(
     f"MATCH (n:{label})-[s:SUPERSEDES]->(o) RETURN o.key, n.key, s.at, s.origins"
     for label in ("Memory", "TrashedMemory")
 )
+LINKED = tuple(
+    f"UNWIND $keys AS key MATCH (o:{label} {{ref: toString(key)}})<-[:SUPERSEDES]-() RETURN DISTINCT o.key"
+    for label in ("Memory", "TrashedMemory")
+)
+ENDED_LINKS = "MATCH (m:MergeMove {kind: 'link'}) WHERE m.a IN $keys RETURN DISTINCT m.a"
 TRASHED = "UNWIND $keys AS key MATCH (m:TrashedMemory {ref: toString(key)}) RETURN m.key"
 DROP_LINK = "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s"
 OLDER = """

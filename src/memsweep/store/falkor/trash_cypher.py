@@ -17,16 +17,12 @@ RELATIONS_OF = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: r
 FILES_OF = """
     UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)}) WHERE m.path IS NOT NULL
     RETURN m.key, m.id, m.root, m.path"""
-CLASHING_TEXTS = """
+SAME_TEXTS = """
     UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.source <> 'code_indexer'
     WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
-    OPTIONAL MATCH (mine)<-[:SUPERSEDES]-(newer) WHERE newer.trash IS NULL OR newer.key IN $memories
-    WITH mine, theirs, newer WHERE newer IS NULL
-    OPTIONAL MATCH (theirs)<-[:SUPERSEDES]-(newest) WHERE newest.trash IS NULL OR newest.key IN $memories
-    WITH mine, theirs, newest WHERE newest IS NULL
-    RETURN mine.key, mine.id, theirs.id"""
+    RETURN mine.key, mine.id, theirs.id, theirs.key"""
 CHUNKS_WITH_MEMORIES = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
     RETURN c.key, m.key, m.trash IS NULL"""

@@ -11,7 +11,7 @@ from memsweep.model.selection import Selection
 from memsweep.store.falkor import code, code_cypher, contribution_cypher, cypher, memory_act_cypher, trash_cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
-from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
+from memsweep.store.ports.trash import Clash, Clashes, SameText, TrashedChunk
 
 
 class FalkorTrash:
@@ -47,8 +47,8 @@ class FalkorTrash:
         if not memories:
             return Clashes([], [])
         asked = {"memories": sorted(memories)}
-        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), (trash_cypher.CLASHING_TEXTS, asked))
-        return Clashes(self._indexed_again(files), [Clash(*row) for row in texts])
+        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), (trash_cypher.SAME_TEXTS, asked))
+        return Clashes(self._indexed_again(files), [SameText(*row) for row in texts])
 
     def _indexed_again(self, files: Sequence[Row]) -> list[Clash]:
         """A file may be known by another root, under another path."""

@@ -12,9 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import logging
 import os
-import shutil
 import struct
 import threading
 import zlib
@@ -25,8 +23,6 @@ import apsw
 
 from memsweep.regular import WRITING
 from memsweep.store.file import aside, meta_sql, wal
-
-logger = logging.getLogger("memsweep.store")
 
 _RECORD = struct.Struct("<8s8sqq")
 _MAGIC = b"memswpm1"
@@ -97,9 +93,15 @@ def notice(db: apsw.Connection, path: Path) -> None:
     if now is None or not mark.has_lost(now) or _is_set_back(path, mark, now):
         return
     kept = _keep_log(path, mark, now)
-    logger.warning("%s", sentence(path.name, mark, now, kept))
+    _warn(sentence(path.name, mark, now, kept))
     with contextlib.suppress(OSError):  # this loss has been noticed
         _mark_of(path).write_bytes(_record(now))
+
+
+def _warn(said: str) -> None:
+    import logging  # late: hardly any file has lost something, and hooks start many times a session
+
+    logging.getLogger("memsweep.store").warning("%s", said)
 
 
 def _is_set_back(path: Path, mark: Mark, now: Mark) -> bool:
@@ -226,6 +228,8 @@ def _keep_log(path: Path, mark: Mark, now: Mark) -> Path | None:
     with os.fdopen(handle, "w") as out:
         with contextlib.suppress(OSError):
             if os.stat(f"{path}-wal").st_size:
+                import shutil
+
                 log.touch(0o600)
                 shutil.copyfile(f"{path}-wal", log)
                 kept = log

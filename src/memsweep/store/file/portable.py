@@ -12,6 +12,7 @@ import apsw
 from memsweep.store.drafts import remove
 from memsweep.store.file import health, meta_sql, rows_sql
 from memsweep.store.file.connect import connect, immediate, make_file, one
+from memsweep.store.file.fresh import connect_new
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 Row = dict[str, Any]
@@ -68,6 +69,8 @@ class PortableFile:
         self.db.close()
 
     def _open(self) -> apsw.Connection:
+        if self.path.stat().st_size == 0:
+            return connect_new(self.path, _make_marks)
         return connect(self.path, WORKSPACE_MIGRATIONS, _make_marks)
 
 

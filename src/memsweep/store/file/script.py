@@ -6,19 +6,20 @@ part of the run is a phrase of letters, and a phrase is found wherever it stands
 
 from __future__ import annotations
 
-import re
-
-# Thai, Lao, Burmese, Khmer, the Japanese syllabaries, Han
-_LETTERS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-_UNSPACED = re.compile(f"([{_LETTERS}])")
-_RUN = re.compile(f"[{_LETTERS}]+|[^{_LETTERS}]+")
-
 
 def spread_script(text: str) -> str:
     """Set every letter of such a script apart."""
-    return text if text.isascii() else _UNSPACED.sub(r" \1 ", text)
+    if text.isascii():
+        return text
+    from memsweep.store.file.unspaced import LETTER  # late: a search in plain letters ends before it is made
+
+    return LETTER.sub(r" \1 ", text)
 
 
 def runs_of_script(word: str) -> list[str]:
     """Cut a word where it changes between such a script and another."""
-    return [word] if word.isascii() else _RUN.findall(word)
+    if word.isascii():
+        return [word]
+    from memsweep.store.file.unspaced import RUN
+
+    return RUN.findall(word)

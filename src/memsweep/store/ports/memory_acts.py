@@ -10,7 +10,7 @@ from memsweep.model.superseding import Bases, Pair
 
 
 class MentionAt(NamedTuple):
-    """A live mention: in which chunk of a memory, by its position, and whose it is if not the memory's own."""
+    """A mention: in which chunk of a memory, by its position, and whose it is if not the memory's own."""
 
     memory: int
     position: int
@@ -25,6 +25,15 @@ class NewMention(NamedTuple):
     origin: int | None
 
 
+class PlacedMention(NamedTuple):
+    """The same in the chunk that a memory has at a position now."""
+
+    memory: int
+    position: int
+    entity: int
+    origin: int | None
+
+
 class Link(NamedTuple):
     """That one memory supersedes another, since when, and who says so."""
 
@@ -35,7 +44,7 @@ class Link(NamedTuple):
 
 class MemoryActRows(Protocol):
     def of_origins(self, origins: Collection[int] | None) -> list[MemoryAct]:
-        """On live memories, but for what was taken back; of all, and of those without one, where none are named."""
+        """But for what was taken back; of all, and of those without one, where none are named."""
 
     def of_memories(self, memories: Collection[int]) -> list[MemoryAct]:
         """All of them, in their order."""
@@ -54,7 +63,7 @@ class MemoryActRows(Protocol):
         """What these have taken back leaves for good."""
 
     def mentions(self, memories: Collection[int]) -> list[MentionAt]:
-        """In live memories, of live entities."""
+        """In live memories those of live entities; in the trash all."""
 
     def own_mentions(self, memory: int) -> Mentioned: ...
 
@@ -64,11 +73,17 @@ class MemoryActRows(Protocol):
     def add_mentions(self, mentions: Iterable[NewMention]) -> None:
         """Between a live chunk and a live entity; elsewhere nothing is to be mentioned."""
 
+    def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
+        """Where there are none yet; the memory may be in the trash."""
+
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
         """By chunk and entity."""
 
     def links(self) -> list[Link]:
         """Every one, also of memories in the trash."""
+
+    def ever_superseded(self, memories: Collection[int]) -> set[int]:
+        """Of these, those that a link leads from, live or not, or one that ended and waits with its receipt."""
 
     def set_links(self, links: Iterable[Link]) -> None:
         """Add or replace, between memories that are there."""

@@ -39,7 +39,7 @@ class OriginReads(Protocol):
         """Those that are not pinned: the key, the window, and when it was made."""
 
     def acts(self, origins: Collection[int] | None) -> list[Contribution]:
-        """On live relations, but for what was taken back."""
+        """But for what was taken back; also on relations in the trash."""
 
     def journal(self, relations: Collection[int]) -> list[Contribution]:
         """All that was ever contributed to these, in its order."""

@@ -43,7 +43,7 @@ class TextReads(Protocol):
 
 
 class TextRows(TextReads, Protocol):
-    def twin(self, memory: MemoryText) -> str | None:
+    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
         """The id of another live memory with the same text in the same thread; code is known by its file."""
 
     def is_buried(self, content_hash: bytes) -> bool:

@@ -16,10 +16,19 @@ class Clash(NamedTuple):
     other_id: str
 
 
+class SameText(NamedTuple):
+    """A memory in the trash, and a live one that says the same."""
+
+    key: int
+    id: str
+    other_id: str
+    other: int
+
+
 class Clashes(NamedTuple):
     files: list[Clash]
     """Those whose file is that of a live memory."""
-    texts: list[Clash]
+    texts: list[SameText]
     """Those whose text a live memory of the same thread has; code is known by its file."""
 
 

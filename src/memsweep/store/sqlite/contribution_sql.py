@@ -17,15 +17,12 @@ SET_FACT = """
 SET_STRENGTH = """
     update relation set weight = ?, last_seen = ?, evidence = ?, handed_in = ?, version = version + 1 where id = ?"""
 _ACT = """
-    select contribution.relation, act, at, rate, value, explicit, contribution.valid_at, contribution.origin, memory,
-           before, after, contribution.id, contribution.trash
+    select relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, id, trash
     from contribution"""
-JOURNAL = f"{_ACT} where contribution.relation in (select value from json_each(?)) order by contribution.id"
-# Of facts that are live; those of some origins, or of all.
-ACTS = f"""{_ACT} join relation on relation.id = contribution.relation and relation.trash is null
-    where contribution.trash is null
-      and (:origins is null or contribution.origin in (select value from json_each(:origins)))
-    order by contribution.id"""
+JOURNAL = f"{_ACT} where relation in (select value from json_each(?)) order by id"
+# Those of some origins, or of all.
+ACTS = f"""{_ACT}
+    where trash is null and (:origins is null or origin in (select value from json_each(:origins))) order by id"""
 STATES = f"""
     select id, version, {FACT} from relation
     where (trash is null or :trashed) and id in (select value from json_each(:keys))"""

@@ -8,7 +8,7 @@ while another process still has those open. A lost registry is made again from t
 from __future__ import annotations
 
 import contextlib
-import secrets
+import os
 import threading
 from collections.abc import Sequence
 from datetime import datetime
@@ -24,6 +24,7 @@ from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
 from memsweep.store.file import meta_sql, suspects
 from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
+from memsweep.store.file.fresh import connect_new
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
@@ -70,7 +71,7 @@ class SqliteEngine:
             return [Workspace(name, text, from_micros(at), project=project) for name, text, at, project in rows]
 
     def owner_of(self, workspace_id: str) -> str | None:
-        if self._find(workspace_id) is None:
+        if self._find(workspace_id, thoroughly=False) is None:
             return None
         with self._registry.connection() as db:
             return _text(one(db, registry_sql.OWNER_OF, (workspace_id,)))
@@ -98,7 +99,7 @@ class SqliteEngine:
         if self._find(workspace_id) is not None:
             raise workspace_exists(workspace_id)
         workspace = Workspace(workspace_id, description, now, project=project)
-        file = self._folder / f"{secrets.token_hex(8)}.db"
+        file = self._folder / f"{os.urandom(8).hex()}.db"
         registry = self._registry
         with self._intents.owner() as owner:
             with registry.writing() as db:
@@ -236,13 +237,16 @@ class SqliteEngine:
         Intents(lambda: pool, self._folder).finish()
         return pool
 
-    def _find(self, workspace_id: str) -> str | None:
+    def _find(self, workspace_id: str, *, thoroughly: bool = True) -> str | None:
+        """The file of a workspace. Who asks whether there is one, as every search does, is content with a glance."""
         if not self._has_registry():
             return None
         with self._registry.connection() as db:
             found = one(db, registry_sql.FIND_WORKSPACE, (workspace_id,))
             if isinstance(found, str):
                 return found
+            if not thoroughly and one(db, registry_sql.NAMES_LOOK_SOUND):
+                return None
             # A damaged row may be the one; another workspace in its place would hide it.
             if (damage := suspects.explain(db, self._registry_file)) is not None:
                 raise damage
@@ -294,4 +298,4 @@ def _make_workspace_file(path: Path, workspace: Workspace) -> None:
 
     make_file(path)
     with plain_errors(path):
-        connect(path, WORKSPACE_MIGRATIONS, fill).close()
+        connect_new(path, fill).close()

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
-import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,7 +49,7 @@ class Intents:
     def owner(self) -> Iterator[str]:
         """A name to note intents under; as long as it is held, nobody else touches them."""
         make_folder(self._locks)
-        name = secrets.token_hex(8)
+        name = os.urandom(8).hex()
         lock = self._lock(name)
         with _lock_errors(self._locks):
             lock.acquire(timeout=_LOCK_SECONDS)  # who cleans up may have the new file in hand for a moment

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import apsw
 
+from memsweep.model.frozen import frozen
 from memsweep.store.file.connect import one
 from memsweep.store.file.words import any_of
 from memsweep.store.sqlite import search_sql
@@ -21,7 +21,7 @@ K, B = 1.2, 0.75  # as in the full text
 _LEAST = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hidden:
     """The chunks that the full text has and that are not to count."""
 

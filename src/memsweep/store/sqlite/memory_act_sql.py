@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 _ACT = """
-    select memory_act.memory, act, at, memory_act.origin, said, receipt, memory_act.id, memory_act.trash
-    from memory_act"""
-OF_ORIGINS = f"""{_ACT} join memory on memory.id = memory_act.memory and memory.trash is null
-    where memory_act.trash is null
-      and (:origins is null or memory_act.origin in (select value from json_each(:origins)))
-    order by memory_act.id"""
+    select memory, act, at, origin, said, receipt, id, trash from memory_act"""
+OF_ORIGINS = f"""{_ACT}
+    where trash is null and (:origins is null or origin in (select value from json_each(:origins))) order by id"""
 OF_MEMORIES = f"{_ACT} where memory in (select value from json_each(?)) order by id"
 OF_RECEIPT = f"{_ACT} where receipt = ? and trash is null order by id"
 TAKEN_BACK = f"{_ACT} where trash = ? order by id"
@@ -18,17 +15,19 @@ FREE = "delete from memory_act where trash in (select value from json_each(?))"
 
 MENTIONS = """
     select chunk.memory, chunk.position, chunk.id, mention.entity, mention.origin
-    from chunk join mention on mention.chunk = chunk.id and mention.trash is null
-    where chunk.trash is null and chunk.memory in (select value from json_each(?))"""
+    from chunk join mention on mention.chunk = chunk.id
+    where chunk.memory in (select value from json_each(?)) and (mention.trash is null or chunk.trash is not null)"""
 MENTIONED_BY = """
     select distinct chunk.memory from mention join chunk on chunk.id = mention.chunk
     where mention.trash is null and mention.origin in (select value from json_each(?))"""
 # Either end may be in the trash by now, and the mention is there with it.
-ADD_MENTION = """
+_ADD_MENTION = """
     insert into mention (chunk, entity, origin, trash)
     select chunk.id, entity.id, :origin, coalesce(chunk.trash, entity.trash) from chunk, entity
-    where chunk.id = :chunk and entity.id = :entity
+    where {} and entity.id = :entity
     on conflict do nothing"""
+ADD_MENTION = _ADD_MENTION.format("chunk.id = :chunk")
+ADD_MENTION_AT = _ADD_MENTION.format("chunk.memory = :memory and chunk.position = :position")
 DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
 # What a memory mentions as its own, with what is needed to tell whether its text does.
 OWN_MENTIONS = """

@@ -9,7 +9,7 @@ import apsw
 
 from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
 from memsweep.model.superseding import Pair, bases_from, bases_text
-from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention
+from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention, PlacedMention
 from memsweep.store.sqlite import memory_act_sql as own
 from memsweep.store.sqlite import superseding_sql
 from memsweep.store.sqlite.lists import as_list
@@ -57,12 +57,19 @@ class SqliteMemoryActs:
     def add_mentions(self, mentions: Iterable[NewMention]) -> None:
         self._db.executemany(own.ADD_MENTION, [each._asdict() for each in mentions])
 
+    def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
+        self._db.executemany(own.ADD_MENTION_AT, [each._asdict() for each in mentions])
+
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
         self._db.executemany(own.DROP_MENTION, list(mentions))
 
     def links(self) -> list[Link]:
         rows: list[Any] = self._db.execute(superseding_sql.EVERY).fetchall()
         return [Link((old, new), at, bases_from(origins)) for old, new, at, origins in rows]
+
+    def ever_superseded(self, memories: Collection[int]) -> set[int]:
+        rows: list[Any] = self._db.execute(superseding_sql.EVER_SUPERSEDED, {"keys": as_list(memories)}).fetchall()
+        return {key for (key,) in rows}
 
     def set_links(self, links: Iterable[Link]) -> None:
         rows = [(*link.pair, link.at, bases_text(link.bases)) for link in links]

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 LIST_WORKSPACES = "select name, description, created_at, project from workspace where deleted_at is null order by name"
 FIND_WORKSPACE = "select file from workspace where name = ? and deleted_at is null"
+# Whether no name can be another one, as far as can be seen at a glance.
+NAMES_LOOK_SOUND = """
+    select not exists (
+        select 1 from workspace where typeof(name) <> 'text' or name glob '*[^a-z0-9_-]*'
+          or typeof(file) <> 'text' or typeof(deleted_at) not in ('integer', 'null'))"""
 OWNER_OF = "select project from workspace where name = ? and deleted_at is null"
 WORKSPACE_OF = "select name from workspace where project = ? and project <> '' and deleted_at is null order by id"
 SET_DESCRIPTION = "update workspace set description = ? where name = ? and deleted_at is null"

@@ -18,11 +18,12 @@ MEMORIES = f"{_MEMORY} where id in {_KEYS}"
 PAGE = f"{_MEMORY} where id > :after order by id limit :limit"
 PIECES = f"""
     select chunk.memory, chunk.uid, text, start, first_line, last_line, vector.data, stream, stream_position, symbol,
-           symbol_kind, words, (select json_group_array(entity) from mention where mention.chunk = chunk.id)
+           symbol_kind, words, (select json_group_array(json_array(entity, origin)) from mention
+                                where mention.chunk = chunk.id)
     from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
 TWIN = """
-    select uid from memory where content_hash = :hash and trash is null and id <> :key and source <> :code_source
-      and thread is :thread and text = :text limit 1"""
+    select uid from memory where content_hash = :hash and trash is null and source <> :code_source
+      and thread is :thread and text = :text and id not in (select value from json_each(:besides)) limit 1"""
 
 WRITE_MEMORY = """
     update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?,
@@ -41,8 +42,10 @@ ADD_CHUNK = """
                        symbol_kind, words, trash)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 ADD_MENTION = """
-    insert into mention (chunk, entity, trash) select :chunk, id, coalesce(:trash, trash) from entity
-    where id in (select value from json_each(:entities)) on conflict do nothing"""
+    insert into mention (chunk, entity, trash, origin)
+    select :chunk, entity.id, coalesce(:trash, entity.trash), value ->> 1
+    from json_each(:mentions) join entity on entity.id = value ->> 0
+    where true on conflict do nothing"""
 # A name that is only counted was seen in chunks that are no more.
 NAMES_SEEN_IN = """
     select name_key, name, evidence, chunks from name_seen

@@ -10,7 +10,7 @@ import apsw
 
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.origin import Origin
-from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision
+from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
 from memsweep.model.text import content_hash
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
@@ -76,14 +76,14 @@ class SqliteTexts:
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
         found: dict[int, list[Piece]] = {key: [] for key in memories}
-        for memory, uid, text, start, first, last, vector, *rest, entities in rows:
-            mentioned = tuple(sorted(json.loads(entities)))
-            found[memory].append(Piece._make((uid, text, start, first, last, vector or b"", *rest, mentioned)))
+        for memory, uid, text, start, first, last, vector, *rest, mentions in rows:
+            mentioned = mentioned_by(json.loads(mentions))
+            found[memory].append(Piece._make((uid, text, start, first, last, vector or b"", *rest, *mentioned)))
         return found
 
-    def twin(self, memory: MemoryText) -> str | None:
-        asked = {"hash": memory.content_hash, "key": memory.key, "thread": memory.thread, "text": memory.text}
-        found: str | None = one(self._db, revision_sql.TWIN, {**asked, "code_source": CODE_SOURCE})
+    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+        asked = {"hash": memory.content_hash, "thread": memory.thread, "text": memory.text, "code_source": CODE_SOURCE}
+        found: str | None = one(self._db, revision_sql.TWIN, {**asked, "besides": as_list({memory.key, *besides})})
         return found
 
     def is_buried(self, content_hash: bytes) -> bool:
@@ -140,7 +140,7 @@ class SqliteTexts:
             if memory.trash is None:
                 self._db.execute(sql.ADD_WORDS, (key, piece.text, piece.words))
             self._db.execute(sql.ADD_VECTOR, (key, piece.vector))
-            mentioned = {"chunk": key, "trash": memory.trash, "entities": as_list(piece.entities)}
+            mentioned = {"chunk": key, "trash": memory.trash, "mentions": json.dumps(piece.mentions)}
             self._db.execute(revision_sql.ADD_MENTION, mentioned)
             keys.append(key)
         return keys

@@ -23,9 +23,7 @@ from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, tota
 from memsweep.store.stored import expect, expect_or_null, texts
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
+    from memsweep.store.sqlite.cosines import Cosines
     from memsweep.store.sqlite.vectors import VectorIndex
     from memsweep.store.sqlite.words import WordQuery
 
@@ -47,9 +45,9 @@ def candidates(
     depth: int,
 ) -> list[Candidate]:
     by_words = _found_by_words(db, words, query, filters, depth) if query else {}
-    keys, cosines = vectors.similarities(db, vector)
-    live = sorted(_with_nearest(db, by_words, keys, cosines, filters, depth))
-    similar = _similarity_of(keys, cosines, [key for key, _, _ in live])
+    cosines = vectors.similarities(db, vector)
+    live = sorted(_with_nearest(db, by_words, cosines, filters, depth))
+    similar = cosines.of([key for key, _, _ in live])
     return [
         Candidate(key, by_words.get(key, 0.0), similarity, place, is_code == 1)
         for (key, place, is_code), similarity in zip(live, similar, strict=True)
@@ -129,44 +127,23 @@ def _by_words(
 
 
 def _with_nearest(
-    db: apsw.Connection,
-    by_words: Mapping[int, float],
-    keys: npt.NDArray[np.int64],
-    cosines: npt.NDArray[np.float32],
-    filters: Filters,
-    depth: int,
+    db: apsw.Connection, by_words: Mapping[int, float], cosines: Cosines, filters: Filters, depth: int
 ) -> list[tuple[int, Place | None, int]]:
     """What the words found and the closest that are live and pass, with their places and whether they are code.
 
     Where many of the closest do not pass, only those that do are looked at.
     """
-    import numpy as np
-
     where, values = _eligible(db, filters, "chunk.id")
     reach = depth + depth // 4
     while True:
-        reach = min(reach, len(keys))
-        near = np.argpartition(-cosines, reach - 1)[:reach] if reach < len(keys) else np.arange(len(keys))
-        near = near[np.lexsort((keys[near], -cosines[near]))]
-        ordered = keys[near][cosines[near] > 0].tolist()
+        reach = min(reach, len(cosines))
+        ordered = cosines.nearest(reach)
         wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
         live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(where), [wanted, *values])}
         nearest = [key for key in ordered if key in live][:depth]
-        if len(nearest) == depth or len(ordered) < reach or reach == len(keys):  # the rest is not near at all
+        if len(nearest) == depth or len(ordered) < reach or reach == len(cosines):  # the rest is not near at all
             return [live[key] for key in {*by_words, *nearest} if key in live]
-        passing = np.fromiter((key for (key,) in db.execute(search_sql.passing(where), values)), np.int64)
-        here = np.isin(keys, passing)
-        keys, cosines = keys[here], cosines[here]
-
-
-def _similarity_of(keys: npt.NDArray[np.int64], cosines: npt.NDArray[np.float32], wanted: list[int]) -> list[float]:
-    import numpy as np
-
-    if not len(keys):
-        return [0.0] * len(wanted)
-    spots = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    similar: list[float] = np.where(keys[spots] == wanted, cosines[spots], 0.0).tolist()
-    return similar
+        cosines = cosines.among(key for (key,) in db.execute(search_sql.passing(where), values))
 
 
 def _any_hidden(db: apsw.Connection) -> tuple[bool, bool]:

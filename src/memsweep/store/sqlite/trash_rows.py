@@ -11,7 +11,7 @@ from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import one
-from memsweep.store.ports.trash import Clash, Clashes, TrashedChunk
+from memsweep.store.ports.trash import Clash, Clashes, SameText, TrashedChunk
 from memsweep.store.sqlite import trash_sql
 from memsweep.store.sqlite.lists import as_list
 
@@ -42,11 +42,9 @@ class SqliteTrash:
 
     def clashes(self, memories: Collection[int]) -> Clashes:
         asked = (as_list(memories),)
-        files, texts = (
-            [Clash(*row) for row in self._db.execute(statement, asked)]
-            for statement in (trash_sql.CLASHING_FILES, trash_sql.CLASHING_TEXTS)
-        )
-        return Clashes(files, texts)
+        files: list[Any] = self._db.execute(trash_sql.CLASHING_FILES, asked).fetchall()
+        texts: list[Any] = self._db.execute(trash_sql.SAME_TEXTS, asked).fetchall()
+        return Clashes([Clash(*row) for row in files], [SameText(*row) for row in texts])
 
     def chunks_of(self, receipt: int) -> list[TrashedChunk]:
         return [TrashedChunk(*row) for row in self._db.execute(trash_sql.CHUNKS_OF, (receipt,))]

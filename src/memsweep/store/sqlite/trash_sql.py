@@ -31,14 +31,12 @@ CLASHING_FILES = """
     cross join code_file as other on other.root = root.id and other.memory <> mine.id
       and other.path = substr(rtrim(home.path, '/') || '/' || code_file.path, length(rtrim(root.path, '/')) + 2)
     cross join memory as theirs on theirs.id = other.memory and theirs.trash is null"""
-CLASHING_TEXTS = """
-    select mine.id, mine.uid, theirs.uid from json_each(?1) as wanted join memory as mine on mine.id = wanted.value
+SAME_TEXTS = """
+    select mine.id, mine.uid, theirs.uid, theirs.id
+    from json_each(?) as wanted join memory as mine on mine.id = wanted.value
     join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
       and theirs.source <> 'code_indexer' and theirs.thread is mine.thread and theirs.text = mine.text
-    where mine.source <> 'code_indexer' and not exists (
-        select 1 from supersession join memory as newer on newer.id = supersession.new
-        where supersession.old in (mine.id, theirs.id)
-          and (newer.trash is null or newer.id in (select value from json_each(?1))))"""
+    where mine.source <> 'code_indexer'"""
 CHUNKS_OF = """
     select chunk.id, memory.id, memory.id is not null and memory.trash is null
     from chunk left join memory on memory.id = chunk.memory where chunk.trash = ?"""

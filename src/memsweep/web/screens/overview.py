@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from memsweep.model.counts import Counts
-from memsweep.project.runs import read_runs, summaries
+from memsweep.project.runs import summaries
 from memsweep.web.events import told
 from memsweep.web.pictures import growth
 from memsweep.web.screen import Call, Screen
@@ -27,7 +27,7 @@ def overview(call: Call) -> Response:
         clients=list(counts.clients.items())[:_SHOWN],
         tags=list(counts.tags.items())[:_TAGS],
         contexts=memory.contexts()[:5],
-        hooks=list(summaries(read_runs(call.page.app.settings.home, call.workspace))),
+        hooks=summaries(call.page.app.settings.home, call.workspace),
         lately=told(memory.sweep.audit(limit=60))[:6],
         trashed=memory.sweep.trash(limit=1)[1],
         revision=call.revision,
