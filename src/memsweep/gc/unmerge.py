@@ -5,7 +5,7 @@ Goes through what the merge wrote down, the last move first; the rules are in `m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import Conflict
@@ -135,6 +135,7 @@ class Unmerge:
         split = self._split_off(SPLIT_ENDS, {move.a for move in ends})
         for move in ends:
             self._move_end_back(move, split)
+        self._follow_memories()
         self._move_names_back()
 
     def write(self, tx: Changes) -> None:
@@ -198,6 +199,22 @@ class Unmerge:
             self._changed_moves.append(moves[step.place]._replace(said=[*step.before, *step.after]))
         if retraced.values is not None:
             self._set.strengthen(key, Strength(*retraced.values))
+
+    def _follow_memories(self) -> None:
+        """A fact that stayed for what the merge joined to it follows the memories that state it into the trash."""
+        alone = {
+            key: self._set.stated_by(key) for key in {move.a for move in self._of("strength")} & self.relations.keys()
+        }
+        alone = {key: known for key, known in alone.items() if self._is_left_alone(key, known)}
+        memories = self._tx.texts.at({memory for known in alone.values() for memory in known}) if alone else {}
+        for key, known in alone.items():
+            held = [row.trash for memory in known if (row := memories.get(memory)) and row.trash is not None]
+            if held:
+                self._set.trash(key, max(held))
+
+    def _is_left_alone(self, key: int, stated_by: Mapping[int, bool]) -> bool:
+        row = self.relations[key]
+        return row.trash is None and not row.explicit and bool(stated_by) and not any(stated_by.values())
 
     def _take_statements_back(self, others: Sequence[Joined]) -> None:
         added = [Statement(move.a, move.b or 0) for move in self._of("source")]
