@@ -21,6 +21,7 @@ from memsweep.web.words import counted
 
 _BACKUPS = 10
 _NAMED = "%Y%m%d-%H%M%S-%f"
+_OWN_NAME = re.compile(r"(.+)-(\d{8}-\d{6}-\d{6})\.db")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +105,8 @@ def _in_folder(call: Call) -> list[tuple[datetime, Path]]:
         names = os.listdir(_folder(call))
     except OSError:
         return []
-    own = re.compile(rf"{re.escape(call.workspace)}-(\d{{8}}-\d{{6}}-\d{{6}})\.db")
-    dated = [(found[1], name) for name in names if (found := own.fullmatch(name))]
+    found = [(each, name) for name in names if (each := _OWN_NAME.fullmatch(name)) and each[1] == call.workspace]
+    dated = [(each[2], name) for each, name in found]
     newest = sorted(dated, reverse=True)[:_BACKUPS]
     return [(datetime.strptime(at, _NAMED).replace(tzinfo=UTC), _folder(call) / name) for at, name in newest]
 
