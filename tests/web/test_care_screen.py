@@ -86,6 +86,7 @@ def test_a_damaged_backup_changes_nothing(memory: Memory, browser, app: App) -> 
     browser.do("/care/backup")
     (file,) = (app.settings.home / "backups").iterdir()
     file.write_bytes(file.read_bytes()[:-100] + bytes(100))
+    (file.parent / "default-99999999-999999-999999.db").write_text("no backup, and no date")
     browser.see("/care")
     assert browser.do("/care/restore", file=str(file), understood="yes").status_code >= 400
     assert app.memory().stats().total_memories == 1

@@ -105,10 +105,19 @@ def _in_folder(call: Call) -> list[tuple[datetime, Path]]:
         names = os.listdir(_folder(call))
     except OSError:
         return []
-    found = [(each, name) for name in names if (each := _OWN_NAME.fullmatch(name)) and each[1] == call.workspace]
-    dated = [(each[2], name) for each, name in found]
-    newest = sorted(dated, reverse=True)[:_BACKUPS]
-    return [(datetime.strptime(at, _NAMED).replace(tzinfo=UTC), _folder(call) / name) for at, name in newest]
+    made = [(at, _folder(call) / name) for name in names if (at := _made_at(name, call.workspace))]
+    return sorted(made, reverse=True)[:_BACKUPS]
+
+
+def _made_at(name: str, workspace: str) -> datetime | None:
+    """When a file of ours was made; None if it is another workspace's, or somebody else's."""
+    found = _OWN_NAME.fullmatch(name)
+    if not found or found[1] != workspace:
+        return None
+    try:
+        return datetime.strptime(found[2], _NAMED).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def before_restore(call: Call) -> Response:
