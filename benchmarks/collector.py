@@ -27,7 +27,9 @@ import apsw
 
 import notes
 from common import Figure, arguments, at_most, blend, conversations_from, show_figures, table, write_json
-from memsweep import open_memory
+from engines import SLOWER_AT_MOST, app_of
+from falkor_server import server_in
+from memsweep import Memory, open_memory
 from memsweep.clock import now
 from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
@@ -56,11 +58,20 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--memories", type=int, default=100_000, help="how many (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="of each measurement; the best counts (%(default)s)")
+    parser.add_argument(
+        "--falkor", action="store_true", help="only the notes, on a FalkorDB server that is filled first (minutes)"
+    )
     parser.add_argument("--side", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
         name, home = options.side
         print(json.dumps(SIDES[name](Path(home))))
+        return
+    if options.falkor:
+        with tempfile.TemporaryDirectory(prefix="memsweep-collector-") as folder:
+            figures = on_falkor(Path(folder), options.memories, options.rounds)
+        show_figures(figures)
+        write_json(options.json, "collector on FalkorDB", figures, memories=options.memories)
         return
     conversations, what = conversations_from(options.data)
     texts = (turn.text for turn in blend(conversations, options.memories * CHUNKS))
@@ -186,6 +197,28 @@ def one_and_all(bench: Bench, memories: int) -> list[Figure]:
         for name, limits in NOTES.items():
             figures.append(at_most(f"{name}, {count:,} memories", seen[name], limits[count == memories], "s"))
         figures.append(Figure(f"peak memory of it, {count:,} memories", seen["megabytes"], "MB"))
+    return figures
+
+
+def on_falkor(folder: Path, memories: int, rounds: int) -> list[Figure]:
+    """The same on a FalkorDB server, with the processor time of the server; the best of some rounds."""
+    figures: list[Figure] = []
+    for count in (memories // 10, memories):
+        home, place = folder / f"notes {count}", folder / f"server {count}"
+        notes.build(home, count)
+        place.mkdir()
+        with server_in(place) as server:
+            embedded = app_of(home, "")
+            embedded.copy_workspace(notes.WORKSPACE, "", server.url)
+            embedded.close()
+            app = app_of(home, server.url)
+            runs = [looked_at(app.memory(notes.WORKSPACE), server.cpu_seconds) for _ in range(rounds)]
+            app.close()
+        for name, limits in NOTES.items():
+            best, limit = min(run[name] for run in runs), limits[count == memories]
+            limit *= 1 if name in ("explain", "plan of duplicates") else SLOWER_AT_MOST
+            figures.append(at_most(f"{name}, {count:,} memories on FalkorDB", best, limit, "s"))
+        figures.append(Figure(f"peak memory so far, {count:,} memories on FalkorDB", peak_megabytes(), "MB"))
     return figures
 
 
@@ -366,26 +399,30 @@ def under_a_thousand(home: Path) -> dict[str, float]:
 
 
 def many_notes(home: Path) -> dict[str, float]:
-    """Each as processor time, the best of some: what else runs on the machine is not measured."""
     with open_memory(notes.WORKSPACE, home=home) as memory:
-        memory.stats()
-        listed = memory.memories(limit=20)
-        entities = memory.graph.names(limit=10).entities
-        things = [*(each.id for each in listed.memories), *(each.id for each in entities)]
-        memory.sweep.explain(things[0])
-        measured = {
-            "explain": median(busy(partial(memory.sweep.explain, each)) for each in things),
-            "a page of memories": busy(lambda: memory.memories(filters={"tags": ["deploy"]}, cursor=None)),
-            "the counts": busy(memory.counts),
-            "plan of duplicates": busy(lambda: memory.sweep.plan("duplicates")),
-        }
+        measured = looked_at(memory)
     return {**measured, "megabytes": peak_megabytes()}
 
 
-def busy(work: Callable[[], Any]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+def looked_at(memory: Memory, served: Callable[[], float] = lambda: 0.0) -> dict[str, float]:
+    """Each as processor time, also of the server (`served`): what else runs on the machine is not measured."""
+
+    def busy(work: Callable[[], Any]) -> float:
+        began, before = time.process_time(), served()
+        work()
+        return time.process_time() - began + served() - before
+
+    memory.stats()
+    listed = memory.memories(limit=20)
+    entities = memory.graph.names(limit=10).entities
+    things = [*(each.id for each in listed.memories), *(each.id for each in entities)]
+    memory.sweep.explain(things[0])
+    return {
+        "explain": median(busy(partial(memory.sweep.explain, each)) for each in things),
+        "a page of memories": busy(lambda: memory.memories(filters={"tags": ["deploy"]}, cursor=None)),
+        "the counts": busy(memory.counts),
+        "plan of duplicates": busy(lambda: memory.sweep.plan("duplicates")),
+    }
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:

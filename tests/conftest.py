@@ -76,18 +76,18 @@ def _nothing_of_the_machine(monkeypatch: pytest.MonkeyPatch, outside: Path) -> N
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Iterator[Sandbox]:
-    """The parsers of all tests; what a crash of one does has its own tests."""
+def parsers() -> Iterator[Sandbox]:
+    """Of all tests; what a crash of one does has its own tests."""
     with Sandbox() as made:
         yield made
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_model_and_one_parser_for_all(sandbox: Sandbox) -> Iterator[None]:
+def _one_model_and_one_parser_for_all(parsers: Sandbox) -> Iterator[None]:
     """The bundled model is only read, and loading it takes longer than most tests; so does starting a parser."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(App, "local_model", LocalEmbedder())
-        patch.setattr(App, "sandbox", sandbox)
+        patch.setattr(App, "sandbox", parsers)
         yield
 
 

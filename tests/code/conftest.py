@@ -29,6 +29,11 @@ def unsynced() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def sandbox(parsers: Sandbox) -> Sandbox:
+    return parsers
+
+
 @pytest.fixture
 def desk(home: Path, sandbox: Sandbox, unsynced: None) -> Iterator[Desk]:
     with Desk(home, sandbox) as made:

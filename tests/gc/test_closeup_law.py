@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import Memory
@@ -52,18 +52,27 @@ def check(tools: CollectorDependencies) -> None:
             assert [each.id for each in path] == [ids["entity", step].id for step in wanted.path]
 
 
-@given(plots())
-def test_a_closeup_says_what_the_whole_says(plot: Plot) -> None:
+def check_however_common(tools: CollectorDependencies, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it is, and as if every word were common."""
+    check(tools)
+    with monkeypatch.context() as patch:
+        patch.setattr(closeup, "_COMMON", 0)
+        check(tools)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plot=plots())
+def test_a_closeup_says_what_the_whole_says(plot: Plot, monkeypatch: pytest.MonkeyPatch) -> None:
     with planted(plot) as place:
-        check(collector_of(place.app.memory()))
+        check_however_common(collector_of(place.app.memory()), monkeypatch)
 
 
 @pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-@settings(max_examples=rounds(5, 40))
-@given(plots())
-def test_a_closeup_on_falkor_says_what_the_whole_says(plot: Plot) -> None:
+@settings(max_examples=rounds(5, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plot=plots())
+def test_a_closeup_on_falkor_says_what_the_whole_says(plot: Plot, monkeypatch: pytest.MonkeyPatch) -> None:
     with both_engines(plot) as pair:
-        check(pair.falkor.tools())
+        check_however_common(pair.falkor.tools(), monkeypatch)
 
 
 @on_every_engine
@@ -71,5 +80,9 @@ def test_most_is_told_without_a_look_at_everything(memory: Memory, monkeypatch: 
     told = [memory.remember(f"Ada drives crane {number}, as all know.", entities=["Ada"]) for number in range(8)]
     monkeypatch.setattr(closeup, "_MOST_LOOKED_AT", 3)  # so that common words would not do
     monkeypatch.setattr("memsweep.gc.explain.look_over", None)
+    for number in range(9):
+        memory.graph.relate("Ada", "KNOWS", f"friend {number}")
+    monkeypatch.setattr(closeup, "_MOST_CONNECTED", 5)
+    assert memory.sweep.explain(memory.graph.names("friend 3").entities[0].id)[0].alive
     assert memory.sweep.explain(memory.graph.names("ada").entities[0].id)[0].alive
     assert memory.sweep.explain(told[3].memory_id)[0].alive

@@ -21,6 +21,9 @@ SENTENCES = (
     "never restart server 12 before 5.5in disks were checked",
     "the lamp was seen near old cellar stairs by a quiet visitor",
     "It’s 3D and don't touch foo_bar or Python3",
+    "\U0001f916 restart the 5.5 inches of Straße and ﬁle by \ue0b0 hand",
+    "мы каждую неделю выпускаем небольшой сервис и вместе смотрим графики",
+    "我们每周部署小型服务 然后一起看图表",
 )
 CHANGES = (
     lambda text: text,
@@ -35,14 +38,19 @@ CHANGES = (
     lambda text: text.replace("the ", ""),
     lambda text: text.replace("old", "o\u00adld"),
     lambda text: text.replace("a", "\u00e4", 1),
+    lambda text: text.replace("\U0001f916 ", "\U0001f916").replace("5.5 inches", "5.5inches"),
+    lambda text: text.replace("\U0001f916 ", "\U0001f916 please ").replace("5.5 inches", "5.5 other inches"),
+    lambda text: text.replace("\ue0b0 ", "\ue0b0").replace("Straße", "STRASSE").replace("ﬁ", "fi"),
+    lambda text: text.replace("небольшой ", "").replace("部署", "\u200b部署"),
 )
+ODD = ("old", "o\u00adld", "\U0001f916old", "\U0001f916 old", "5.5old", "5.5 old", "ﬁle", "file", "部署", "\u200b部署")
 texts = st.lists(
     st.builds(
         lambda parts, changes: " ".join(change(part) for part, change in zip(parts, changes, strict=True)),
-        st.sampled_from([SENTENCES[:4], SENTENCES[1:], SENTENCES[:4], SENTENCES[3::-1]]),
+        st.sampled_from([SENTENCES[:4], SENTENCES[1:5], SENTENCES[:4], SENTENCES[3::-1], SENTENCES[4:]]),
         st.tuples(*[st.sampled_from((*CHANGES[:1] * len(CHANGES), *CHANGES))] * 4),
     )
-    | st.sampled_from(["", "C", "C++", "\u2705", "5", "x is 5", "X is 5.", "\u0926\u093f\u0928"]),
+    | st.sampled_from(["", "C", "C++", "\u2705", "5", "x is 5", "X is 5.", "\u0926\u093f\u0928", *ODD]),
     max_size=7,
 )
 
@@ -52,7 +60,7 @@ def surveyed(said: list[str]) -> Survey:
         MemoryRow(key, 1, False, False, key % 5 == 4, 10 * (key % 3), None, None, content_hash(text))
         for key, text in enumerate(said)
     ]
-    return Survey(memories=rows, texts=dict(enumerate(said)))
+    return Survey(memories=rows, texts=dict(enumerate(said)), chunk_counts=dict.fromkeys(range(len(said)), 1))
 
 
 def plainly(survey: Survey) -> list[Found]:

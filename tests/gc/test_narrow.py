@@ -282,3 +282,17 @@ def test_of_a_plan_and_its_part_applied_at_once_one_is_done(make: Callable[..., 
     refused = [str(each) for each in told if isinstance(each, Conflict)]
     assert len(done) == 1
     assert f"was applied already (receipt {done[0].id})" in refused[0]
+
+
+OLD_FACT = Link(0, 1, handed_in=True, closed=True)
+HELD = {
+    "decayed": Plot(notes=(Note("a"),), things=(Thing("x"),), links=(Link(0, 0, sources=(0,), closed=True),)),
+    "superseded": Plot(things=(Thing("x", pinned=True, handed_in=True), Thing("y")), links=(OLD_FACT,)),
+}
+
+
+@pytest.mark.parametrize("strategy", HELD)
+def test_who_a_fact_that_stays_holds_is_not_planned(strategy: str) -> None:
+    """Plans named them, and applies skipped them: a live memory states the fact, or its subject is pinned."""
+    with planted(HELD[strategy]) as place:
+        assert ids(place, collect.plan(place.tools(), strategy, 0.0, FADING).id) == set()

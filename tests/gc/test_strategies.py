@@ -422,6 +422,11 @@ DUPLICATES: dict[str, tuple[list[Note], dict[int, tuple[str, int]]]] = {
         {0: ("duplicate", 1), 2: ("near_duplicate", 1)},
     ),
     "only signs": ([Note("!!!"), Note("???")], {}),
+    "one without chunks is found by no search": ([Note("yes", age_days=2, chunks=0), Note("yes")], {}),
+    "an invisible character inside a word is a difference": ([Note("all old"), Note("all o\u00adld", age_days=1)], {}),
+    "one beside a word is none": (
+        [Note("all old", age_days=2), Note("\ufeffall old\u200b", age_days=1)], {0: ("near_duplicate", 1)}
+    ),
     "other letters": (
         [Note("ÄRGER im BÜRO", age_days=2), Note("ärger im büro", age_days=1)], {0: ("near_duplicate", 1)}
     ),

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from memsweep.app import Memory, called_by
+from memsweep.report.collector import applied
+from memsweep.report.collector import undone as answer_of
 from tests.origins.test_memories_of_several import (
     AMENDED,
     KEY,
@@ -226,3 +228,11 @@ def test_a_fact_that_a_merge_has_strengthened_is_as_old_as_it_was(memory: Memory
     memory.graph.merge(["Mallory"], "Quay")
     before = state(memory, tmp_path / "1")
     undone(memory, retract(memory), before, tmp_path / "2")
+
+
+def test_what_a_retraction_only_changed_is_said_and_so_is_that_it_is_given_back(memory: Memory) -> None:
+    for who in (GOOD, EVIL):
+        said(memory, who)
+    receipt = memory.sweep.prune("origin", origin={"session": "ses_evil"}, confirm=True)
+    assert "1 memory stays without what was taken back" in applied(receipt)["message"]
+    assert "Gave back to 1 memory what was taken back." in answer_of(memory.sweep.undo(receipt.id))["message"]

@@ -54,11 +54,13 @@ class Moved(NamedTuple):
 
     made: NewReceipt
     key: int
+    changed: Totals
 
     @property
     def receipt(self) -> Receipt:
         made = self.made
-        return Receipt(made.id, made.plan_id, made.strategy, made.totals, tuple(made.skipped), made.created_at)
+        said = (made.id, made.plan_id, made.strategy, made.totals, tuple(made.skipped), made.created_at)
+        return Receipt(*said, self.changed)
 
     @property
     def row(self) -> ReceiptRow:
@@ -113,7 +115,7 @@ def move(
     tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, (*selected.ids, *beside.staying.ids)))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
-    return Moved(made, key)
+    return Moved(made, key, Totals(memories=len(beside.staying.ids), relations=beside.retraction.count))
 
 
 class Beside:

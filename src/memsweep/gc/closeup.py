@@ -11,15 +11,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.gc.disk import missing_files
+from memsweep.gc.roots import held, protection
+from memsweep.gc.strategies.duplicates import comparable_memories
 from memsweep.gc.verdict import accusations
-from memsweep.model.likeness import Comparable, comparable, fewest, nearly_same, outline, telling_words
+from memsweep.model.likeness import Comparable, comparable, nearly_same, outline
 from memsweep.model.plan import Survey
+from memsweep.model.telling import fewest, telling_words, together
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
     from memsweep.store.ports.items import ItemReads
 
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
+_COMMON = 3_000  # chunks that have a word
 _MOST_ALIKE = 200
 _FEW = 100
 _MOST_WITNESSES = 20
@@ -41,14 +45,26 @@ def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> S
     return None
 
 
-def around_entity(rows: ItemReads, key: int) -> Survey | None:
+def around_entity(rows: ItemReads, key: int, options: Options) -> Survey | None:
     """All that is connected to an entity, with the memories that speak of it; None where that is much."""
+    if (seen := _standing_alone(rows, key, options)) is not None:
+        return seen
     connected = _connected(rows, key)
     if connected is None:
         return None
     seen = rows.survey_of([], connected)
     memories = {memory for memory, *_ in (*seen.mentions, *seen.stated)}
     return _around(rows, memories, connected) if len(memories) <= _MOST_WITNESSES else None
+
+
+def _standing_alone(rows: ItemReads, key: int, options: Options) -> Survey | None:
+    """An entity that is a root whatever becomes of memories, with its own facts; None if it is none, or has many."""
+    own = rows.survey_of([], [key])
+    speaking = {memory for memory, *_ in (*own.mentions, *own.stated)}
+    if key not in held(own, options, speaking) and not any(protection(row, options) for row in own.entities):
+        return None
+    ends = {key, *(end for row in own.relations for end in (row.subject, row.object))}
+    return replace(own, entities=rows.survey_of([], ends).entities) if len(ends) <= _MOST_CONNECTED else None
 
 
 def _around(rows: ItemReads, memories: Collection[int], entities: Collection[int]) -> Survey | None:
@@ -117,19 +133,22 @@ def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, righ
 
 
 def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
+    """Memories among which is every one that says the same; None if they are too many, or cannot be looked up."""
     telling = telling_words(text)
     counts = rows.count_words(telling.needed)
-    if min(counts.values(), default=_FEW + 1) > _FEW:  # else the others need not be counted
-        counts |= rows.count_words(telling.others)
-        words = fewest(telling, counts, _MOST_LOOKED_AT)
-    else:
-        words = [min(counts, key=counts.__getitem__)]
+    if min(counts.values(), default=_FEW + 1) <= _FEW:
+        telling = telling._replace(others=())  # they need not be counted
+    counts |= rows.count_words(telling.others)
+    words = fewest(telling, counts)
     if words is None:
         return rows.same_text([key]) if not text.words else None
-    return rows.with_any_word(words) | rows.same_text([key])
+    if sum(counts[word] for word in words) <= _COMMON:
+        return rows.with_any_word(words) | rows.same_text([key])
+    # They stand together in a chunk, unless there are several.
+    found = rows.with_words(together(telling, counts)) | rows.in_pieces(words) | rows.same_text([key])
+    return found if len(found) <= _MOST_LOOKED_AT else None
 
 
 def _not_compared(rows: ItemReads, keys: Collection[int]) -> set[int]:
-    """Code files, and what was superseded."""
     seen = rows.survey_of(keys)
-    return {row.key for row in seen.memories if row.is_code} | {old for old, _, _ in seen.supersessions if old in keys}
+    return set(keys) - comparable_memories(seen).keys()

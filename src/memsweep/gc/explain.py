@@ -37,7 +37,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
         if kind == "entity" and (own := is_kept(rows.items, key, options, tools.workspace_id)) is not None:
             verdict = mentioned(own, key, item_id, options, _id_of(rows.items))
             return verdict, plans.views(rows.items, [PlanItem("entity", key, 0, "")]), history
-        seen = around_memory(rows.items, key) if kind == "memory" else around_entity(rows.items, key)
+        seen = around_memory(rows.items, key) if kind == "memory" else around_entity(rows.items, key, options)
     survey = seen or look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, options, tools.workspace_id, _id_of(rows.items))

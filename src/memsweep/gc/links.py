@@ -56,5 +56,10 @@ class LinksAgain:
             now = known.get(link.pair)
             self._links.append(link if now is None else now._replace(bases=together(now.bases, link.bases)))
 
+    @property
+    def older(self) -> set[int]:
+        """What is superseded again."""
+        return {link.pair[0] for link in self._links}
+
     def write(self, tx: Changes) -> None:
         tx.acts.set_links(self._links)

@@ -60,6 +60,10 @@ class Retraction:
         self._facts[item.key] = Fact(after, fact.version + 1)
         return ""
 
+    @property
+    def count(self) -> int:
+        return len(self._facts)
+
     def write(self, tx: Changes, receipt: int) -> None:
         if not self._facts:
             return
@@ -85,6 +89,10 @@ class Restatement:
             after = told(whole)
             if after is not None and after != fact.state:
                 self._facts[key] = Fact(after, _version(fact, left.get(key)))
+
+    @property
+    def count(self) -> int:
+        return len(self._facts)
 
     @property
     def ended(self) -> set[int]:

@@ -194,6 +194,11 @@ class StayingAgain:
     def ids(self) -> list[str]:
         return [form.now.id for form in self._forms.made]
 
+    @property
+    def count(self) -> int:
+        """The memories that something is given back to."""
+        return len({form.now.key for form in self._forms.made} | self._links.older)
+
     def write(self, tx: Changes, receipt: int) -> None:
         """`receipt` is the undo's own."""
         marks: dict[int, tuple[int | None, int | None]] = {act.key: (act.receipt, None) for act in self._given}

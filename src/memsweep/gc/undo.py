@@ -68,7 +68,13 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
     clashes += joined.conflicts if joined else []
     conflicts = (*back.conflicts, *facts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(
-        totals, conflicts, ids, new_receipt if going or changed.updated else None, changed.updated, changed.description
+        totals,
+        conflicts,
+        ids,
+        new_receipt if going or changed.updated else None,
+        changed.updated,
+        changed.description,
+        Totals(memories=again.count, relations=restated.count),
     )
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
-from itertools import pairwise
 from typing import NamedTuple
 
 NEAR = 0.9
@@ -22,7 +21,6 @@ FEWEST_WORDS = 8
 """Shorter texts say too little to be called nearly the same."""
 _MOST_COMPARED = 1_000_000  # pairs of words that are aligned; beyond that it is uncertain
 _CONTEXT = 3
-_LONGEST_WORD = 40
 
 Run = tuple[str, ...]
 
@@ -35,9 +33,6 @@ class Token(NamedTuple):
     is_fact: bool
 
 
-_NO_TOKEN = Token("", "", False)
-
-
 class Comparable(NamedTuple):
     """A text, ready to be compared."""
 
@@ -47,9 +42,11 @@ class Comparable(NamedTuple):
     tokens: tuple[Token, ...]
 
 
-_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufe0e\ufe0f\ufeff"))
-_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+|[^\w\s]++|\s++")
-_WORD_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_](?:\w|['’](?=\w))*+|_\w*+")  # those of them that are words
+# Inside a word they are a difference: the full text ends a word there, and would not find it again.
+_UNSEEN = "[\u00ad\u200b\u2060\ufe0e\ufe0f\ufeff]++"
+_INVISIBLE = re.compile(rf"(?<!\w){_UNSEEN}|{_UNSEEN}(?!\w)")
+_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_]\w*+(?:['’]\w++)*+|_\w*+|[^\w\s]++|\s++")
+_WORD_PIECE = re.compile(r"\d++(?:[.,:/-]\d++)+|[^\W_]\w*+(?:['’]\w++)*+|_\w*+")  # those of them that are words
 _OPENING = "\"'“”„‘’«»‹›([{¿¡"
 _CLOSING = "\"'“”‘’«»‹›)]}.,;:!…。、，；：！"
 _BETWEEN_WORDS = frozenset({"-", "–", "—", ",", "‐", "…"})
@@ -121,47 +118,10 @@ def outline(text: str) -> tuple[str, ...]:
     These are the words and numbers that are facts whatever stands around them. So texts with another outline need not
     be compared.
     """
-    shape = _shape(unicodedata.normalize("NFC", text).translate(_INVISIBLE))
-    keys = _WORD_PIECE.findall(shape.lower()) if shape.isascii() else map(_key, _WORD_PIECE.findall(shape))
+    if text.isascii():
+        return tuple([key for key in _WORD_PIECE.findall(text.lower()) if key in _TURNING or key < ":"])  # or a digit
+    keys = map(_key, _WORD_PIECE.findall(_shape(_visible(text))))
     return tuple([key for key in keys if key in _TURNING or key[0].isdecimal()])
-
-
-class Telling(NamedTuple):
-    """Words by which an index finds all texts that say the same as one, or nearly so."""
-
-    needed: tuple[str, ...]
-    """Each of these is in all of them."""
-    others: tuple[str, ...]
-    most_missing: int
-    """And no more than so many of both are missing in one."""
-
-
-def telling_words(text: Comparable) -> Telling:
-    """Those that every index takes for one word.
-
-    Two texts that share `NEAR` of their runs lack no more than a ninth of those of either, and each word but the last
-    two begins a run of its own.
-    """
-    plain = [token for before, token in pairwise((_NO_TOKEN, *text.tokens)) if _is_plain(token.key, before.key)]
-    short = [token for token in plain if len(token.key) <= _LONGEST_WORD]
-    needed = dict.fromkeys(token.key for token in short if token.is_fact or not text.runs)
-    others = dict.fromkeys(token.key for token in short if token.key not in needed)
-    return Telling(tuple(needed), tuple(others), len(text.runs) // 9 + 2 if text.runs else 0)
-
-
-def _is_plain(key: str, before: str) -> bool:
-    """Whether it is one word to every index; behind a number such as 5.5 it may be a part of that to some."""
-    return key.isascii() and key.isalnum() and not (before[:1].isdecimal() and not before.isalnum())
-
-
-def fewest(telling: Telling, counts: Mapping[str, int], most: int) -> list[str] | None:
-    """The words to look for that the fewest texts have, where every such text has one; None if those are too many."""
-    ordered = sorted((*telling.needed, *telling.others), key=lambda word: (counts.get(word, 0), word))
-    ways = [[min(telling.needed, key=lambda word: (counts.get(word, 0), word))]] if telling.needed else []
-    if len(ordered) > telling.most_missing:
-        ways.append(ordered[: telling.most_missing + 1])
-    best = min(ways, key=lambda words: sum(counts.get(word, 0) for word in words), default=None)
-    return best if best is not None and sum(counts.get(word, 0) for word in best) <= most else None
 
 
 def nearly_same(left: Comparable, right: Comparable) -> bool:
@@ -240,7 +200,7 @@ def _without_articles(tokens: Sequence[Token]) -> Iterator[Token]:
 
 
 def _tokens(text: str) -> Iterator[Token]:
-    text = unicodedata.normalize("NFC", text).translate(_INVISIBLE)
+    text = _visible(text)
     shape = _shape(text)
     begins = True
     for found in _PIECE.finditer(shape):
@@ -258,6 +218,10 @@ def _tokens(text: str) -> Iterator[Token]:
         begins = begins or not _ENDS_SENTENCE.isdisjoint(piece)
 
 
+def _visible(text: str) -> str:
+    return text if text.isascii() else _INVISIBLE.sub("", unicodedata.normalize("NFC", text))
+
+
 def _shape(text: str) -> str:
     return text if text.isascii() else text.translate(_shapes)
 
@@ -273,7 +237,7 @@ def _word(raw: str, begins_sentence: bool) -> Token:
 
 
 def _key(raw: str) -> str:
-    return raw.casefold().replace("’", "'")
+    return raw.lower().replace("’", "'")  # not by casefold: to the full text "ss" and "ß" are two spellings
 
 
 def _is_fact(raw: str, key: str, begins_sentence: bool) -> bool:

@@ -235,6 +235,8 @@ class Receipt:
     totals: Totals
     skipped: tuple[tuple[str, str], ...]
     created_at: datetime
+    changed: Totals = Totals()
+    """What stays without what was taken back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +262,8 @@ class Undone:
     """Memories that are what they were before a change."""
     description: str = ""
     """Of the workspace, if it came back."""
+    given_back: Totals = Totals()
+    """What is again with what was taken back from it."""
 
 
 def evidence_text(evidence: Mapping[str, Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -48,6 +48,22 @@ class Record(NamedTuple):
     version: int
     trash: int | None
     values: Mapping[str, Any]
+
+
+def records_of(kind: str, rows: Iterable[Sequence[Any]], decoded: Collection[str]) -> list[Record]:
+    """Rows of an engine: key, id, version, trash, then every column; what it keeps as JSON is `decoded`."""
+    names = FIELDS[kind].all
+    return [
+        Record(
+            kind,
+            key,
+            uid,
+            version,
+            trash,
+            {name: json.loads(value) if name in decoded else value for name, value in zip(names, values, strict=True)},
+        )
+        for key, uid, version, trash, *values in rows
+    ]
 
 
 def digest_of(values: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
 from memsweep.report import redactions
-from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, way_back
+from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, restored, stayed, way_back
 from memsweep.report.memory import ListedWorkspace, deleted_workspaces
 from memsweep.report.typed import TypedDict
 
@@ -175,10 +175,8 @@ def pruned(receipt: Receipt) -> PruneAnswer:
         return applied(receipt)
     where = f"{'It is' if is_one(receipt.totals) else 'They are'} in the trash; {way_back(receipt.totals, receipt.id)}."
     ours = where if amount(receipt.totals) else "There was nothing to remove."
-    return {
-        **applied(receipt),
-        "message": f"{_deleted(receipt.strategy, receipt.totals)} {ours}{_left_alone(receipt)}",
-    }
+    ours += stayed(receipt.changed, receipt.id) + _left_alone(receipt)
+    return {**applied(receipt), "message": f"{_deleted(receipt.strategy, receipt.totals)} {ours}"}
 
 
 def applied(receipt: Receipt) -> PruneAnswer:
@@ -194,7 +192,7 @@ def applied(receipt: Receipt) -> PruneAnswer:
         "deleted_entities": receipt.totals.entities,
         "deleted_relations": receipt.totals.relations,
         "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
-        "message": f"{what}{_left_alone(receipt)}",
+        "message": f"{what}{stayed(receipt.changed, receipt.id)}{_left_alone(receipt)}",
     }
 
 
@@ -241,17 +239,13 @@ def cleared(receipt: Receipt) -> ClearedAnswer:
 def undone(result: Undone) -> UndoAnswer:
     totals = result.totals
     left = f" {len(result.conflicts):,} left alone because of conflicts." if result.conflicts else ""
-    back = amount(totals)
     answer: UndoAnswer = {
         "restored_memories": totals.memories,
         "restored_chunks": totals.chunks,
         "restored_entities": totals.entities,
         "restored_relations": totals.relations,
         "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
-        "message": (f"Restored {back}." if back else "Nothing was restored.")
-        + _summaries_out(result)
-        + _changed_back(result)
-        + left,
+        "message": restored(totals, result.given_back) + _summaries_out(result) + _changed_back(result) + left,
     }
     if totals.segments:
         answer["restored_segments"] = totals.segments

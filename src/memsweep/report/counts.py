@@ -69,3 +69,19 @@ def way_back(counts: Counts, receipt_id: str) -> str:
 
 def is_one(counts: Counts) -> bool:
     return counts.memories + counts.entities + counts.relations + counts.segments == 1
+
+
+def stayed(changed: Counts, receipt_id: str) -> str:
+    """What a retraction changed and did not remove, as a further sentence."""
+    if not (what := amount(changed)):
+        return ""
+    stays = "stays" if is_one(changed) else "stay"
+    return f" {what} {stays} without what was taken back; undo_prune with {receipt_id} gives it back."
+
+
+def restored(back: Counts, given_back: Counts) -> str:
+    """What an undo did: what came back, and what others got back."""
+    what, given = amount(back), amount(given_back)
+    if not given:
+        return f"Restored {what}." if what else "Nothing was restored."
+    return f"{f'Restored {what}. ' if what else ''}Gave back to {given} what was taken back."

@@ -61,7 +61,7 @@ STRATEGIES: dict[str, Strategy] = {
     "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"unspoken graph", "statements"})),
     "expired": Strategy(expired.find, CASCADE),
     "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
-    "duplicates": Strategy(duplicates.find, CASCADE | {"texts", "supersessions"}),
+    "duplicates": Strategy(duplicates.find, CASCADE | {"texts", "supersessions", "chunk counts"}),
     # It takes no memories, and may still take most of what is known.
     "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
     "superseded": Strategy(superseded.find, CASCADE | {"relations", "supersessions"}),

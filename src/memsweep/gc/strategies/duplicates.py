@@ -1,9 +1,10 @@
 """Memories that say the same: equal text, equal but for case, spacing and punctuation, or nearly so.
 
-Never code files, nor what was superseded, which search does not show. One of a group is kept, and every other names it.
-Of equal texts that is a pinned one first, then one that does not expire, then the oldest, because that is the one whose
-id others know. Of two texts that differ, however little, the newer one is the revision: it is never taken in favour of
-the older one. Nearness is no chain: what goes is near to what is kept, not only to something else that goes.
+Never code files, nor what search does not show: what was superseded, or has no chunks. One of a group is kept, and
+every other names it. Of equal texts that is a pinned one first, then one that does not expire, then the oldest, because
+that is the one whose id others know. Of two texts that differ, however little, the newer one is the revision: it is
+never taken in favour of the older one. Nearness is no chain: what goes is near to what is kept, not only to something
+else that goes.
 """
 
 from __future__ import annotations
@@ -24,13 +25,21 @@ _ROUNDING = 1e-9  # (1 - 0.9) * 10 is a little less than 1
 
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
-    superseded = {old for old, _, _ in survey.supersessions}
-    rows = {row.key: row for row in survey.memories if not row.is_code and row.key not in superseded}
+    rows = comparable_memories(survey)
     exact = _chains(_groups((row.content_hash, row.key) for row in rows.values()))
     texts = _worth_comparing({key: survey.texts[key] for key in rows if key in survey.texts}, exact)
     folded = _chains(_groups((text.words, key) for key, text in texts.items() if text.words))
     for group in _clusters(list(rows), [*exact, *folded, *_near_pairs(texts)]):
         yield from _taken_from(group, rows, texts)
+
+
+def comparable_memories(survey: Survey) -> dict[int, MemoryRow]:
+    hidden = {old for old, _, _ in survey.supersessions}
+    return {
+        row.key: row
+        for row in survey.memories
+        if not row.is_code and row.key not in hidden and survey.chunk_counts.get(row.key)
+    }
 
 
 def _worth_comparing(texts: Mapping[int, str], exact: Iterable[tuple[int, int]]) -> dict[int, Comparable]:

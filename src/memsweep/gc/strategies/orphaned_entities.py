@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import held
@@ -14,7 +15,5 @@ if TYPE_CHECKING:
 
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     kept = held(survey, options)
-    for left, right in survey.links():
-        kept.add(left)
-        kept.add(right)
+    kept.update(chain.from_iterable(survey.links()))
     return (Found("entity", row.key, "orphaned_entity") for row in survey.entities if row.key not in kept)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.gc.roots import liveness
+from memsweep.gc.roots import liveness, protection
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def _facts(survey: Survey, options: Options, oldest: int) -> Iterator[Found]:
         return
     for key, invalid_at in closed.items():
         yield Found("relation", key, "superseded", {"invalid_at": invalid_at})
+    kept_subjects = {row.key for row in survey.entities if protection(row, options)}  # and with them what they say
+    stays = [row for row in survey.relations if row.key not in closed or row.subject in kept_subjects]
     before = liveness(survey, options, links=[(row.subject, row.object) for row in survey.relations])
-    after = liveness(
-        survey, options, links=[(row.subject, row.object) for row in survey.relations if row.key not in closed]
-    )
+    after = liveness(survey, options, links=[(row.subject, row.object) for row in stays])
     for key in sorted(after.dead - before.dead):
         yield Found("entity", key, "left_without_root")

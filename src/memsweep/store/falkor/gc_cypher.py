@@ -28,6 +28,10 @@ SAME_TEXT = """
 WITH_ANY_WORD = """
     CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node
     MATCH (node)<-[:HAS_CHUNK]-(m:Memory) WHERE m.source <> 'code_indexer' RETURN DISTINCT m.key"""
+IN_PIECES = """
+    CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node
+    MATCH (node)<-[:HAS_CHUNK]-(m:Memory) WHERE m.source <> 'code_indexer' WITH DISTINCT m
+    MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks WHERE chunks > 1 RETURN m.key"""
 SCOPES = "MATCH (s:CodeScope) WHERE s.verified_at IS NOT NULL RETURN s.key, s.verified_at"
 CHUNK_COUNTS = "MATCH (m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"
 LONE_CHUNKS = """

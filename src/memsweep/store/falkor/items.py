@@ -10,11 +10,12 @@ from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
+from memsweep.model.telling import Together
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query, Row
-from memsweep.store.falkor.words import any_of
+from memsweep.store.falkor.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
 
@@ -85,6 +86,13 @@ class FalkorItems:
     def with_any_word(self, words: Collection[str]) -> set[int]:
         said = any_of(list(words))
         return {key for (key,) in self._asked.ask(gc_cypher.WITH_ANY_WORD, words=said)} if said else set()
+
+    def with_words(self, words: Together) -> set[int]:
+        said = having(words.needed, words.groups)
+        return {key for (key,) in self._asked.ask(gc_cypher.WITH_ANY_WORD, words=said)}
+
+    def in_pieces(self, words: Collection[str]) -> set[int]:
+        return {key for (key,) in self._asked.ask(gc_cypher.IN_PIECES, words=any_of(list(words)))}
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         return {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 from memsweep.model.graph_rows import Alias
-from memsweep.model.records import FIELDS, Record
+from memsweep.model.records import FIELDS, Record, records_of
 from memsweep.store.falkor import record_cypher as own
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.stored import to_json
@@ -55,24 +55,8 @@ class FalkorRecords:
         writable(self._asked).do(own.FORGET_NAME, sorted(names))
 
     def _rows(self, kind: str, queries: list[str], **asked: Any) -> list[Record]:
-        fields = FIELDS[kind]
-        decoded = set(fields.json)
         found = self._asked.ask_all(*((query, asked) for query in queries))
-        return [
-            Record(
-                kind,
-                key,
-                uid,
-                version,
-                trash,
-                {
-                    name: json.loads(value) if name in decoded else value
-                    for name, value in zip(fields.all, values, strict=True)
-                },
-            )
-            for rows in found
-            for key, uid, version, trash, *values in rows
-        ]
+        return records_of(kind, chain.from_iterable(found), FIELDS[kind].json)
 
 
 def _stored(value: Any, as_json: bool) -> Any:

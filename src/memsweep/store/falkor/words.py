@@ -36,6 +36,16 @@ def any_of(words: Sequence[str]) -> str:
     return "|".join(f"({' '.join(terms)})" for terms in map(terms_of_word, words) if terms)
 
 
+def having(needed: Sequence[str], groups: Sequence[Sequence[str]]) -> str:
+    """The same for chunks with all `needed` words, and all of one of the groups."""
+    one_of = "|".join(f"({' '.join(map(_said, group))})" for group in groups)
+    return " ".join([*map(_said, needed), *([f"({one_of})"] if groups else [])])
+
+
+def _said(word: str) -> str:
+    return " ".join(terms_of_word(word))
+
+
 def terms_of_word(word: str) -> Sequence[str]:
     """What a chunk that has this word has among its terms."""
     if _is_unspaced(word) and len(word) > 1:

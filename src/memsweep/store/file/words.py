@@ -84,6 +84,12 @@ def any_of(words: Sequence[str]) -> str:
     return " OR ".join(_quoted(word) for word in words)
 
 
+def having(needed: Sequence[str], groups: Sequence[Sequence[str]]) -> str:
+    """The same for texts with all `needed` words, and all of one of the groups."""
+    one_of = " OR ".join(f"({' AND '.join(map(_quoted, group))})" for group in groups)
+    return " AND ".join([*map(_quoted, needed), *([f"({one_of})"] if groups else [])])
+
+
 def _quoted(word: str) -> str:
     return f'"{spread_script(word)}"'
 

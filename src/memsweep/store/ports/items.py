@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
+from memsweep.model.telling import Together
 
 Keys = Mapping[Kind, Collection[int]]
 
@@ -68,6 +69,12 @@ class ItemReads(Protocol):
 
     def with_any_word(self, words: Collection[str]) -> set[int]:
         """Live memories, no files of code, of which a chunk has one of these words."""
+
+    def with_words(self, words: Together) -> set[int]:
+        """Live memories, no files of code, of which a chunk has these words."""
+
+    def in_pieces(self, words: Collection[str]) -> set[int]:
+        """Live memories of several chunks, no files of code, of which a chunk has one of these words."""
 
     def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:
         """These relations, each with every live memory that states it."""

@@ -33,11 +33,16 @@ ENTITY_KEYS = "select id from live_entity order by id"
 THESE_ENTITIES = """
     select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity
     where id in (select value from json_each(?)) order by id"""
-RELATIONS = """
-    select id, version, subject, object, weight, last_seen, invalid_at,
-           id in (select relation_source.relation from relation_source
-                  join memory on memory.id = relation_source.memory and memory.trash is null)
-    from live_relation order by id"""
+# Whether a live memory states a relation: for many of them a list, for some a look at each.
+_STATED = """id in (
+    select relation_source.relation from relation_source
+    join memory on memory.id = relation_source.memory and memory.trash is null)"""
+_STATED_HERE = """exists (
+    select 1 from relation_source join memory on memory.id = relation_source.memory and memory.trash is null
+    where relation_source.relation = relation.id)"""
+RELATIONS = f"""
+    select id, version, subject, object, weight, last_seen, invalid_at, {_STATED}
+    from relation where trash is null order by id"""
 EDGES = "select subject, object from live_relation"
 # As `memsweep.model.sources.stands_alone` has it.
 BY_ITSELF = """
@@ -45,21 +50,22 @@ BY_ITSELF = """
         select count(*) from relation_source join memory on memory.id = relation_source.memory
         where relation_source.relation = relation.id and memory.source <> 'code_indexer'))"""
 STANDING_EDGES = f"""
-    select subject, object from relation where trash is null
-      and ({BY_ITSELF} or id not in (select relation_source.relation from relation_source
-                                   join memory on memory.id = relation_source.memory and memory.trash is null))"""
+    select subject, object from relation where trash is null and ({BY_ITSELF} or not {_STATED})"""
 STATED_EDGES = f"""
     select memory.id, relation.subject, relation.object from relation_source
     join relation on relation.id = relation_source.relation and relation.trash is null and not {BY_ITSELF}
     join memory on memory.id = relation_source.memory and memory.trash is null"""
 _TOUCHING = f"(select id from relation where subject in {_KEYS} union select id from relation where object in {_KEYS})"
 STATED_AT = f"{STATED_EDGES} where relation.id in {_TOUCHING}"
-STANDING_AT = f"{STANDING_EDGES} and id in {_TOUCHING}"
-RELATIONS_AT = RELATIONS.replace("order by", f"where id in {_TOUCHING} order by")
+STANDING_AT = f"{STANDING_EDGES.replace(_STATED, _STATED_HERE)} and id in {_TOUCHING}"
+RELATIONS_AT = RELATIONS.replace(_STATED, _STATED_HERE).replace("order by", f"and id in {_TOUCHING} order by")
 WITH_ANY_WORD = """
     select distinct memory.id from chunk_fts join chunk on chunk.id = chunk_fts.rowid
     join memory on memory.id = chunk.memory and memory.trash is null
     where chunk_fts match ? and memory.source <> 'code_indexer'"""
+IN_PIECES = f"""{WITH_ANY_WORD}
+      and exists (select 1 from chunk as other where other.memory = memory.id and other.trash is null
+                  and other.position <> chunk.position)"""
 MENTIONS = """
     select distinct chunk.memory, mention.entity from mention
     join chunk on chunk.id = mention.chunk and chunk.trash is null

@@ -104,22 +104,25 @@ ANY_TOLD = f"""
     select exists (select 1 from entity where handed_in = 1 and trash is null)
         or exists (select 1 from relation where trash is null and {_NOT_OF_CODE})"""
 _BEGINS = "{0} >= wanted.value and {0} < wanted.value || char(1114111)"
-# What only files of code say is found as code.
+# What only files of code say is found as code. Every join is a cross join: that is the order in which they are done.
 STATEMENTS_ABOUT = f"""
     with named (entity) as (
-        select live_entity.id from json_each(:names) as wanted join live_entity on live_entity.name_key = wanted.value
+        select live_entity.id from json_each(:names) as wanted
+        cross join live_entity on live_entity.name_key = wanted.value
         union
-        select entity.id from json_each(:names_begin) as wanted join entity on {_BEGINS.format("entity.name_key")}
+        select entity.id from json_each(:names_begin) as wanted cross join entity on {_BEGINS.format("entity.name_key")}
         where entity.handed_in = 1 and entity.trash is null
         union
-        select alias.entity from json_each(:names) as wanted join alias on alias.name_key = wanted.value),
+        select alias.entity from json_each(:names) as wanted cross join alias on alias.name_key = wanted.value),
     touching (id, via) as (
-        select live_relation.id, named.entity from named join live_relation on live_relation.subject = named.entity
+        select live_relation.id, named.entity from named
+        cross join live_relation on live_relation.subject = named.entity
         union
-        select live_relation.id, named.entity from named join live_relation on live_relation.object = named.entity
+        select live_relation.id, named.entity from named
+        cross join live_relation on live_relation.object = named.entity
         union
         select relation.id, 0 from json_each(:relations_begin) as wanted
-        join relation on {_BEGINS.format("relation.relation")}
+        cross join relation on {_BEGINS.format("relation.relation")}
         where relation.trash is null and {_NOT_OF_CODE})
     select relation.uid, subject.name, relation.relation, object.name, relation.created_at, relation.last_seen,
            relation.valid_at, relation.invalid_at, {FIELDS}

@@ -11,9 +11,10 @@ import apsw
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
+from memsweep.model.telling import Together
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import one, row
-from memsweep.store.file.words import any_of
+from memsweep.store.file.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
 from memsweep.store.sqlite import gc_sql, item_sql, superseding_sql, surveying
@@ -58,6 +59,12 @@ class SqliteItems:
 
     def with_any_word(self, words: Collection[str]) -> set[int]:
         return {key for (key,) in self._db.execute(gc_sql.WITH_ANY_WORD, (any_of(list(words)),))} if words else set()
+
+    def with_words(self, words: Together) -> set[int]:
+        return {key for (key,) in self._db.execute(gc_sql.WITH_ANY_WORD, (having(words.needed, words.groups),))}
+
+    def in_pieces(self, words: Collection[str]) -> set[int]:
+        return {key for (key,) in self._db.execute(gc_sql.IN_PIECES, (any_of(list(words)),))}
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         return dict(self._rows(item_sql.LAST_SEEN, memories))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import apsw
 
 from memsweep.model.graph_rows import Alias
-from memsweep.model.records import FIELDS, Record
+from memsweep.model.records import FIELDS, Record, records_of
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import one
 from memsweep.store.sqlite import context_sql, merging_sql, record_sql
@@ -57,20 +56,5 @@ class SqliteRecords:
         self._db.executemany(record_sql.FORGET_NAME, [(name,) for name in sorted(names)])
 
     def _rows(self, kind: str, statement: str, asked: Mapping[str, Any]) -> list[Record]:
-        fields = FIELDS[kind]
-        decoded = set(fields.lists) | set(fields.json)
         found: list[Any] = self._db.execute(statement, asked).fetchall()
-        return [
-            Record(
-                kind,
-                key,
-                uid,
-                version,
-                trash,
-                {
-                    name: json.loads(value) if name in decoded else value
-                    for name, value in zip(fields.all, values, strict=True)
-                },
-            )
-            for key, uid, version, trash, *values in found
-        ]
+        return records_of(kind, found, {*FIELDS[kind].lists, *FIELDS[kind].json})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from memsweep.model.search import Filters, HeldBack
@@ -17,10 +18,11 @@ OWNERS = """
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 HIDDEN_CHUNKS = f"""
-    select chunk.id, chunk_fts_docsize.sz from chunk join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
-    where chunk.trash is null and chunk.id in (
-        select chunk.id from memory join chunk on chunk.memory = memory.id where memory.stale and memory.trash is null
-        union {superseded_chunks(False)})"""
+    select chunk.id, chunk_fts_docsize.sz
+    from (select chunk.id as key from memory cross join chunk on chunk.memory = memory.id
+          where memory.stale and memory.trash is null union {superseded_chunks(False)}) as hidden
+    cross join chunk on chunk.id = hidden.key join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
+    where chunk.trash is null"""
 COUNT_MATCHES = "select count(*) from chunk_fts where chunk_fts match ?"
 # The plus keeps the full text from being asked once for each of them.
 WORD_COUNTS = """
@@ -40,11 +42,14 @@ _NOTES = """
     select id from memory indexed by memory_by_hash
     where trash is null and id not in (select memory from code_file)"""
 _OF_KIND = {
-    "memory": f"memory.id in ({_NOTES})",
+    "memory": "memory.id not in (select memory from code_file)",
     "code": "memory.id in (select memory from code_file)",
     "fact": "false",
     "segment": "false",
 }
+_CODE = "(select chunk.id from code_file cross join chunk on chunk.memory = code_file.memory)"
+# Of files there may be few or many, and of notes as well: the list is always that of the files.
+_CHUNKS_OF_KIND = {"memory": f"not in {_CODE}", "code": f"in {_CODE}", "fact": "in ()", "segment": "in ()"}
 SMALLER_KIND = f"""
     select case when not exists (select 1 from code_file) then null
                 when not exists ({_NOTES}) then null
@@ -106,9 +111,14 @@ def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: st
 
     A filter lists what passes; what is stale or superseded is listed to be left out: all lists are short in practice.
     """
-    clause, values = condition(filters)
+    clause, values = condition(replace(filters, kind=None))
     members = "select chunk.id from memory join chunk on chunk.memory = memory.id where memory.trash is null"
-    parts = [f" and {key} in ({members} and {clause})"] if clause else []
+    # Where it is not said which memories, all are looked at, in an index that leaves the texts alone.
+    looked_over = members.replace("memory join", "memory indexed by memory_by_number cross join", 1)
+    listed = members if "memory.id in" in clause else looked_over
+    parts = [f" and {key} in ({listed} and {clause})"] if clause else []
+    if filters.kind is not None:
+        parts.append(f" and {key} {_CHUNKS_OF_KIND[filters.kind]}")
     if any_stale and not filters.include_stale:
         parts.append(f" and {key} not in ({members} and memory.stale)")
     if (back := filters.held_back) is not None:
@@ -118,6 +128,21 @@ def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: st
         parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
         values += [] if filters.as_of is None else [to_micros(filters.as_of)]
     return "".join(parts), values
+
+
+def passes(filters: Filters, *, any_stale: bool, any_superseded: bool) -> tuple[str, list[Any]]:
+    """The same as a condition on single chunks and their memories, where those are few: no list is made."""
+    clause, values = condition(filters)
+    parts = [clause] if clause else []
+    if any_stale and not filters.include_stale:
+        parts.append("not memory.stale")
+    if (back := filters.held_back) is not None:
+        parts.append(f"not coalesce({HELD_BACK}, false)")
+        values += held_values(back)
+    if any_superseded:
+        parts.append(f"chunk.id not in ({superseded_chunks(filters.as_of is not None)})")
+        values += [] if filters.as_of is None else [to_micros(filters.as_of)]
+    return "".join(f" and {part}" for part in parts), values
 
 
 def match_words(where: str) -> str:
@@ -133,8 +158,9 @@ def live_of(where: str) -> str:
     """Which of some chunks are live and pass, with their place and whether they are code."""
     return (
         f"select chunk.id, {_PLACE}, chunk.memory in (select memory from code_file)"
-        " from json_each(?) as wanted join chunk on chunk.id = wanted.value"
-        f" where chunk.trash is null{where}"
+        " from json_each(?) as wanted cross join chunk on chunk.id = wanted.value"
+        " cross join memory on memory.id = chunk.memory"
+        f" where chunk.trash is null and memory.trash is null{where}"
     )
 
 

@@ -116,7 +116,7 @@ def _by_words(
 ) -> dict[int, float]:
     if not words:
         return {}
-    where, values = _eligible(db, filters, "rowid")
+    where, values = _eligible(db, filters, "+rowid")  # or the full text would be asked once for each that passes
     reach = 2 * depth if hidden.keys else depth
     # SQLite's bm25 is negative, best first.
     found = {key: -score for key, score in db.execute(search_sql.match_words(where), [any_of(words), *values, reach])}
@@ -133,16 +133,18 @@ def _with_nearest(
 
     Where many of the closest do not pass, only those that do are looked at.
     """
-    where, values = _eligible(db, filters, "chunk.id")
+    hidden = _any_hidden(db)
+    single, asked = search_sql.passes(filters, any_stale=hidden[0], any_superseded=hidden[1])
     reach = depth + depth // 4
     while True:
         reach = min(reach, len(cosines))
         ordered = cosines.nearest(reach)
         wanted = json.dumps([*by_words, *(key for key in ordered if key not in by_words)])
-        live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(where), [wanted, *values])}
+        live: dict[int, Any] = {row[0]: row for row in db.execute(search_sql.live_of(single), [wanted, *asked])}
         nearest = [key for key in ordered if key in live][:depth]
         if len(nearest) == depth or len(ordered) < reach or reach == len(cosines):  # the rest is not near at all
             return [live[key] for key in {*by_words, *nearest} if key in live]
+        where, values = _eligible(db, filters, "chunk.id")
         cosines = cosines.among(key for (key,) in db.execute(search_sql.passing(where), values))
 
 

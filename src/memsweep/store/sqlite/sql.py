@@ -116,10 +116,12 @@ ENTITIES_OF_MEMORY = """
     join live_mention on live_mention.chunk = live_chunk.id
     join live_entity on live_entity.id = live_mention.entity
     where live_chunk.memory = ? order by live_entity.id"""
-COUNTS = """
-    select (select count(*) from live_memory), (select count(*) from live_chunk), (select count(*) from live_entity),
-           (select count(*) from live_relation), (select count(*) from live_memory where stale),
-           (select min(created_at) from live_memory), (select max(created_at) from live_memory)"""
+# All less what is in the trash: of both an index knows how many there are.
+_LIVE = "(select count(*) from {0}) - (select count(*) from {0} where trash is not null)"
+COUNTS = f"""
+    select {", ".join(map(_LIVE.format, ("memory", "chunk", "entity", "relation")))},
+           (select count(*) from live_memory where stale), min(created_at), max(created_at)
+    from memory indexed by memory_by_number where trash is null"""
 LIVE_COUNT = """
     select count(*) from chunk join memory on memory.id = chunk.memory
     where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""

@@ -42,5 +42,5 @@ NOT_SUPERSEDED = """not exists (
 def superseded_chunks(up_to_a_moment: bool) -> str:
     """The chunks of what a live memory supersedes, or did so at a moment."""
     return f"""
-        select chunk.id from supersession join memory as newer on newer.id = new and newer.trash is null
-        join chunk on chunk.memory = old{" where at <= ?" if up_to_a_moment else ""}"""
+        select chunk.id from supersession cross join memory as newer on newer.id = new and newer.trash is null
+        cross join chunk on chunk.memory = old{" where at <= ?" if up_to_a_moment else ""}"""

@@ -25,6 +25,8 @@ def undo(call: Call) -> Response:
     what = amount(done.totals)
     said = [f"{what} came back." if what else ""]
     said += [f"{_changes(done.changed_back)} back as it was." if done.changed_back else ""]
+    given = amount(done.given_back)
+    said += [f"What was taken back from {given} is there again." if given else ""]
     said += [f"{len(done.conflicts)} could not come back: {done.conflicts[0][1]}" if done.conflicts else ""]
     return call.go("/history", " ".join(filter(None, said)) or "There was nothing to bring back.")
 
