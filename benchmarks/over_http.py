@@ -32,7 +32,7 @@ from memsweep import open_memory
 
 SIZE, CLIENTS, BLOCK = 10_000, 8, 5
 SHARES = (0.5, 0.95)
-MOST_TIMES_STDIO = {1: 1.5, CLIENTS: 3.0}
+MOST_TIMES_STDIO = {1: 1.4, CLIENTS: 3.0}
 _ADDRESS = re.compile(r"at (http://\S+)")
 Round = Callable[[Client, int], Any]
 

@@ -26,6 +26,8 @@ from redis.connection import AbstractConnection
 from memsweep.gc import collect
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
+from memsweep.graph.split import Wanted
+from memsweep.model.memory import NamedThing
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.both_engines import Side
 from tests.gc.killed_at_each_step import GONE, OPERATIONS, PLOT, Operation
@@ -51,7 +53,8 @@ ALL_OPERATIONS = {
     "merge": Operation(lambda side, _: facts.merge(_graphing(side), MERGED, "shared", None)),
     "undo of a merge": Operation(lambda side, receipt: collect.undo(side.tools(), receipt), _merged),
     "split": Operation(
-        lambda side, memory: facts.split(_graphing(side), "shared", "part", "Concept", [], [memory]), lambda place: GONE
+        lambda side, memory: facts.split(_graphing(side), Wanted("shared", NamedThing("part"), [], [memory])),
+        lambda place: GONE,
     ),
 }
 _GREETINGS = {"HELLO", "CLIENT", "INFO", "MODULE", "AUTH", "SELECT"}

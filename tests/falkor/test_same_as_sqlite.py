@@ -21,8 +21,10 @@ from memsweep.gc.receipts import receipts
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
+from memsweep.graph.split import Wanted
 from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
+from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.plan import Receipt
 from memsweep.model.strategies import WITHOUT_QUESTION
@@ -194,9 +196,9 @@ class Acting:
         relations = [f"rel_{1 + each % 14:012}" for each in range(number % 4, number, 9)]
         memories = [f"mem_{1 + number % 6:012}"]
         self.both_engines.align()
-        self.both_engines.both(
-            lambda side: facts.split(self._graphing(side), entity, name, "Concept", relations, memories)
-        )
+        wanted = Wanted(entity, NamedThing(name), relations, memories)
+        done = self.both_engines.both(lambda side: facts.split(self._graphing(side), wanted))
+        self._note_merge(done)
 
     def decay(self, number: int, strategy: str) -> None:
         self.both_engines.both(lambda side: _rounded(facts.decay(self._graphing(side), 0.1, 0.1, bool(number % 4))))

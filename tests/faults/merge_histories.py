@@ -21,6 +21,7 @@ from memsweep.gc import purge as purging
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
+from memsweep.graph.split import Wanted
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import (
     EmbeddingModel,
@@ -216,6 +217,8 @@ class History:
     ends: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Of every relation, as it was made."""
     split: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    """Entities that came of splits."""
     kept: str = ""
     hours: int = 0
     number: int = 0
@@ -366,10 +369,10 @@ class History:
         return f"{receipt} {list(undone.conflicts) or ''}"
 
     def _recover(self) -> str:
-        memory = self._any("memory", live=False)
-        undone = collect.recover(self._tools(), memory)
+        item = self._any(self.chance.choice(["memory", "memory", "entity", "relation"]), live=False)
+        undone = collect.recover(self._tools(), item)
         self.excused |= {uid for uid, why in undone.conflicts if "exists again" in why}
-        return memory
+        return item
 
     def _purge(self) -> str:
         before = self._clock - timedelta(hours=self.chance.choice([0, 1, 2, 4]))
@@ -423,9 +426,11 @@ class History:
         chosen = self.chance.sample(mine, min(len(mine), self.chance.randint(1, 2)))
         memories = [key for key, row in sorted(self.now.tables["memory"].items()) if row["trash"] is None][:1]
         name = f"{self.chance.choice(['Part', 'Thing'])} {self.chance.randrange(6)}"
-        facts.split(self._graphing(), entity, name, "Concept", chosen, memories)
+        name = name if self.writes else f"Part {self.number}"  # nothing that was split off is in the way of an undo
+        done = facts.split(self._graphing(), Wanted(entity, NamedThing(name), chosen, memories))
         self.split |= set(chosen)
-        return f"{chosen} of {entity} as {name}"
+        self.made.add(done.id)
+        return f"{done.receipt_id} {chosen} and {memories} of {entity} as {name} {done.id}"
 
     def _pin(self) -> str:
         item = self._any(self.chance.choice(["memory", "entity"]))
@@ -455,8 +460,9 @@ class History:
                 return
             assert len(self._open()) < held
             refused.clear()
-        stuck = {uid: why for uid, why in refused.items() if "exists again" not in why and "Undo" not in why}
-        circle = refused and not any("exists again" in why for why in refused.values())
+        final = ("exists again", "deleted for good")
+        stuck = {uid: why for uid, why in refused.items() if "Undo" not in why and not any(x in why for x in final)}
+        circle = refused and not any(each in why for why in refused.values() for each in final)
         if stuck or circle:
             self.wrong.append(f"cannot be undone: {refused}")
 
@@ -505,7 +511,7 @@ class History:
         purging = act in ("purge", "delete_forever")
         for table in ("memory", "entity", "relation"):
             for key, row in before.tables[table].items():
-                if key not in self.now.tables[table] and not purging:
+                if key not in self.now.tables[table] and not purging and not (act == "undo" and key in self.made):
                     yield f"{act} freed {table} {key} ({row['trash']})"
         for table in ("memory", "entity", "relation"):
             for key, row in self.now.tables[table].items():
@@ -536,7 +542,8 @@ def _compared(row: Row | None) -> Row | None:
 
 
 _RETURNING = (
-    "merge", "merge", "merge", "planned_merge", "prune", "prune", "delete", "clear", "undo", "undo", "recover", "decay",
+    "merge", "merge", "merge", "planned_merge", "unmerge", "unmerge", "prune", "prune", "delete", "clear",
+    "undo", "undo", "recover", "decay",
 )  # fmt: skip
 _WRITING = (
     *_RETURNING, "merge", "merge", "relate", "relate", "add", "unmerge", "pin", "purge", "delete_forever",

@@ -136,7 +136,7 @@ def test_prune_shows_as_many_as_wished(run: Run, store: Path) -> None:
         (["prune", "-s", "expired", "--ttl-days", "-1"], 2, "Error: --ttl-days must be a number of days"),
         (["prune", "-w", "nowhere"], 3, "workspace 'nowhere' does not exist"),
         (["undo", "rcpt_x"], 3, "receipt 'rcpt_x' does not exist"),
-        (["recover", GONE], 3, f"memory '{GONE}' is not in the trash"),
+        (["recover", GONE], 3, f"'{GONE}' is not in the trash"),
         (["delete", "mem_x", "--yes"], 3, "memory 'mem_x' does not exist"),
         (["delete", GONE], 4, "nobody can be asked; nothing was removed. Pass --yes."),
         (["delete", KEPT, "--yes"], 4, f"memory {KEPT} is pinned; it was not deleted. Unpin it first."),

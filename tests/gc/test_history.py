@@ -105,9 +105,10 @@ def test_a_merge_is_in_the_history_of_all_it_made_one(memory: Memory) -> None:
 def test_a_split_names_no_entity_but_by_its_id(memory: Memory) -> None:
     note = memory.remember("Ada wrote.", entities=["Ada"]).memory_id
     ada = memory.graph.entities("Ada")[0][0].id
-    new = memory.graph.unmerge("Ada", "Countess", memories=[note]).id
-    assert (actions(memory, ada)[-1], actions(memory, new)) == ("unmerge", ["unmerge"])
-    assert memory.sweep.audit(limit=1)[0].reason == ada
+    split = memory.graph.unmerge("Ada", "Countess", memories=[note])
+    assert (actions(memory, ada)[-1], actions(memory, split.id)) == ("unmerge", ["unmerge"])
+    event = memory.sweep.audit(limit=1)[0]
+    assert (event.reason, {*event.ids}) == (split.receipt_id, {ada, split.id})
 
 
 def test_an_import_is_in_the_history_of_what_it_made_and_changed(memory: Memory) -> None:

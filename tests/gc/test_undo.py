@@ -224,7 +224,7 @@ def test_a_memory_whose_file_was_indexed_again_cannot_be_recovered() -> None:
         collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         plant(place.file, Plot(notes=(Note("new", path="a.py"),)))
         before = dump(place.file)
-        words = "memory mem_000000000001 cannot come back: its file was indexed again as mem_000000000002."
+        words = "mem_000000000001 cannot come back: its file was indexed again as mem_000000000002."
         with pytest.raises(Conflict, match=words):
             collect.recover(place.tools(), "mem_000000000001")
         assert dump(place.file) == before

@@ -281,6 +281,21 @@ def test_what_was_split_off_stays_where_it_is(three: Memory) -> None:
     assert three.care.doctor().findings == ()
 
 
+@on_every_engine
+def test_a_fact_that_only_the_merge_kept_follows_its_memory_into_the_trash(memory: Memory) -> None:
+    note = memory.remember("B knows C.", relations=[{"from": "B", "relation": "KNOWS", "to": "C"}]).memory_id
+    memory.graph.relate("A", "KNOWS", "C")
+    before = rows(memory)
+    merged = memory.graph.merge(["A"], "B").receipt_id
+    deleted = memory.delete(note, confirm=True).id
+    assert set(facts(memory)) == {("B", "KNOWS", "C")}, "A said so by itself"
+    memory.sweep.undo(merged)
+    assert set(facts(memory)) == {("A", "KNOWS", "C")}
+    assert memory.care.doctor().findings == ()
+    memory.sweep.undo(deleted)
+    assert rows(memory) == before
+
+
 # with a clock of its own, below the doors
 
 

@@ -15,7 +15,7 @@ from tests.faults.merge_histories import run
 
 READS = {
     "receipts": {"get", "at", "not_purged"},
-    "trash": {"memory", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
+    "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
     "items": {"survey", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of", "stated_by",
               "sources", "around", "hashes", "superseded"},
     "plans": {"get", "items"},
@@ -28,7 +28,7 @@ READS = {
     "relations": {"at", "by_id", "touching", "current_at", "current_between", "trashed_by", "stated_by", "sources",
                   "needed_by"},
     "mentions": {"of", "shared", "in_memories", "count", "needed_by"},
-    "moves": {"targets", "of"},
+    "moves": {"targets", "splits", "of"},
     "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by"},
     "acts": {"of_origins", "of_memories", "taken_back_by", "of_receipt", "mentions", "own_mentions", "mentioned_by",
              "links"},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.web.guard import MOST_BODY_BYTES, SECURITY_HEADERS
-from tests.support.http import HttpServer, rpc_headers
+from tests.support.http import HttpServer, is_hung_up_on, rpc_headers
 
 LIST = "tools/list"
 
@@ -165,15 +164,6 @@ def test_a_body_that_grows_too_large_is_cut_off(server: HttpServer, tokens: dict
     headers = rpc_headers(tokens["all"], LIST)
     assert server.ask("POST", "/mcp", pieces(MOST_BODY_BYTES), **headers).status == 413
     assert server.rpc(tokens["all"], LIST).status == 200
-
-
-def is_hung_up_on(connection: socket.socket) -> bytes:
-    """All that comes until the server ends the connection, which it has to."""
-    with connection:
-        said = b""
-        while part := connection.recv(1 << 16):
-            said += part
-        return said
 
 
 def test_a_client_that_never_finishes_is_hung_up_on(server: HttpServer, tokens: dict[str, str]) -> None:

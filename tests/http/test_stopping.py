@@ -15,7 +15,7 @@ from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from tests.support import store_files
 from tests.support.engines import ENGINES, Home
-from tests.support.http import HttpServer, rpc, serving
+from tests.support.http import HttpServer, open_session, rpc, serving
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_sigterm_finishes_what_has_begun_and_takes_nothing_new(home: Path, log: 
     with serving(home, log, warm=False) as server:
         secret = server.first_token
 
-        session = _session(server, secret)
+        session = open_session(server, secret)
 
         def write(number: int) -> None:
             text = f"Begun before the end: {number}."
@@ -104,15 +104,6 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path, log: Path, engine
     assert memory.care.doctor().findings == ()
     app.close()
     place.close()
-
-
-def _session(server: HttpServer, secret: str) -> dict[str, str]:
-    """The headers of a session of the older protocol, whose answers are streams."""
-    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
-    plain = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode()
-    opened = server.ask("POST", "/mcp", body, **plain, authorization=f"Bearer {secret}")
-    return {**plain, "authorization": f"Bearer {secret}", "mcp-session-id": opened.headers["mcp-session-id"]}
 
 
 def _call(server: HttpServer, session: dict[str, str], number: int, tool: str, **arguments: Any) -> Any:

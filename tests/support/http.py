@@ -112,6 +112,24 @@ class HttpServer:
         return self.process.wait(PATIENCE)
 
 
+def is_hung_up_on(connection: socket.socket) -> bytes:
+    """All that comes until the server ends the connection, which it has to."""
+    with connection:
+        said = b""
+        while part := connection.recv(1 << 16):
+            said += part
+        return said
+
+
+def open_session(server: HttpServer, secret: str) -> dict[str, str]:
+    """The headers of a session of the older protocol, whose answers are streams."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    plain = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode()
+    opened = server.ask("POST", "/mcp", body, **plain, authorization=f"Bearer {secret}")
+    return {**plain, "authorization": f"Bearer {secret}", "mcp-session-id": opened.headers["mcp-session-id"]}
+
+
 def ask(
     connection: http.client.HTTPConnection,
     method: str,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_the_doctor_examines_backups_are_made_and_space_comes_back(memory: Memor
     browser.do("/care/backup")
     assert "Backed up workspace 'default' (1 memory" in browser.text
     (file,) = (app.settings.home / "backups").iterdir()
-    assert str(file) in browser.text
+    assert file.name in browser.text
     assert file.stat().st_mode & 0o077 == 0
     assert file.parent.stat().st_mode & 0o077 == 0
     file.unlink()
@@ -54,6 +55,42 @@ def test_the_doctor_examines_backups_are_made_and_space_comes_back(memory: Memor
     assert "Workspace 'default':" in browser.text
     browser.see("/care")
     assert "Healthy" in browser.do("/care/repair").text
+
+
+@on_every_engine
+def test_a_backup_is_restored_after_a_look_and_what_was_there_is_kept(memory: Memory, browser, app: App) -> None:
+    memory.remember("Ada owns the ledger.")
+    browser.see("/care")
+    browser.do("/care/backup")
+    (file,) = map(str, (app.settings.home / "backups").iterdir())
+    memory.remember("Grace wrote the compiler.")
+    memory.remember("Linus keeps the kernel.")
+    browser.see(f"/care/restore?file={quote(file)}")
+    assert "Makes way 3 memories are in default now" in browser.text
+    assert browser.do("/care/restore", file=file).status_code == 409, "the tick is missing"
+    assert app.memory().stats().total_memories == 3, "a look changes nothing"
+    for other in ("/etc/passwd", "", f"{file}x"):
+        browser.see("/care")
+        assert browser.do("/care/restore", file=other, understood="yes").status_code == 404
+    browser.see(f"/care/restore?file={quote(file)}")
+    browser.do("/care/restore", file=file, understood="yes")
+    assert "Restored 1 memory" in browser.text
+    assert app.memory().stats().total_memories == 1
+    assert Path(file).name in browser.text, "the restored workspace is older than the note of its backup"
+    assert [each.id for each in app.workspaces(deleted=True)] == ["default"]
+
+
+def test_a_damaged_backup_changes_nothing(memory: Memory, browser, app: App) -> None:
+    memory.remember("Ada owns the ledger.")
+    browser.see("/care")
+    browser.do("/care/backup")
+    (file,) = (app.settings.home / "backups").iterdir()
+    file.write_bytes(file.read_bytes()[:-100] + bytes(100))
+    (file.parent / "default-99999999-999999-999999.db").write_text("no backup, and no date")
+    browser.see("/care")
+    assert browser.do("/care/restore", file=str(file), understood="yes").status_code >= 400
+    assert app.memory().stats().total_memories == 1
+    assert app.workspaces(deleted=True) == []
 
 
 def test_the_doctor_finds_damage_and_repairs_it(memory: Memory, browser, app: App) -> None:

@@ -7,26 +7,35 @@ import re
 import signal
 import socket
 import subprocess
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import MEMSWEEP, environment
+from tests.support.http import is_hung_up_on
+
+
+@contextmanager
+def page(home: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], int, str]]:
+    """The process, its port, and the one-time token."""
+    command = [*MEMSWEEP, "ui", "--port", "0", "--no-open"]
+    env = environment(home) | settings
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ui:
+        try:
+            assert ui.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/login#(\S+)", ui.stdout.readline())
+            assert found is not None
+            yield ui, int(found[1]), found[2]
+        finally:
+            ui.kill()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_it_prints_a_link_serves_and_ends_when_it_is_told_to(home: Path, ending: signal.Signals) -> None:
-    command = [*MEMSWEEP, "ui", "--port", "0", "--no-open"]
-    with subprocess.Popen(
-        command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as ui:
-        assert ui.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/login#(\S+)", ui.stdout.readline())
-        assert found is not None
-        port, token = int(found[1]), found[2]
+    with page(home) as (ui, port, token):
         headers = {"origin": f"http://127.0.0.1:{port}", "content-type": "application/x-www-form-urlencoded"}
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as browser:
             browser.request("POST", "/login", f"token={token}", headers)
@@ -34,9 +43,35 @@ def test_it_prints_a_link_serves_and_ends_when_it_is_told_to(home: Path, ending:
             assert (answer.status, answer.headers["location"]) == (303, "/")
         ui.send_signal(ending)
         out, err = ui.communicate(timeout=30)
-        assert token not in out + err.replace(found[0], "")
+        assert token not in out + err
         assert "Traceback" not in err
         assert ui.returncode in (0, -ending)
+
+
+def connected(port: int, *pieces: bytes) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    for piece in pieces:
+        connection.sendall(piece)
+    return connection
+
+
+@pytest.mark.slow
+def test_who_never_finishes_is_hung_up_on_and_many_idle_ones_shut_nobody_out(home: Path) -> None:
+    with page(home, MEMSWEEP_HTTP_PATIENCE_SECONDS="1") as (_, port, _):
+        host = f"Host: 127.0.0.1:{port}\r\n".encode()
+        idle = [connected(port) for _ in range(500)]
+        answer = connected(port, b"GET /login HTTP/1.1\r\nConnection: close\r\n", host, b"\r\n")
+        assert is_hung_up_on(answer).startswith(b"HTTP/1.1 200 ")
+        head = connected(port, b"GET /login HTTP/1.1\r\n", host)
+        body = connected(
+            port,
+            b"POST /login HTTP/1.1\r\nContent-Length: 100\r\nContent-Type: application/x-www-form-urlencoded\r\n",
+            f"Origin: http://127.0.0.1:{port}\r\n".encode(),
+            host,
+            b"\r\nt",
+        )
+        assert {is_hung_up_on(each) for each in (*idle, head)} == {b""}
+        assert is_hung_up_on(body).startswith(b"HTTP/1.1 408 ")
 
 
 def test_a_port_that_is_taken_is_named(run: Callable[..., object]) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from memsweep.app import Memory
+from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.web.login import Grant
 from tests.support.engines import on_every_engine
 
@@ -41,11 +42,11 @@ def test_a_name_is_found_shown_pinned_merged_and_taken_apart(memory: Memory, bro
     browser.do(f"/graph/merges/{plan}")
     assert "Merged Ada L. into Ada" in browser.text
     assert entity_id(memory, "Ada L.") == ada
-    assert "Merged from several" in browser.see(f"/graph/{ada}/why").text
+    assert "Merged and split" in browser.see(f"/graph/{ada}/why").text
     receipt = browser.page.text.partition("/receipts/")[2].partition('"')[0]
     browser.do(f"/receipts/{receipt}/undo")
     assert entity_id(memory, "Ada L.") == other
-    assert "Merged from several" not in browser.see(f"/graph/{ada}/why").text
+    assert "Merged and split" not in browser.see(f"/graph/{ada}/why").text
 
 
 def test_a_merge_that_was_looked_at_is_made_once(memory: Memory, browser) -> None:
@@ -74,7 +75,12 @@ def test_a_part_of_a_name_becomes_a_name_of_its_own(memory: Memory, browser) -> 
     browser.see(f"/graph/{own}/split")
     assert browser.do(f"/graph/{own}/split", name="Mercury (planet)").status_code == 400, "nothing was ticked"
     browser.see(f"/graph/{own}/split")
+    before = memory.graph.dump()
     browser.do(f"/graph/{own}/split", name="Mercury (planet)", type="Planet", fact=moved)
+    assert "Mercury (planet) becomes a name of its own" in browser.text
+    assert "Mercury orbits Sun" in browser.text
+    assert memory.graph.dump() == before, "a look moves nothing"
+    browser.do(f"/graph/{own}/split/off", name="Mercury (planet)", type="Planet", fact=moved)
     assert "is a name of its own, with 1 fact" in browser.text
     assert [each.name for each in memory.graph.related("Mercury (planet)").entities] == ["Sun"]
     assert [each.name for each in memory.graph.related(own).entities] == ["metal"]
@@ -83,6 +89,11 @@ def test_a_part_of_a_name_becomes_a_name_of_its_own(memory: Memory, browser) -> 
         400,
         409,
     )
+    receipt = browser.see("/history").text.partition("/receipts/")[2].partition('"')[0]
+    assert "can be undone" in browser.see(f"/receipts/{receipt}").text
+    browser.do(f"/receipts/{receipt}/undo")
+    assert {each.name for each in memory.graph.related(own).entities} == {"metal", "Sun"}
+    assert f"/receipts/{receipt}/undo" not in browser.see("/history").text
 
 
 def test_hostile_names_are_names_in_the_picture_and_beside_it(memory: Memory, browser) -> None:
@@ -126,3 +137,18 @@ def test_a_reader_looks_at_the_graph_and_cannot_merge(memory: Memory, browse) ->
     assert "Merge" not in reader.text
     assert reader.do(f"/graph/{ada}/merge", take=entity_id(memory, "Grace")).status_code == 403
     assert reader.see(f"/graph/{ada}/merge").status_code == 200
+
+
+@on_every_engine
+def test_a_name_and_a_fact_are_restored_one_by_one(memory: Memory, browser) -> None:
+    knows = memory.graph.relate("Ada", "KNOWS", "Grace").relations[0].id
+    memory.graph.relate("Ada", "OWNS", "Engine")
+    engine = entity_id(memory, "Engine")
+    memory.sweep.clear(CLEAR_PHRASE)
+    browser.see("/trash")
+    assert f"/trash/{engine}/restore" in browser.page.text
+    browser.do(f"/trash/{engine}/restore")
+    assert "1 entity came back" in browser.text
+    browser.do(f"/trash/{knows}/restore")
+    assert [each.name for each in memory.graph.related("Ada").entities] == ["Grace"]
+    assert browser.do(f"/trash/{knows}/restore").status_code == 404

@@ -235,3 +235,11 @@ def test_another_workspace_is_one_click_away_and_nothing_mixes(app: App, browser
     assert "Only in ours." in browser.text
     assert 'href="/w/theirs/memories"' in browser.page.text
     assert "Only in theirs." not in browser.see("//w/ours/memories?q=only").text
+
+
+def test_a_memory_without_a_source_chooses_no_filter(memory: Memory, browser) -> None:
+    memory.remember("Nobody said where this is from.")
+    memory.remember("This is from a note.", source="notes")
+    browser.see("/memories")
+    assert "All sources" in browser.page.text
+    assert " selected" not in browser.page.text

@@ -116,13 +116,14 @@ def unmerge(
         list[str] | None,
         Option("--memory", "-m", metavar="ID", help="Move the mentions in this memory; can be repeated."),
     ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only show what would move.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Split a new entity off another. It takes chosen relations, and the mentions in chosen memories."""
+    """Split a new entity off another, with chosen relations and mentions. `memsweep undo` takes it back."""
     result = with_app(
         lambda app: app.memory(workspace).graph.unmerge(
-            entity, name, entity_type=kind, relations=relation or (), memories=memory or ()
+            entity, name, entity_type=kind, relations=relation or (), memories=memory or (), dry_run=dry_run
         )
     )
     answer = report.split(result)

@@ -126,9 +126,11 @@ def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = Fal
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
-def recover(memory_id: Annotated[str, Argument()], workspace: InWorkspace = "", as_json: Json = False) -> None:
-    """Bring one memory back from the trash."""
-    answer = report.undone(with_app(lambda app: app.memory(workspace).sweep.recover(memory_id)))
+def recover(
+    item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
+) -> None:
+    """Bring one memory, entity or relation back from the trash, with what it needs."""
+    answer = report.undone(with_app(lambda app: app.memory(workspace).sweep.recover(item_id)))
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
@@ -361,7 +363,7 @@ def _undone(console: Console, answer: report.UndoAnswer) -> None:
 
 def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
     for item in answer["items"]:
-        name = harmless(" ".join(item["name"].split())[:60])
+        name = harmless(" ".join((item.get("path") or item["name"]).split())[:60])
         parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
         console.print("  ".join(parts), markup=False)
     console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")

@@ -232,8 +232,8 @@ def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
     return done
 
 
-def recover(tools: CollectorDependencies, memory_id: str) -> Undone:
-    return undoing.recover(tools.store, memory_id, tools.new_id("rcpt"), tools.operation())
+def recover(tools: CollectorDependencies, item_id: str) -> Undone:
+    return undoing.recover(tools.store, item_id, tools.new_id("rcpt"), tools.operation())
 
 
 def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool) -> Purged:

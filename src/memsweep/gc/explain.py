@@ -30,8 +30,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
         return _lost(tools, item_id, history), [], history
     kind, key, receipt_id = found
     if receipt_id is not None:
-        alone = f" or recover_memory with {item_id}" if kind == "memory" else ""
-        said = f"It is in the trash; undo_prune with {receipt_id}{alone} brings it back."
+        said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory with {item_id} brings it back."
         return Verdict(item_id, kind, False, (said,)), [], history
     options = tools.options()
     with tools.store.reading() as rows:

@@ -22,6 +22,7 @@ class FinalMerges:
         self.targets = tx.moves.targets()
         self._final = self._receipts & self.targets.keys()
         self._standing = self.targets.keys() - self._receipts
+        self._splits = tx.moves.splits().keys() - self._receipts
         rows = tx.relations.trashed_by(self._final) if self._final else []
         self.put_away = {each.key for each in rows}
         """By merges that are purged."""
@@ -64,7 +65,7 @@ class FinalMerges:
 
     def finish(self, entities: Set[int]) -> None:
         """What was merged into what is gone has been merged into what was kept; names go back to where they were."""
-        if not self._standing:
+        if not self._standing | self._splits:
             return
         if self._final:
             rows = self._tx.entities.trashed_by(self._final)
@@ -83,7 +84,7 @@ class FinalMerges:
     def write(self, tx: Changes) -> None:
         tx.relations.write(self._relations)
         if self._merged_into:
-            tx.moves.hand_over(self._merged_into, self._standing)
+            tx.moves.hand_over(self._merged_into, self._standing | self._splits)
         tx.aliases.put(self._aliases)
 
 

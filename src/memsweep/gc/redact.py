@@ -28,6 +28,7 @@ from memsweep.model.revision import (
     is_redaction,
     left_as,
 )
+from memsweep.model.splitting import SPLIT_NAME
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 _PAGE = 500
 _KINDS: dict[str, Kind] = {"entity": "entity", "relation": "relation", "segment": "segment"}
 """Rows that people know; all others are records of the workspace about itself."""
-_NAMED = ("alias", "name")
+_NAMED = ("alias", "name", SPLIT_NAME)
 _CHANGED = "changed since the plan was made"
 _GONE = "gone since the plan was made"
 Item = tuple[str, int]
@@ -351,7 +352,7 @@ def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:
 
 def _masked_moves(tx: Changes, names: Mapping[str, str]) -> list[tuple[Move, Move]]:
     """What merges wrote down of names, before and after; `names` as they are compared, which no rule knows."""
-    moves = tx.moves.of(tx.moves.targets(), _NAMED)
+    moves = tx.moves.of({*tx.moves.targets(), *tx.moves.splits()}, _NAMED)
     masked = (
         (move, Gate("redact").json([names.get(move.said[0], move.said[0]), *move.said[1:]], "")) for move in moves
     )

@@ -1,4 +1,4 @@
-"""What comes back with a receipt, or with one memory, and what has been made again meanwhile.
+"""What comes back with a receipt, or with one item, and what has been made again meanwhile.
 
 What a memory that comes back mentions or states comes with it, also if a later receipt took that: undoing
 two receipts gives the same in either order, and nothing that lives waits for a purge.
@@ -27,7 +27,7 @@ _ENDS = ("subject", "object")
 
 
 class Returning:
-    """Decided when it is made: `receipt` gives back what it holds, or `only_memory` comes back alone.
+    """Decided when it is made: `receipt` gives back what it holds, or `only` some of it, with what that needs.
 
     In the same transaction, which no read shows, a merge has been taken `apart`, and some relations have `ended`.
     """
@@ -38,10 +38,10 @@ class Returning:
         receipt: int,
         doing: Operation,
         apart: Unmerge | None = None,
-        only_memory: int | None = None,
+        only: Selection | None = None,
         ended: Collection[int] = (),
     ) -> None:
-        self._tx, self._receipt, self._doing, self._only = tx, receipt, doing, only_memory
+        self._tx, self._receipt, self._doing, self._only = tx, receipt, doing, only
         self._apart, self._ended = apart, ended
         self.conflicts: list[tuple[str, str]] = []
         self._twin_of: dict[int, int] = {}
@@ -52,9 +52,10 @@ class Returning:
         self._restated: list[RelationChange] = []
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
         self._standing = tx.moves.targets().keys() - {receipt}  # other merges, which were not taken apart
+        self._splits = tx.moves.splits().keys()
         self._memories = self._pick_memories()
         self._chunks = self._pick_chunks()
-        self._own = [] if only_memory is not None else tx.relations.trashed_by([receipt])
+        self._own = tx.relations.trashed_by([receipt]) if only is None else tx.relations.at(only.relations)
         self._sources = tx.relations.sources({each.key for each in self._own})
         stated = self._free_to_return(tx.relations.stated_by(self._memories, besides=receipt))
         self._entities = self._pick_entities(stated)
@@ -70,6 +71,11 @@ class Returning:
             entities, relations = entities | self._apart.entities, relations | self._apart.moved_back
         return Totals(len(self._memories), len(self._chunks), len(entities), len(relations))
 
+    def has(self, wanted: Selection) -> bool:
+        """Whether all of it comes back."""
+        kept = wanted.memories <= self._memories and wanted.entities <= self._entities
+        return kept and wanted.relations <= self._relations
+
     @property
     def relations(self) -> Set[int]:
         """Those that come back."""
@@ -79,7 +85,7 @@ class Returning:
         tx.trash.restore(Selection(self._memories, self._chunks, self._entities))
         if self._twin_of:
             tx.trash.hand_over(self._twin_of)
-            tx.moves.hand_over(self._twin_of, self._standing)
+            tx.moves.hand_over(self._twin_of, self._standing | self._splits)
             tx.entities.set(self._explicit.values())
         # Before anything comes back: what says the same gives way first.
         living = [each for each in self._put_away if each.relation.trash is None]
@@ -93,7 +99,7 @@ class Returning:
     # memories and chunks
 
     def _pick_memories(self) -> set[int]:
-        keys = self._tx.trash.memories_of(self._receipt) if self._only is None else [self._only]
+        keys = self._tx.trash.memories_of(self._receipt) if self._only is None else list(self._only.memories)
         files, texts = self._tx.trash.clashes(keys)
         said = {clash.id: f"its file was indexed again as {clash.other_id}" for clash in files}
         again = said_again(self._tx, texts)
@@ -103,7 +109,7 @@ class Returning:
 
     def _pick_chunks(self) -> set[int]:
         if self._only is not None:
-            return set(self._tx.trash.chunks_with(self._only)) if self._memories else set()
+            return {chunk for memory in self._memories for chunk in self._tx.trash.chunks_with(memory)}
         rows = self._tx.trash.chunks_of(self._receipt)
         return {key for key, memory, lives in rows if memory is None or lives or memory in self._memories}
 
@@ -124,10 +130,12 @@ class Returning:
         return set(picked)
 
     def _trashed_entities(self, stated: Iterable[RelationRecord]) -> dict[int, EntityRecord]:
-        own = [] if self._only is not None else self._tx.entities.trashed_by([self._receipt])
+        own = self._tx.entities.trashed_by([self._receipt]) if self._only is None else ()
         picked = {each.key: each for each in own}
         wanted = self._tx.entities.mentioned_by(self._memories)
         wanted |= {end for each in (*stated, *self._own_stated()) for end in each.ends}
+        if self._only is not None:
+            wanted |= self._only.entities | {end for each in self._own for end in each.ends}
         others = self._tx.entities.at(wanted - picked.keys())
         picked |= {key: each for key, each in others.items() if each.trash is not None}
         apart = self._apart.entities if self._apart else ()
@@ -161,7 +169,8 @@ class Returning:
         around = [self._at_its_ends(each) for each in self._free_to_return(touched)]
         own, others = ([self._at_its_ends(each) for each in found] for found in (self._own, stated))
         picked = {each.key: each for each in (*own, *others)}
-        picked |= {each.key: each for each in around if not self._entities.isdisjoint(each.ends)}
+        if not (self._only and self._only.relations):  # one fact brings its ends, and they not all of theirs
+            picked |= {each.key: each for each in around if not self._entities.isdisjoint(each.ends)}
         live = self._live_ends((*self._own, *stated, *touched))
         sourced = self._sourced(picked.keys())
         standing = [

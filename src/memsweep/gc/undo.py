@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.gc.earlier_texts import Embed
+from memsweep.gc.recovering import cannot_return, only_one
+from memsweep.gc.rejoin import take_back
 from memsweep.gc.retraction import Restatement
 from memsweep.gc.returning import Returning
 from memsweep.gc.revert import Reverting
@@ -24,9 +26,6 @@ if TYPE_CHECKING:
     from memsweep.store.ports.collector import Collector
     from memsweep.store.ports.windows import Summary
 
-_NO_RECEIPT = 0
-"""Holds nothing: keys begin at 1."""
-
 
 def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, embed: Embed) -> Undone:
     """Everything of a receipt back, but for what has been made again meanwhile, and what a merge keeps.
@@ -38,6 +37,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
             apart = take_apart(tx, receipt, doing)
+            joined = take_back(tx, receipt)
             restated = Restatement(tx, receipt)
             back = Returning(tx, receipt, doing, apart, ended=restated.ended)
             facts = restated.conflicts(tx, back.relations)
@@ -49,16 +49,23 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
         _refuse_if_nothing_comes_back(changed, receipt_id)
         if apart is not None:
             apart.write(tx)
+        if joined is not None:
+            joined.write(tx)
         restated.write(tx)  # first: what it ends may give way to what comes back
         back.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
-        totals = totals.plus(changed.totals)
+        totals = totals.plus(changed.totals).plus(joined.totals if joined else Totals())
         again.write(tx, _take_out(tx, going, changed, new_receipt, doing))
         tx.receipts.set_undone(receipt, doing.now)
-        tx.audit(doing.counted("undo", receipt_id, totals, ids=(*back.ids, *changed.ids, *again.ids)))
+        tx.audit(
+            doing.counted(
+                "undo", receipt_id, totals, ids=(*back.ids, *changed.ids, *again.ids, *(joined.ids if joined else ()))
+            )
+        )
     clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
+    clashes += joined.conflicts if joined else []
     conflicts = (*back.conflicts, *facts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(
         totals,
@@ -96,18 +103,19 @@ def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, rec
     return key
 
 
-def recover(store: Collector, memory_id: str, receipt_id: str, doing: Operation) -> Undone:
-    """Bring one memory back, under a receipt of its own that is undone at once."""
+def recover(store: Collector, item_id: str, receipt_id: str, doing: Operation) -> Undone:
+    """Bring one item back with what it needs, under a receipt of its own that is undone at once."""
     with store.changing() as tx:
-        memory = tx.trash.memory(memory_id)
-        if memory is None:
-            raise NotFound(f"memory {memory_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
-        back = Returning(tx, _NO_RECEIPT, doing, only_memory=memory)
-        if back.totals.memories == 0:
-            raise Conflict(f"memory {memory_id} cannot come back: {back.conflicts[0][1]}.")
+        found = tx.trash.find(item_id)
+        if found is None:
+            raise NotFound(f"{item_id!r:.60} is not in the trash.", hint="list_trash shows what is.")
+        only, holder = only_one(tx, item_id, *found)
+        back = Returning(tx, holder, doing, only=only)
+        if not back.has(only):
+            raise cannot_return(tx, item_id, only, back.conflicts)
         back.write(tx)
         tx.receipts.add(NewReceipt(receipt_id, "recover", "recover", doing.actor, doing.now, undone_at=doing.now))
-        tx.audit(doing.counted("recover", memory_id, back.totals, ids=back.ids))
+        tx.audit(doing.counted("recover", item_id, back.totals, ids=back.ids))
     return Undone(back.totals, tuple(back.conflicts))
 
 

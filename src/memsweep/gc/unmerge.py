@@ -5,12 +5,11 @@ Goes through what the merge wrote down, the last move first; the rules are in `m
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Sequence
-from functools import reduce
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import Conflict
+from memsweep.gc.named_strength import weakened
 from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.merging import (
     Joined,
@@ -19,18 +18,19 @@ from memsweep.model.merging import (
     Step,
     Strength,
     given_by,
-    highest,
     mentions_back,
     statements_back,
     without,
 )
 from memsweep.model.relation_set import RelationSet
 from memsweep.model.selection import Selection
+from memsweep.model.splitting import SPLIT_ENDS, SPLIT_MENTION
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
 
+_ENDS = ("subject", "object")
 _CHANGED = ("subject", "object", "strength", "source")
 
 
@@ -127,11 +127,15 @@ class Unmerge:
     def decide(self, kept: EntityRecord | None, doing: Operation) -> None:
         merges = sorted(merge for merge, target in self._targets.items() if target == self._target)
         if kept is not None and kept.trash is None:
-            self._weaken_target(kept, merges)
+            self._kept, changed = weakened(self._tx, kept, self._receipt)
+            self._changed_moves += changed
         self._move_mentions_back([merge for merge in merges if merge != self._receipt])
         self._weaken_relations(doing)
-        for move in self._moves:
-            self._move_end_back(move)
+        ends = [move for move in self._moves if move.kind in _ENDS]
+        split = self._split_off(SPLIT_ENDS, {move.a for move in ends})
+        for move in ends:
+            self._move_end_back(move, split)
+        self._follow_memories()
         self._move_names_back()
 
     def write(self, tx: Changes) -> None:
@@ -149,28 +153,6 @@ class Unmerge:
         tx.aliases.put(aliases)
         tx.moves.drop([self._receipt])
 
-    def _weaken_target(self, kept: EntityRecord, merges: Collection[int]) -> None:
-        """The entity that was kept is as sure as it would be without this merge."""
-        taken_in: dict[int | None, list[tuple[Any, ...]]] = defaultdict(list)
-        of_merge: dict[int | None, list[tuple[Any, ...]]] = defaultdict(list)
-        for source in self._tx.entities.trashed_by(merges):
-            taken_in[source.key].append(source.strength)
-            of_merge[source.trash].append(source.strength)
-        moves = self._tx.moves.of(merges, ("target",))
-        steps = []
-        for place, move in enumerate(moves):
-            *before, version = move.said
-            given = taken_in[move.b] if move.b else of_merge[move.receipt]
-            value = reduce(highest, given) if given else tuple(before)
-            steps.append(Step(place, move.receipt, tuple(before), (), value, (version, move.c)))
-        retraced = without(steps, self._receipt, kept.version, highest)
-        for step in retraced.steps:
-            assert step.versions is not None, "entities are known by their versions"
-            self._changed_moves.append(moves[step.place]._replace(said=[*step.before, step.versions[0]]))
-        if retraced.values is not None:
-            assert retraced.version is not None, "entities are known by their versions"
-            self._kept = kept.strengthened(retraced.values, retraced.version)
-
     def _move_mentions_back(self, others: Collection[int]) -> None:
         """`others` are merges into the same entity: a mention that a later one moved, too, stays for its sake.
 
@@ -186,6 +168,9 @@ class Unmerge:
         back = mentions_back(moved, shared)
         self._mentions = [Mention(*pair) for pair in back.added], [Mention(*pair) for pair in back.dropped]
         self._changed_moves += [theirs[number]._replace(c=self._target) for number in back.claimed]
+        was = {each.chunk: each.source for each in reversed(moved) if (each.chunk, each.target) in back.dropped}
+        split = self._split_off((SPLIT_MENTION,), was.keys())
+        self._changed_moves += [move._replace(c=was[move.a]) for move in split]
 
     def _weaken_relations(self, doing: Operation) -> None:
         """Facts count as they would without what this merge joined to them, if nothing has strengthened them since."""
@@ -215,6 +200,22 @@ class Unmerge:
         if retraced.values is not None:
             self._set.strengthen(key, Strength(*retraced.values))
 
+    def _follow_memories(self) -> None:
+        """A fact that stayed for what the merge joined to it follows the memories that state it into the trash."""
+        alone = {
+            key: self._set.stated_by(key) for key in {move.a for move in self._of("strength")} & self.relations.keys()
+        }
+        alone = {key: known for key, known in alone.items() if self._is_left_alone(key, known)}
+        memories = self._tx.texts.at({memory for known in alone.values() for memory in known}) if alone else {}
+        for key, known in alone.items():
+            held = [row.trash for memory in known if (row := memories.get(memory)) and row.trash is not None]
+            if held:
+                self._set.trash(key, max(held))
+
+    def _is_left_alone(self, key: int, stated_by: Mapping[int, bool]) -> bool:
+        row = self.relations[key]
+        return row.trash is None and not row.explicit and bool(stated_by) and not any(stated_by.values())
+
     def _take_statements_back(self, others: Sequence[Joined]) -> None:
         added = [Statement(move.a, move.b or 0) for move in self._of("source")]
         sources = self._tx.relations.sources({each.other for each in others}) if added else []
@@ -225,13 +226,23 @@ class Unmerge:
                 self.unstated.add(each)
         self.moves_of_others += [Move(merge, "source", relation, memory) for merge, (relation, memory) in handed_on]
 
-    def _move_end_back(self, move: Move) -> None:
+    def _move_end_back(self, move: Move, split: Collection[Move]) -> None:
         relation = self.relations.get(move.a)
-        if relation is None or move.kind not in {"subject", "object"} or move.b is None:
+        if relation is None or move.b is None:
             return
-        if getattr(relation, move.kind) == self._target:  # what was split off meanwhile stays where it is
+        if getattr(relation, move.kind) == self._target:
             ends = {"subject": relation.subject, "object": relation.object, move.kind: move.b}
             self._set.move(move.a, ends["subject"], ends["object"])
+            return
+        # What was split off meanwhile stays where it is, and goes back to where it would be without this merge.
+        kind = SPLIT_ENDS[_ENDS.index(move.kind)]
+        self._changed_moves += [each._replace(c=move.b) for each in split if (each.kind, each.a) == (kind, move.a)]
+
+    def _split_off(self, kinds: Collection[str], about: Collection[int]) -> list[Move]:
+        """What later splits that stand took away from what this merge kept."""
+        later = [split for split in self._tx.moves.splits() if split > self._receipt]
+        found = self._tx.moves.of(later, kinds, about=about) if later and about else []
+        return [move for move in found if move.c == self._target]
 
     def _move_names_back(self) -> None:
         names = {source.full_name for source in self._sources}

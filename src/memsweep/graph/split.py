@@ -1,18 +1,25 @@
-"""A part of an entity becomes an entity of its own. Reads and decides first, writes last."""
+"""A part of an entity becomes an entity of its own. Reads and decides first, writes last.
+
+It writes down what it moved under its receipt; `memsweep.gc.rejoin` takes that back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.errors import BadInput, Conflict
 from memsweep.graph.merge import find
 from memsweep.model.graph import Split
-from memsweep.model.graph_rows import Mention, RelationRecord
+from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.memory import NamedThing
+from memsweep.model.merging import highest
+from memsweep.model.plan import Totals
 from memsweep.model.relation_set import RelationSet
+from memsweep.model.splitting import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, given_by_split
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
+from memsweep.store.changes import NewReceipt
 from memsweep.store.ports.graph import NewEntity
 
 if TYPE_CHECKING:
@@ -21,41 +28,83 @@ if TYPE_CHECKING:
     from memsweep.store.ports.graph_store import Graph
 
 
-def split(
-    store: Graph,
-    entity: str,
-    thing: NamedThing,
-    relations: Sequence[str],
-    memories: Sequence[str],
-    new_id: str,
-    doing: Operation,
-) -> Split:
-    """Make a new entity of some relations of another, and of its mentions in some memories."""
-    at = to_micros(doing.now)
+class Wanted(NamedTuple):
+    """What becomes an entity of its own: out of which, under which name, with which of its relations and mentions."""
+
+    entity: str
+    thing: NamedThing
+    relations: Sequence[str]
+    memories: Sequence[str]
+
+
+class _Part(NamedTuple):
+    """What was asked for, as it is in the store."""
+
+    old: EntityRecord
+    kind: str
+    name: Name
+    relations: list[RelationRecord]
+    mentions: list[Mention]
+    aliases: list[Alias]
+    """What the name stood for until now."""
+
+
+def look(store: Graph, wanted: Wanted) -> Split:
+    """What a split would move; nothing is moved."""
     with store.changing() as tx:
-        key = find(tx, entity)
-        old = tx.entities.at([key])[key]
-        kind = thing.type or old.type
-        name = (name_key(thing.name), name_key(kind))
-        for taken in tx.entities.live_named([name]).values():
-            raise Conflict(f"{thing.name!r:.60} exists already as {taken.id}.", hint="Choose another name or type.")
-        chosen = _chosen(tx, old.key, set(relations))
-        sources = tx.relations.sources({each.key for each in chosen})
-        mentions = tx.mentions.in_memories(old.key, memories)
-        if not chosen and not mentions:
-            raise BadInput("nothing of the entity was chosen; nothing was changed.", hint="Name some relations.")
-        tx.aliases.drop([name])
-        new = tx.entities.add(NewEntity(new_id, thing.name, name[0], kind, name[1], at))
-        seen = old._replace(confidence=1.0, last_seen=max(old.last_seen, at), explicit=True, version=old.version + 1)
-        tx.entities.set([seen])
-        moving = RelationSet(chosen, sources, living={new})
-        for each in chosen:
+        part = _find(tx, wanted)
+    return Split("", wanted.thing.name, len(part.relations), len(part.mentions))
+
+
+def split(store: Graph, wanted: Wanted, new_id: str, receipt_id: str, doing: Operation) -> Split:
+    """Make a new entity of some relations of another, and of its mentions in some memories."""
+    with store.changing() as tx:
+        part = _find(tx, wanted)
+        sources = tx.relations.sources({each.key for each in part.relations})
+        totals = Totals(relations=len(part.relations))
+        receipt = tx.receipts.add(NewReceipt(receipt_id, "unmerge", "unmerge", doing.actor, doing.now, totals=totals))
+        tx.aliases.drop([part.name])
+        at = to_micros(doing.now)
+        new = tx.entities.add(NewEntity(new_id, wanted.thing.name, part.name[0], part.kind, part.name[1], at))
+        old = part.old
+        tx.entities.set([old.strengthened(highest(old.strength, given_by_split(at)), old.version + 1)])
+        moving = RelationSet(part.relations, sources, living={new})
+        for each in part.relations:
             moving.move(each.key, *(new if end == old.key else end for end in each.ends))
         tx.relations.write(moving.changes())
-        tx.mentions.add(Mention(chunk, new) for chunk, _ in mentions)
-        tx.mentions.drop(mentions)
-        tx.audit(doing.event("unmerge", new_id, reason=old.id, ids=(old.id, new_id)))
-    return Split(new_id, thing.name, len(chosen), len(mentions))
+        tx.mentions.add(Mention(chunk, new) for chunk, _ in part.mentions)
+        tx.mentions.drop(part.mentions)
+        tx.moves.add(list(_moves(part, receipt, new, at)))
+        counts = {"relations": len(part.relations)}
+        tx.audit(doing.event("unmerge", new_id, counts, receipt_id, ids=(old.id, new_id)))
+    return Split(new_id, wanted.thing.name, len(part.relations), len(part.mentions), receipt_id)
+
+
+def _find(tx: Changes, wanted: Wanted) -> _Part:
+    key = find(tx, wanted.entity)
+    old = tx.entities.at([key])[key]
+    kind = wanted.thing.type or old.type
+    name = (name_key(wanted.thing.name), name_key(kind))
+    for taken in tx.entities.live_named([name]).values():
+        raise Conflict(f"{wanted.thing.name!r:.60} exists already as {taken.id}.", hint="Choose another name or type.")
+    relations = _chosen(tx, key, set(wanted.relations))
+    mentions = tx.mentions.in_memories(key, wanted.memories)
+    if not relations and not mentions:
+        raise BadInput("nothing of the entity was chosen; nothing was changed.", hint="Name some relations.")
+    return _Part(old, kind, name, relations, mentions, tx.aliases.at(names=[name]))
+
+
+def _moves(part: _Part, receipt: int, new: int, at: int) -> Iterator[Move]:
+    old = part.old
+    yield Move(receipt, SPLIT, old.key, new, old.version + 1, [*old.strength, old.version, at])
+    for each in part.relations:
+        for kind, end in zip(SPLIT_ENDS, each.ends, strict=True):
+            if end == old.key:
+                yield Move(receipt, kind, each.key, c=old.key)
+    for chunk, _ in part.mentions:
+        yield Move(receipt, SPLIT_MENTION, chunk, c=old.key)
+    for alias in part.aliases:
+        yield Move(receipt, SPLIT_NAME, alias.entity, alias.receipt, said=[*alias.full_name, alias.name])
 
 
 def _chosen(tx: Changes, entity: int, ids: set[str]) -> list[RelationRecord]:

@@ -45,6 +45,8 @@ class Trashed:
     strategy: str
     reason: str
     trashed_at: datetime
+    path: str = ""
+    """Of an indexed file, below its folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,12 +93,13 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """An entity that was made out of another."""
+    """An entity that was made out of another, or would be: then it has no id, and no receipt."""
 
     id: str
     name: str
     relations: int
     mentions: int
+    receipt_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

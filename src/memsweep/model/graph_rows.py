@@ -124,7 +124,7 @@ class Alias(NamedTuple):
 
 
 class Move(NamedTuple):
-    """One thing that a merge moved, as it wrote it down; what the numbers are depends on the kind.
+    """One thing that a merge or a split moved, as it wrote it down; what the numbers are depends on the kind.
 
     | kind              | a            | b               | c                            | said                     |
     | mention           | chunk        | source          | target, if that is new       |                          |
@@ -134,8 +134,12 @@ class Move(NamedTuple):
     | alias             | source       |                 |                              | name, type               |
     | name              | old entity   | old receipt     |                              | name, type, as written   |
     | target            | target       | source          | version after                | strength, version before |
+    | split             | old entity   | new entity      | version after                | the same, and when       |
+    | split subject, …  | relation     |                 | old entity                   |                          |
+    | split mention     | chunk        |                 | old entity                   |                          |
+    | split name        | as for name  |                 |                              |                          |
 
-    `place` tells moves of one merge apart and grows; who adds one leaves it to the engine.
+    `place` tells moves of one receipt apart and grows; who adds one leaves it to the engine.
     """
 
     receipt: int

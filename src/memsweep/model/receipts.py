@@ -11,6 +11,7 @@ from memsweep.model.plan import Totals
 
 State = Literal["applied", "partly undone", "undone", "purged"]
 _COUNTED = Totals.__slots__
+_HOLD_NOTHING = ("unmerge",)
 
 
 class Held(NamedTuple):
@@ -74,6 +75,11 @@ class ReceiptDetails:
     days_left: float | None = None
     """Until a schedule purges it; None where none does, or nothing is left to purge."""
 
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether there is something to bring back; a split holds nothing, and still can be taken back."""
+        return self.state in ("applied", "partly undone") and bool(self.held.items or self.action in _HOLD_NOTHING)
+
 
 @dataclass(frozen=True, slots=True)
 class ReceiptPage:
@@ -110,12 +116,12 @@ def details_of(
 
 
 def state_of(row: StoredReceipt, moved: Totals, held: Held) -> State:
-    """Memories can come back one by one, without the receipt being undone; and an undo may leave some behind."""
+    """Items can come back one by one, without the receipt being undone; and an undo may leave some behind."""
     if row.purged_at is not None:
         return "purged"
     if row.undone_at is not None:
         return "partly undone" if held.items else "undone"
-    if moved.memories > held.memories and not held.revisions:
+    if (moved.memories > held.memories or moved.entities > held.entities) and not held.revisions:
         return "partly undone" if held.items else "undone"
     return "applied"
 

@@ -60,6 +60,10 @@ class RelationSet:
         mine |= {memory: self._sources[key][memory] for memory in new}
         return new
 
+    def stated_by(self, key: int) -> dict[int, bool]:
+        """The memories that state one, and whether each is live."""
+        return dict(self._sources.get(key, {}))
+
     def drop_source(self, key: int, memory: int) -> None:
         self._sources[key].pop(memory, None)
 

@@ -276,6 +276,7 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Tras
             "id": item.id,
             "type": item.kind.capitalize(),
             "name": item.name and redactions.masked(item.name),
+            **({"path": item.path} if item.path else {}),
             "reason": item.reason,
             "receipt_id": item.receipt_id,
             "trashed_at": iso(item.trashed_at),

@@ -56,10 +56,11 @@ class MergeAnswer(TypedDict):
 
 
 class SplitAnswer(TypedDict):
-    entity_id: str
     relations_moved: int
     mentions_moved: int
     message: str
+    entity_id: NotRequired[str]
+    receipt_id: NotRequired[str]
 
 
 def previewed(plan: Plan, items: Iterable[PlanView]) -> GraphPruneAnswer:
@@ -137,13 +138,16 @@ def suggested(doubts: Iterable[Doubt]) -> MergeAnswer:
 
 
 def split(result: Split) -> SplitAnswer:
-    return {
-        "entity_id": result.id,
+    moves = f"{counted(result.relations, 'relation')} and {counted(result.mentions, 'mention')}"
+    answer: SplitAnswer = {
         "relations_moved": result.relations,
         "mentions_moved": result.mentions,
-        "message": f"{result.name!r} now has {counted(result.relations, 'relation')} and"
-        f" {counted(result.mentions, 'mention')}. merge_entities joins the two again.",
+        "message": f"{result.name!r} would have {moves}. Nothing was moved.",
     }
+    if result.receipt_id:
+        answer["message"] = f"{result.name!r} now has {moves}. undo_prune with {result.receipt_id} takes it back."
+        answer |= {"entity_id": result.id, "receipt_id": result.receipt_id}
+    return answer
 
 
 def _detail(item: PlanView, done: str) -> dict[str, Any]:

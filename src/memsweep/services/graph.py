@@ -314,14 +314,22 @@ class GraphService(Generic[Mode]):
         entity_type: str | None = None,
         relations: Iterable[str] = (),
         memories: Iterable[str] = (),
+        dry_run: bool = False,
     ) -> Split:
-        """Split a new entity off another, with chosen relations (by id) and its mentions in chosen memories."""
+        """Split a new entity off another, with chosen relations (by id) and its mentions in chosen memories.
+
+        `sweep.undo` takes it back; with `dry_run`, only say what would move.
+        """
         from memsweep.graph import facts
+        from memsweep.graph.split import Wanted
+        from memsweep.model.memory import NamedThing
 
         gate = self._access.gate("graph")
         name = gate.text(name, "name") if isinstance(name, str) else name
         entity_type = gate.text(entity_type, "type") if isinstance(entity_type, str) else entity_type
-        return facts.split(graph_facts(self._access), entity, name, entity_type, list(relations), list(memories))
+        wanted = Wanted(entity, NamedThing(name, entity_type or ""), list(relations), list(memories))
+        act = facts.plan_split if dry_run else facts.split
+        return act(graph_facts(self._access), wanted)
 
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:

@@ -136,11 +136,11 @@ class SweepService(Generic[Mode]):
         return collect.undo(collector(self._access), receipt_id)
 
     @operation
-    def recover(self, memory_id: str) -> Undone:
-        """Bring one memory back from the trash."""
+    def recover(self, item_id: str) -> Undone:
+        """Bring one memory, entity or relation back from the trash, with what it needs."""
         from memsweep.gc import collect
 
-        return collect.recover(collector(self._access), memory_id)
+        return collect.recover(collector(self._access), item_id)
 
     @operation
     def receipts(self, *, limit: int = 20, cursor: str | None = None) -> ReceiptPage:

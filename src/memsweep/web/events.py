@@ -31,7 +31,7 @@ _TOLD = {
     "unpin": ("Unpinned", "pin", ""),
     "release": ("Released from quarantine", "shield", ""),
     "merge": ("Merged", "graph", ""),
-    "unmerge": ("Taken apart", "graph", ""),
+    "unmerge": ("Split off", "graph", ""),
     "context": ("Context", "window", ""),
     "backup": ("Backed up", "care", ""),
     "repair": ("Repaired", "care", ""),
@@ -48,6 +48,8 @@ _NOUNS = {
     "segments": ("segment",),
 }
 _IN_RUNS = ("add", "relate", "context")
+_OF_NAMES = ("merge", "unmerge")
+"""Are about a name, and have a receipt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Told:
     action: str
     counts: Mapping[str, int]
     times: int = 1
+    receipt: str = ""
+    """Of what has another subject."""
 
     @property
     def plan_id(self) -> str:
@@ -71,7 +75,7 @@ class Told:
 
     @property
     def receipt_id(self) -> str:
-        return self.subject if self.subject.startswith("rcpt_") else ""
+        return self.subject if self.subject.startswith("rcpt_") else self.receipt
 
     @property
     def memory_id(self) -> str:
@@ -109,6 +113,7 @@ def _told(event: AuditEvent) -> Told:
         event.subject,
         event.action,
         counts,
+        receipt=event.reason if event.action in _OF_NAMES and event.reason.startswith("rcpt_") else "",
     )
 
 

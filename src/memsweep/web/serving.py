@@ -36,15 +36,15 @@ def serve_page(app: App, port: int, *, open_browser: bool) -> None:
 def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn.Server:
     import uvicorn
 
-    port = listener.getsockname()[1]
+    from memsweep.web.connections import limits
+
+    port, patience = listener.getsockname()[1], app.settings.http.patience_seconds
     config = uvicorn.Config(
-        Guarded(make_page(app, link.redeem, port), make_guard(port)),
+        Guarded(make_page(app, link.redeem, port), make_guard(port), patience),
         log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=_STOP_SECONDS,
+        **limits(patience),
     )
     return uvicorn.Server(config)
 

@@ -36,6 +36,7 @@ _OTHERS = {
     "clear": "Cleared",
     "update": "Edited",
     "merge": "Merged",
+    "unmerge": "Split off",
     "context": "Context",
 }
 

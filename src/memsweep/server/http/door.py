@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ from memsweep.server.http.bearer import Bearer
 from memsweep.server.http.meter import CONTENT_TYPE, Meter
 from memsweep.server.http.rate import Buckets, Rate
 from memsweep.server.http.servers import Kind, kind_of
-from memsweep.server.http.streams import Streams, is_stream
+from memsweep.server.http.sessions import Sessions
+from memsweep.server.http.streams import Streams, is_quick_call, is_stream
 from memsweep.server.pipes import PipedServer
 from memsweep.web.guard import Guard, Refusal
 from memsweep.web.guarded import Guarded, refuse
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _IDLE_SECONDS = 30 * 60
-_MOST_SESSIONS = 1000
+_MOST_SESSIONS = 10_000
+"""Of all tokens of a kind; each has places of its own long before."""
 
 
 class Door:
-    """One ASGI application. `page`: what is served everywhere else, behind the same guard and a login of its own."""
+    """One ASGI application. `page`: what is served everywhere else, behind the same guard and a login of its own.
+
+    Every answer may become a stream, with signs of life for whoever waits, which takes a third as long again as a small
+    call itself. `quick_tools`, which agents call at every turn and which say nothing meanwhile, are answered at once.
+    """
 
     def __init__(
         self,
@@ -43,19 +49,23 @@ class Door:
         meter: Meter,
         *,
         is_local: bool,
+        quick_tools: Collection[str] = (),
         page: ASGIApp | None = None,
     ) -> None:
         self._meter, self._is_local = meter, is_local
-        self._managers: dict[Kind, StreamableHTTPSessionManager] = {
-            kind: StreamableHTTPSessionManager(
+        self._quick_tools = quick_tools
+        self._managers: dict[tuple[Kind, bool], StreamableHTTPSessionManager] = {
+            (kind, is_quick): StreamableHTTPSessionManager(
                 server.protocol_server(),
+                json_response=is_quick,
                 max_request_body_size=guard.most_body_bytes,
                 session_idle_timeout=_IDLE_SECONDS,
                 max_sessions=_MOST_SESSIONS,
             )
             for kind, server in servers.items()
+            for is_quick in (False, True)
         }
-        self._streams = Streams(self._mcp)
+        self._streams = Streams(Sessions(self._mcp))
         buckets = Buckets(Rate(app.settings.http.requests_per_second, app.settings.http.burst))
 
         def behind_token(inner: ASGIApp) -> ASGIApp:
@@ -84,7 +94,8 @@ class Door:
 
     async def _mcp(self, scope: Scope, receive: Receive, send: Send) -> None:
         token: Token = scope[TOKEN]
-        await self._managers[kind_of(token, is_local=self._is_local)].handle_request(scope, receive, send)
+        chosen = kind_of(token, is_local=self._is_local), is_quick_call(scope["headers"], self._quick_tools)
+        await self._managers[chosen].handle_request(scope, receive, send)
 
     async def _metrics(self, scope: Scope, receive: Receive, send: Send) -> None:
         await PlainTextResponse(self._meter.text(), media_type=CONTENT_TYPE)(scope, receive, send)

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import signal
 import socket
 from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import uvicorn
 from sse_starlette.sse import AppStatus
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from memsweep.errors import BadInput
+from memsweep.web.connections import limits
 
 if TYPE_CHECKING:
     from memsweep.server.http.door import Door
 
-_IDLE_SECONDS = 60
 _FINISH_SECONDS = 30
-_MOST_CONNECTIONS = 512
-_MOST_HEAD_BYTES = 64 * 1024
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -46,18 +41,11 @@ def serve_until_signalled(door: Door, listener: socket.socket, patience_seconds:
     AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
     config = uvicorn.Config(
         door.asgi,
-        http=partial(_PatientProtocol, patience_seconds=patience_seconds),  # type: ignore[arg-type]
-        ws="none",
         loop="asyncio",
         lifespan="on",
         log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=_MOST_CONNECTIONS,
-        timeout_keep_alive=_IDLE_SECONDS,
         timeout_graceful_shutdown=_FINISH_SECONDS,
-        h11_max_incomplete_event_size=_MOST_HEAD_BYTES,
+        **limits(patience_seconds),
     )
     with _signals_end_quietly():
         _Server(config, door).run(sockets=[listener])
@@ -83,45 +71,3 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._door.end_streams()
         await super().shutdown(sockets)
-
-
-class _PatientProtocol(H11Protocol):
-    """Uvicorn waits for the head of a request for ever; this one hangs up on who never sends it."""
-
-    def __init__(self, *arguments: Any, patience_seconds: float, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._patience_seconds = patience_seconds
-        self._giving_up: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
-        self._wait_for_head()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        if self._is_answering():
-            self._stop_waiting()
-        else:
-            self._wait_for_head()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        if self.conn.trailing_data[0] and not self._is_answering():  # the next request has begun already
-            self._wait_for_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
-        super().connection_lost(exc)
-
-    def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _wait_for_head(self) -> None:
-        """From the first byte on; what comes drop by drop gets no more time."""
-        if self._giving_up is None:
-            self._giving_up = self.loop.call_later(self._patience_seconds, self.transport.close)
-
-    def _stop_waiting(self) -> None:
-        if self._giving_up is not None:
-            self._giving_up.cancel()
-            self._giving_up = None

@@ -55,6 +55,7 @@ def _refuse_open_door(app: App, host: str, allowed_hosts: Sequence[str]) -> None
 
 def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequence[str], *, ui: bool) -> None:
     from memsweep.schedule.background import Background
+    from memsweep.server.app import tool_rows
     from memsweep.server.http.door import Door
     from memsweep.server.http.listening import bind, serve_until_signalled
     from memsweep.server.http.meter import Meter
@@ -65,7 +66,9 @@ def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequ
         meter, guard = Meter(), make_guard(own_port, allowed_hosts)
         is_local = is_loopback(host) and not allowed_hosts
         page = _page(app, own_port) if ui else None
-        door = Door(app, make_servers(app, profile, meter), guard, meter, is_local=is_local, page=page)
+        quick = {row.function.__name__ for row in tool_rows(app, "full") if row.quick}
+        servers = make_servers(app, profile, meter)
+        door = Door(app, servers, guard, meter, is_local=is_local, quick_tools=quick, page=page)
         _greet(app, f"http://{f'[{host}]' if ':' in host else host}:{own_port}", ui=ui)
         background = Background(app)
         background.start()

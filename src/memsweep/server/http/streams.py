@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
+
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LISTENS = (b"mcp-method", b"subscriptions/listen")
+_VERSION, _CALLS = b"mcp-protocol-version", b"tools/call"
 
 
 def is_stream(method: str, headers: list[tuple[bytes, bytes]]) -> bool:
     """Whether an answer goes on for as long as the client listens."""
     return method == "GET" or any((name, value.strip()) == _LISTENS for name, value in headers)
+
+
+def is_quick_call(headers: Sequence[tuple[bytes, bytes]], tools: Collection[str]) -> bool:
+    """Whether a request of the newer protocol, which names its tool in a header, calls one of these.
+
+    The SDK refuses a name that is there twice, or that is another than the body's.
+    """
+    said = {name: value.strip() for name, value in headers if name in (b"mcp-method", b"mcp-name", _VERSION)}
+    is_newer = said.get(_VERSION, b"").decode("latin-1") not in ("", *HANDSHAKE_PROTOCOL_VERSIONS)
+    return is_newer and said.get(b"mcp-method") == _CALLS and said.get(b"mcp-name", b"").decode("latin-1") in tools
 
 
 class Streams:

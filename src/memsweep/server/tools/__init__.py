@@ -17,7 +17,8 @@ class ToolRow:
     `profile`: full, if the default one does not have it. `always`: a client that looks tools up by need loads it at
     once. `asks` says what a person is asked before, and `only_full` which arguments no other profile has. `files`:
     reads what its caller names on the machine of the server. `view`: what a person sees of an answer where MCP
-    Apps are shown; what takes something away and has none is no app's to call.
+    Apps are shown; what takes something away and has none is no app's to call. `quick`: takes no longer in a large
+    workspace, and says nothing before it is done.
     """
 
     function: Callable[..., Any]
@@ -30,6 +31,7 @@ class ToolRow:
     only_full: tuple[str, ...] = ()
     files: bool = False
     view: View | None = None
+    quick: bool = False
 
     def __post_init__(self) -> None:
         if self.destroys and self.asks is None:

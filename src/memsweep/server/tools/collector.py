@@ -119,7 +119,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         return report.deleted(receipt, forever=forever)
 
     def recover_memory(memory_id: str, workspace_id: str = "") -> report.UndoAnswer:
-        """Bring one memory back from the trash."""
+        """Bring one memory back from the trash, or one entity or relation (by its id), with what it needs."""
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
     def list_trash(

@@ -171,14 +171,14 @@ def context_tools(app: App) -> list[ToolRow]:
         return report.pruned(app.memory(workspace_id).context(project_id).delete(confirm=confirm))
 
     return [
-        ToolRow(context_add),
+        ToolRow(context_add, quick=True),
         ToolRow(context_gc_analyze, repeats=True),
         ToolRow(context_gc_prune, destroys=True, asks=prune_asks),
         ToolRow(context_gc_pin, repeats=True),
         ToolRow(context_gc_unpin, repeats=True),
         ToolRow(context_gc_configure, repeats=True),
-        ToolRow(context_stash_search, reads=True),
-        ToolRow(context_restore, repeats=True),
+        ToolRow(context_stash_search, reads=True, quick=True),
+        ToolRow(context_restore, repeats=True, quick=True),
         ToolRow(context_compress, profile="full"),
         ToolRow(context_working_set, reads=True, profile="full"),
         ToolRow(context_list, reads=True, profile="full"),

@@ -95,7 +95,7 @@ def graph_tools(app: App) -> list[ToolRow]:
         )
 
     return [
-        ToolRow(graph_relate, repeats=True),
+        ToolRow(graph_relate, repeats=True, quick=True),
         ToolRow(graph_reinforce, profile="full"),
         ToolRow(graph_entities, reads=True, profile="full"),
         ToolRow(get_related, reads=True, profile="full"),

@@ -101,12 +101,16 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         type: str | None = None,
         relation_ids: Ids = (),
         memory_ids: Ids = (),
+        dry_run: bool = False,
         workspace_id: str = "",
     ) -> report.SplitAnswer:
-        """Split a new entity off another, with chosen relations and its mentions in chosen memories."""
+        """Split a new entity off another, with chosen relations and its mentions in chosen memories. undo_prune takes
+        it back."""
         memory = app.memory(workspace_id)
         return report.split(
-            memory.graph.unmerge(entity, name, entity_type=type, relations=relation_ids, memories=memory_ids)
+            memory.graph.unmerge(
+                entity, name, entity_type=type, relations=relation_ids, memories=memory_ids, dry_run=dry_run
+            )
         )
 
     return [

@@ -119,10 +119,10 @@ def memory_tools(app: App) -> list[ToolRow]:
 
     return [
         ToolRow(briefing, reads=True, always=True),
-        ToolRow(add_memory, repeats=True, always=True),
-        ToolRow(search_memory, reads=True, always=True),
-        ToolRow(get_memory, reads=True),
+        ToolRow(add_memory, repeats=True, always=True, quick=True),
+        ToolRow(search_memory, reads=True, always=True, quick=True),
+        ToolRow(get_memory, reads=True, quick=True),
         ToolRow(list_memories, reads=True, profile="full"),
-        ToolRow(update_memory, repeats=True),
+        ToolRow(update_memory, repeats=True, quick=True),
         ToolRow(get_stats, reads=True),
     ]

@@ -78,7 +78,10 @@ class FalkorCollector:
         named = {
             (kind, key): (mapping(uid)["id"] if kind == "revision" else uid, name)
             for kind, each in zip(kinds, texts, strict=True)
-            for key, uid, name in each
+            for key, uid, name, *_ in each
+        }
+        paths = {
+            key: path for kind, each in zip(kinds, texts, strict=True) if kind == "memory" for key, *_, path in each
         }
         return [
             Trashed(
@@ -88,6 +91,7 @@ class FalkorCollector:
                 receipts[trash][1],
                 reasons.get((kind, key), receipts[trash][1]),
                 from_micros(receipts[trash][2]),
+                paths.get(key, "") if kind == "memory" else "",
             )
             for kind, key, trash in rows
             if (kind, key) in named

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.model.splitting import Parts
 from memsweep.store.falkor import merging_cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
@@ -20,6 +21,9 @@ class FalkorMoves:
 
     def targets(self) -> dict[int, int]:
         return dict(map(tuple, self._tx.ask(merging_cypher.TARGETS)))
+
+    def splits(self) -> dict[int, Parts]:
+        return {receipt: Parts(old, new) for receipt, old, new in self._tx.ask(merging_cypher.SPLITS)}
 
     def of(
         self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None

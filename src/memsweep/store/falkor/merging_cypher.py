@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # moves
 TARGETS = "MATCH (m:MergeMove {kind: 'target'}) RETURN DISTINCT m.receipt, m.a"
+SPLITS = "MATCH (m:MergeMove {kind: 'split'}) RETURN m.receipt, m.a, m.b"
 MOVES = """
     UNWIND $receipts AS receipt MATCH (m:MergeMove {receipt: receipt})
     WHERE ($kinds IS NULL OR m.kind IN $kinds) AND ($about IS NULL OR m.a IN $about)
@@ -17,10 +18,14 @@ DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
 # Another entity stands for one that does not come back, or that is gone for good. Entities are known by their
 # versions, and this is another one: a merge cannot make it as it was.
 _TAKEN_OVER = "MATCH (m:MergeMove {receipt: row.receipt}) WHERE"
-MOVE_TARGETS = f"{_TAKEN_OVER} m.kind = 'target' AND m.a = row.entity SET m.a = row.twin SET m.c = NULL"
-MOVE_NAMES = f"{_TAKEN_OVER} m.kind = 'name' AND m.a = row.entity SET m.a = row.twin"
-MOVE_MENTION_MOVES = f"{_TAKEN_OVER} m.kind = 'mention' AND m.c = row.entity SET m.c = row.twin"
-HAND_OVER = (MOVE_TARGETS, MOVE_NAMES, MOVE_MENTION_MOVES)
+MOVE_TARGETS = f"{_TAKEN_OVER} m.kind IN ['target', 'split'] AND m.a = row.entity SET m.a = row.twin SET m.c = NULL"
+MOVE_NAMES = f"{_TAKEN_OVER} m.kind IN ['name', 'split name'] AND m.a = row.entity SET m.a = row.twin"
+MOVE_MENTION_MOVES = (
+    f"{_TAKEN_OVER} m.kind IN ['mention', 'split mention', 'split subject', 'split object'] AND m.c = row.entity"
+    " SET m.c = row.twin"
+)
+MOVE_PARTS = f"{_TAKEN_OVER} m.kind = 'split' AND m.b = row.entity SET m.b = row.twin"
+HAND_OVER = (MOVE_TARGETS, MOVE_NAMES, MOVE_MENTION_MOVES, MOVE_PARTS)
 
 # other names
 _ALIAS = "a.name_key, a.type_key, a.name, a.entity, a.receipt"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 # what is in the trash
-TRASHED_MEMORY = "MATCH (m:TrashedMemory {id: $id}) RETURN m.key"
+TRASHED_ITEM = (
+    "MATCH (n:TrashedMemory {id: $id}) RETURN 'memory', n.key",
+    "MATCH (n:TrashedEntity {id: $id}) RETURN 'entity', n.key",
+    "MATCH ()-[r:WAS_RELATED_TO {id: $id}]->() RETURN 'relation', r.key",
+)
 MEMORY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)}) RETURN n.trash, n.id"
 ENTITY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.trash, n.id"
 MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key"
@@ -68,7 +72,9 @@ RECEIPTS = (
     "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id, r.strategy, r.created_at, r.plan"
 )
 SHOWN = {
-    "memory": "UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
+    "memory": """
+        UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)})
+        RETURN n.key, n.id, left(n.text, 80), coalesce(n.path, '')""",
     "entity": "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.key, n.id, n.name",
     "chunk": "UNWIND $keys AS key MATCH (n:TrashedChunk {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
     "segment": "UNWIND $keys AS key MATCH (n:TrashedSegment {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",

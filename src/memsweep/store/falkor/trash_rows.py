@@ -21,9 +21,9 @@ class FalkorTrash:
         self._tx = tx
         self.freed_chunks: set[int] = set()
 
-    def memory(self, memory_id: str) -> int | None:
-        rows = self._tx.ask(trash_cypher.TRASHED_MEMORY, id=findable(memory_id))
-        return rows[0][0] if rows else None
+    def find(self, item_id: str) -> tuple[str, int] | None:
+        found = self._tx.ask_all(*((query, {"id": findable(item_id)}) for query in trash_cypher.TRASHED_ITEM))
+        return next(((kind, key) for rows in found for kind, key in rows), None)
 
     def held_by(self, receipts: Collection[int]) -> Selection:
         asked = (

@@ -1,4 +1,4 @@
-"""What merges wrote down, and the other names that they made."""
+"""What merges and splits wrote down, and the other names that they made."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.model.splitting import Parts
 
 
 class MoveRows(Protocol):
-    """A merge stands while its moves are there."""
+    """A merge or a split stands while its moves are there."""
 
     def targets(self) -> dict[int, int]:
         """The receipts of the merges that stand, and which entity each kept."""
+
+    def splits(self) -> dict[int, Parts]:
+        """The receipts of the splits that stand, and which entities each made of one."""
 
     def of(
         self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None
@@ -28,8 +32,8 @@ class MoveRows(Protocol):
     def drop(self, receipts: Collection[int]) -> None: ...
 
     def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
-        """In these merges, another entity stands for one: as target (whose version means nothing then), in names,
-        and where mentions were moved to."""
+        """In these merges and splits, another entity stands for one: as what was kept (whose version means nothing
+        then), in names, and where mentions and relations were moved to or from."""
 
 
 class AliasRows(Protocol):

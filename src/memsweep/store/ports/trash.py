@@ -39,8 +39,8 @@ class TrashedChunk(NamedTuple):
 
 
 class TrashRows(Protocol):
-    def memory(self, memory_id: str) -> int | None:
-        """The key of a memory, if it is in the trash."""
+    def find(self, item_id: str) -> tuple[str, int] | None:
+        """Whether it is a memory, an entity or a relation in the trash, and its key."""
 
     def held_by(self, receipts: Collection[int]) -> Selection:
         """Everything that these receipts hold."""

@@ -113,11 +113,11 @@ def _tombstone(found: tuple[Any, ...]) -> Tombstone:
 
 
 def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
-    kind, uid, name, receipt, strategy, at, plan, key = item
-    expect(str, uid, receipt, strategy)
+    kind, uid, name, receipt, strategy, at, plan, key, path = item
+    expect(str, uid, receipt, strategy, path)
     expect_or_null(str, name)
     reason = one(db, trash_sql.REASON_OF, (plan, kind, key)) or strategy
-    return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at))
+    return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at), path)
 
 
 @contextmanager

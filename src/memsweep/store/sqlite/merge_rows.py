@@ -9,6 +9,7 @@ from typing import Any
 import apsw
 
 from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.model.splitting import Parts
 from memsweep.store.sqlite import merging_sql
 from memsweep.store.sqlite.lists import as_list
 
@@ -21,6 +22,9 @@ class SqliteMoves:
 
     def targets(self) -> dict[int, int]:
         return dict(self._db.execute(merging_sql.TARGETS))
+
+    def splits(self) -> dict[int, Parts]:
+        return {receipt: Parts(old, new) for receipt, old, new in self._db.execute(merging_sql.SPLITS)}
 
     def of(
         self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 # moves
 TARGETS = "select distinct receipt, a from merge_move where kind = 'target'"
+SPLITS = "select receipt, a, b from merge_move where kind = 'split'"
 MOVES = """
     select receipt, kind, a, b, c, said, rowid from merge_move
     where receipt in (select value from json_each(:receipts))
@@ -19,9 +20,11 @@ DROP_MOVES = "delete from merge_move where receipt in (select value from json_ea
 _OF_MERGES = "receipt in (select value from json_each(:receipts))"
 # Entities are known by their versions, and a twin is another one: a merge cannot make it as it was.
 HAND_OVER = (
-    f"update merge_move set a = :twin, c = null where a = :entity and kind = 'target' and {_OF_MERGES}",
-    f"update merge_move set a = :twin where a = :entity and kind = 'name' and {_OF_MERGES}",
-    f"update merge_move set c = :twin where c = :entity and kind = 'mention' and {_OF_MERGES}",
+    f"update merge_move set a = :twin, c = null where a = :entity and kind in ('target', 'split') and {_OF_MERGES}",
+    f"update merge_move set a = :twin where a = :entity and kind in ('name', 'split name') and {_OF_MERGES}",
+    "update merge_move set c = :twin where c = :entity"
+    f" and kind in ('mention', 'split mention', 'split subject', 'split object') and {_OF_MERGES}",
+    f"update merge_move set b = :twin where b = :entity and kind = 'split' and {_OF_MERGES}",
 )
 
 # other names

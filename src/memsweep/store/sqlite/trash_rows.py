@@ -22,9 +22,9 @@ class SqliteTrash:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    def memory(self, memory_id: str) -> int | None:
-        found: int | None = one(self._db, trash_sql.TRASHED_MEMORY, (findable(memory_id),))
-        return found
+    def find(self, item_id: str) -> tuple[str, int] | None:
+        found: list[Any] = self._db.execute(trash_sql.TRASHED_ITEM, {"id": findable(item_id)}).fetchall()
+        return next(((kind, key) for kind, key in found), None)
 
     def held_by(self, receipts: Collection[int]) -> Selection:
         return Selection(**{kind: set(self._keys(query, receipts)) for kind, query in trash_sql.HELD_BY.items()})

@@ -6,7 +6,10 @@ Sets of keys are JSON lists.
 from __future__ import annotations
 
 # what is in the trash
-TRASHED_MEMORY = "select id from memory where uid = ? and trash is not null"
+TRASHED_ITEM = " union all ".join(
+    f"select '{kind}', id from {kind} where uid = :id and trash is not null"
+    for kind in ("memory", "entity", "relation")
+)
 HELD_BY = {
     "memories": "select id from memory where trash in (select value from json_each(?))",
     "chunks": "select id from chunk where trash in (select value from json_each(?))",
@@ -75,29 +78,29 @@ HAND_OVER = (
 _TRASHED = """
     with receipt as not materialized (select * from main.receipt where :receipt is null or uid = :receipt)
     select 'memory', memory.uid, substr(memory.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
-           receipt.plan, memory.id
-    from memory join receipt on receipt.id = memory.trash
+           receipt.plan, memory.id, coalesce(code_file.path, '')
+    from memory join receipt on receipt.id = memory.trash left join code_file on code_file.memory = memory.id
     union all
     select 'entity', entity.uid, entity.name, receipt.uid, receipt.strategy, receipt.created_at, receipt.plan,
-           entity.id
+           entity.id, ''
     from entity join receipt on receipt.id = entity.trash
     union all
     select 'chunk', chunk.uid, substr(chunk.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
-           receipt.plan, chunk.id
+           receipt.plan, chunk.id, ''
     from chunk join receipt on receipt.id = chunk.trash where chunk.memory not in (select id from memory)
     union all
     select 'segment', segment.uid, substr(segment.text, 1, 80), receipt.uid, receipt.strategy, receipt.created_at,
-           receipt.plan, segment.id
+           receipt.plan, segment.id, ''
     from segment join receipt on receipt.id = segment.trash
     union all
     select 'relation', relation.uid, subject.name || ' ' || relation.relation || ' ' || object.name, receipt.uid,
-           receipt.strategy, receipt.created_at, receipt.plan, relation.id
+           receipt.strategy, receipt.created_at, receipt.plan, relation.id, ''
     from relation join receipt on receipt.id = relation.trash
     join entity as subject on subject.id = relation.subject and subject.trash is not relation.trash
     join entity as object on object.id = relation.object and object.trash is not relation.trash
     union all
     select 'revision', before ->> 'id', revision.kind, receipt.uid, receipt.strategy, receipt.created_at, receipt.plan,
-           revision.id
+           revision.id, ''
     from revision join receipt on receipt.id = revision.receipt
     where revision.kind in ('memory', 'entity', 'relation', 'segment')"""
 TRASH_LIST = f"{_TRASHED} order by 6 desc, 1 desc, 8 limit :limit offset :offset"

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from starlette.responses import Response
 
 from memsweep.care.invariants import next_step, sentence
-from memsweep.errors import NotAllowed, StoreCorrupt
+from memsweep.errors import NotAllowed, NotFound, StoreCorrupt, Unconfirmed
 from memsweep.report.care import backed_up, checked, compacted
 from memsweep.schedule.background import Background
 from memsweep.store.drafts import plain_refusals
 from memsweep.web.screen import Call, Screen
 from memsweep.web.settings_shown import settings_in_force
+from memsweep.web.words import counted
 
 _BACKUPS = 10
+_NAMED = "%Y%m%d-%H%M%S-%f"
+_OWN_NAME = re.compile(r"(.+)-(\d{8}-\d{6}-\d{6})\.db")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def backup(call: Call) -> Response:
     folder = _folder(call)
     with plain_refusals(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = call.memory.care.backup(folder / f"{call.workspace}-{call.now:%Y%m%d-%H%M%S-%f}.db")
+    made = call.memory.care.backup(folder / f"{call.workspace}-{call.now.astimezone(UTC).strftime(_NAMED)}.db")
     return call.go("/care", backed_up(made)["message"])
 
 
@@ -88,8 +92,56 @@ def _folder(call: Call) -> Path:
 
 
 def _backups(call: Call) -> list[Copy]:
+    """Those that this workspace remembers, and those in our folder: one that was restored may not remember its own."""
     events = call.memory.sweep.audit_page(action="backup", limit=_BACKUPS).events
-    return [Copy(event.subject, event.at, _size(event.subject)) for event in events]
+    found = {event.subject: Copy(event.subject, event.at, _size(event.subject)) for event in events}
+    for at, path in _in_folder(call):
+        found.setdefault(str(path), Copy(str(path), at, _size(str(path))))
+    return sorted(found.values(), key=lambda copy: copy.at, reverse=True)[:_BACKUPS]
+
+
+def _in_folder(call: Call) -> list[tuple[datetime, Path]]:
+    try:
+        names = os.listdir(_folder(call))
+    except OSError:
+        return []
+    made = [(at, _folder(call) / name) for name in names if (at := _made_at(name, call.workspace))]
+    return sorted(made, reverse=True)[:_BACKUPS]
+
+
+def _made_at(name: str, workspace: str) -> datetime | None:
+    """When a file of ours was made; None if it is another workspace's, or somebody else's."""
+    found = _OWN_NAME.fullmatch(name)
+    if not found or found[1] != workspace:
+        return None
+    try:
+        return datetime.strptime(found[2], _NAMED).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def before_restore(call: Call) -> Response:
+    """What would take the place of what."""
+    require_owner(call)
+    return call.show("restore.html", copy=_known(call, call.asked("file")), stats=call.memory.stats())
+
+
+def restore(call: Call) -> Response:
+    """As `memsweep restore --replace`: a file that is not whole changes nothing, and what was here is put aside."""
+    require_owner(call)
+    if call.given("understood") != "yes":
+        raise Unconfirmed("the tick that says you have read what happens is missing.", hint="Go back to tick it.")
+    done = call.page.app.restore(_known(call, call.given("file")).path, call.workspace, replace=True)
+    number = counted(done.seal.memories, "memory", "memories")
+    return call.go("/care", f"Restored {number}. What was here until now is in the trash, whole.")
+
+
+def _known(call: Call, path: str) -> Copy:
+    """A file is named by the page, and by nobody else."""
+    for copy in _backups(call):
+        if copy.path == path and copy.size is not None:
+            return copy
+    raise NotFound(f"{path!r:.200} is no backup that is listed here.", hint="`memsweep restore FILE` takes any.")
 
 
 def _size(path: str) -> int | None:
@@ -105,7 +157,7 @@ SCREEN = Screen(
     "/care",
     "care",
     "a",
-    shows={"/care": care, "/care/doctor": doctor},
-    acts={"/care/repair": repair, "/care/backup": backup, "/care/compact": compact},
+    shows={"/care": care, "/care/doctor": doctor, "/care/restore": before_restore},
+    acts={"/care/repair": repair, "/care/backup": backup, "/care/restore": restore, "/care/compact": compact},
     group=1,
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from memsweep.errors import BadInput, NotFound
+from memsweep.graph.facts import Neighbourhood
 from memsweep.model.audit import AuditEvent
+from memsweep.model.graph import Edge, Entity, Split
 from memsweep.model.receipts import ReceiptDetails
 from memsweep.web.events import told
 from memsweep.web.graph_picture import MOST_NODES, draw
@@ -101,22 +103,50 @@ def merge(call: Call) -> Response:
 def split_form(call: Call) -> Response:
     """Which of its own facts, and which memories, are about another thing of the same name."""
     found = call.memory.graph.related(call.part("entity"), limit=_MOST_FACTS)
-    names = {each.key: each for each in (found.start, *found.entities)}
-    own = [edge for edge in found.walk.edges if found.start.key in (edge.subject, edge.object)]
+    own = _own_facts(found)
     sources = list(dict.fromkeys(source for edge in own for source in edge.sources))
-    return call.show("split.html", entity=found.start, facts=own, names=names, sources=sources)
+    return call.show("split.html", entity=found.start, facts=own, names=_names(found), sources=sources)
+
+
+def plan_split(call: Call) -> Response:
+    """What would move; the answer is the look before the step, and has all that was asked for in its form."""
+    found = call.memory.graph.related(call.part("entity"), limit=_MOST_FACTS)
+    return call.show(
+        "split_plan.html",
+        entity=found.start,
+        split=_split(call, dry_run=True),
+        own=_own_facts(found),
+        names=_names(found),
+        type=call.given("type"),
+        facts=sorted(call.all_given("fact")),
+        memories=sorted(call.all_given("memory")),
+    )
 
 
 def split(call: Call) -> Response:
-    own, name = call.part("entity"), call.given("name")
-    facts, memories = sorted(call.all_given("fact")), sorted(call.all_given("memory"))
-    made = call.memory.graph.unmerge(
-        own, name, entity_type=call.given("type") or None, relations=facts, memories=memories
-    )
+    made = _split(call)
     moved = f"{counted(made.relations, 'fact')} and {counted(made.mentions, 'mention')}"
-    return call.go(
-        f"/graph/{made.id}", f"{made.name:.60} is a name of its own, with {moved}. A merge joins them again."
+    said = f"{made.name:.60} is a name of its own, with {moved}."
+    return call.go(f"/graph/{made.id}", said, receipt_id=made.receipt_id)
+
+
+def _split(call: Call, *, dry_run: bool = False) -> Split:
+    return call.memory.graph.unmerge(
+        call.part("entity"),
+        call.given("name"),
+        entity_type=call.given("type") or None,
+        relations=sorted(call.all_given("fact")),
+        memories=sorted(call.all_given("memory")),
+        dry_run=dry_run,
     )
+
+
+def _own_facts(found: Neighbourhood) -> list[Edge]:
+    return [edge for edge in found.walk.edges if found.start.key in (edge.subject, edge.object)]
+
+
+def _names(found: Neighbourhood) -> dict[int, Entity]:
+    return {each.key: each for each in (found.start, *found.entities)}
 
 
 def _exactly(call: Call, name: str) -> str:
@@ -132,15 +162,15 @@ def _depth(call: Call) -> int:
 
 
 def _merges(call: Call, history: list[AuditEvent]) -> list[ReceiptDetails]:
-    """Receipts of merges that can still be taken apart."""
-    ids = dict.fromkeys(event.reason for event in history if event.action == "merge" and event.reason)
+    """Receipts of merges and splits that can still be undone."""
+    ids = dict.fromkeys(event.reason for event in history if event.action in ("merge", "unmerge") and event.reason)
     found = []
     for receipt_id in ids:
         try:
             found.append(call.memory.sweep.receipt(receipt_id))
         except NotFound:  # purged
             continue
-    return [each for each in found if each.state in ("applied", "partly undone")]
+    return [each for each in found if each.can_be_undone]
 
 
 SCREEN = Screen(
@@ -160,7 +190,8 @@ SCREEN = Screen(
     acts={
         "/graph/{entity}/pin": pin,
         "/graph/{entity}/merge": plan_merge,
-        "/graph/{entity}/split": split,
+        "/graph/{entity}/split": plan_split,
+        "/graph/{entity}/split/off": split,
         "/graph/merges/{plan}": merge,
     },
     group=1,

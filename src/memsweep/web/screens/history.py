@@ -24,6 +24,7 @@ ACTIONS = {
     "plan": "Planned",
     "index": "Indexed",
     "merge": "Merged",
+    "unmerge": "Split off",
     "pin": "Pinned",
 }
 DOORS = {"mcp": "Agents (MCP)", "http": "Agents (HTTP)", "cli": "Command line", "page": "This page", "hook": "Hooks"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,15 +50,20 @@ def memories(call: Call) -> Response:
     counts: Counts = call.page.kept(call, "counts", call.memory.counts)
     found = _searched(call, asked) if asked["q"].strip() else _listed(call, asked)
     choices = {
-        "source": list(counts.sources)[:_MOST_CHOICES],
-        "tag": list(counts.tags)[:_MOST_CHOICES],
-        "client": list(counts.clients)[:_MOST_CHOICES],
+        "source": _choices(counts.sources),
+        "tag": _choices(counts.tags),
+        "client": _choices(counts.clients),
         "tier": TIERS,
         "kind": ("memory", "code", "fact"),
         "state": STATES,
     }
     filtered = any(asked[name] for name in ASKED if name != "q")
     return call.show("memories.html", asked=asked, choices=choices, filtered=filtered, **found)
+
+
+def _choices(found: Iterable[str]) -> list[str]:
+    """What there is none of cannot be asked for: no choice at all means that."""
+    return [each for each in found if each][:_MOST_CHOICES]
 
 
 def _listed(call: Call, asked: dict[str, str]) -> dict[str, Any]:

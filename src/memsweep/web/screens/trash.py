@@ -47,8 +47,9 @@ def trash(call: Call) -> Response:
 
 
 def restore(call: Call) -> Response:
-    call.memory.sweep.recover(call.part("item"))
-    return call.go("/trash", "It is back.")
+    back = call.memory.sweep.recover(call.part("item"))
+    what = amount(back.totals)
+    return call.go("/trash", f"{what[:1].upper()}{what[1:]} came back.")
 
 
 def restore_workspace(call: Call) -> Response:
