@@ -156,15 +156,16 @@ class _Seconds:
 @contextlib.contextmanager
 def pinned(chance: random.Random, watch: Clock) -> Iterator[None]:
     """Time, ids and file names from the seed, and no waiting while a file is opened again and again."""
-    kept = clock.datetime, secrets.token_hex, connect.time, clock._entropy.left
+    kept = clock.datetime, secrets.token_hex, os.urandom, connect.time, clock._entropy.left
     clock.datetime = watch  # type: ignore[assignment]
     secrets.token_hex = lambda size=8: chance.randbytes(size or 8).hex()  # type: ignore[assignment]
+    os.urandom = chance.randbytes  # type: ignore[assignment]
     connect.time = _Seconds()  # type: ignore[assignment]
     clock._entropy.pid, clock._entropy.left = os.getpid(), chance.randbytes(1 << 16)
     try:
         yield
     finally:
-        clock.datetime, secrets.token_hex, connect.time, clock._entropy.left = kept  # type: ignore[assignment]
+        clock.datetime, secrets.token_hex, os.urandom, connect.time, clock._entropy.left = kept  # type: ignore[assignment]
 
 
 def in_child(work: Callable[[], T], seconds: int = 120) -> T | str:

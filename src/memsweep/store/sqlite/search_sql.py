@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
+from memsweep.model.frozen import replace
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
