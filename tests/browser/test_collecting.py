@@ -134,7 +134,7 @@ def test_the_trash_gives_back_one_or_all_and_is_purged_with_a_tick(tab) -> None:
     page.get_by_role("button", name="Move to trash").click()
     page = here.go("/trash")
     page.locator(".heap").first.locator("li button").first.click()
-    expect(page.locator(".notice")).to_contain_text("It is back")
+    expect(page.locator(".notice")).to_contain_text("came back")
     page.locator(".heap").first.get_by_role("button", name="Restore all").click()
     expect(page.locator(".notice")).to_contain_text("came back")
     assert here.memory.stats().stale_memories == 3
