@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from memsweep.model.likeness import Comparable, Token, comparable, differences, nearly_same
+from memsweep.model.likeness import Comparable, Token, comparable, differences, nearly_same, outline
 from memsweep.remember.agreement_words import (
     CHOSEN,
     COUNTED,
@@ -84,6 +84,16 @@ class Sentence:
         return not _DENIALS.isdisjoint(self.words) or not self.text.isascii()
 
     @cached_property
+    def stems(self) -> frozenset[str]:
+        """What two sentences that say the same have in common, whatever else is in their statements."""
+        stems = map(_stem, self.words)
+        return frozenset(stem.rstrip("s") for stem in stems if stem not in DROPPED and stem != "longer")
+
+    @cached_property
+    def outline(self) -> tuple[str, ...]:
+        return outline(self.text)
+
+    @cached_property
     def whole(self) -> Comparable:
         return comparable(self.text)
 
@@ -141,7 +151,16 @@ def judged(new: Said, old: Said) -> Judgement | None:
 
 def _may_repeat(new: Said, old: Said) -> bool:
     more = max(len(new.words), len(old.words))
-    return more - len(new.words & old.words) <= max(_OWN, _MORE * more)
+    if more - len(new.words & old.words) > max(_OWN, _MORE * more):
+        return False
+    return new.outline == old.outline or (
+        len(new.sentences) == len(old.sentences) and all(map(_may_be_same, new.sentences, old.sentences))
+    )
+
+
+def _may_be_same(one: Sentence, other: Sentence) -> bool:
+    """A denial has several forms."""
+    return one.may_deny or other.may_deny or one.stems == other.stems
 
 
 def _may_contradict(ours: Sentence, theirs: Sentence) -> bool:
