@@ -166,6 +166,7 @@ def test_a_body_that_grows_too_large_is_cut_off(server: HttpServer, tokens: dict
     assert server.rpc(tokens["all"], LIST).status == 200
 
 
+@pytest.mark.slow
 def test_a_client_that_never_finishes_is_hung_up_on(server: HttpServer, tokens: dict[str, str]) -> None:
     head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n".encode()
     token = f"Authorization: Bearer {tokens['all']}\r\nContent-Type: application/json\r\n".encode()

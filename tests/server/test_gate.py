@@ -164,6 +164,7 @@ def test_what_is_not_confirmed_or_not_there_is_refused_without_a_question(world:
     assert world.state() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["delete", "delete forever", "prune", "purge", "clear"])
 def test_an_answer_that_never_comes_changes_nothing(world: World, name: str, mode: str) -> None:
     """The client gives up; its server goes on for others."""

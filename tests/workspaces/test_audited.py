@@ -93,6 +93,7 @@ def test_the_command_line_and_its_user_are_in_the_log(app: App, run: Callable[..
     assert all(actor.startswith("cli:") for _, actor, _ in events(app, "one"))
 
 
+@pytest.mark.slow
 def test_a_file_that_is_out_of_reach_gets_its_event_later(app: App, home: Path, make: Callable[..., App]) -> None:
     app.memory("one").remember("a memory")
     file = store_files.file_of(home, "one")

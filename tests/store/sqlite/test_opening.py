@@ -130,6 +130,7 @@ def test_a_database_of_somebody_else_is_not_taken_over(filled: Path, make: Calla
     assert store_files.query(filled, "select name from sqlite_schema") == ["theirs"]
 
 
+@pytest.mark.slow
 def test_a_folder_in_the_place_of_a_file_is_refused(home: Path, app: App) -> None:
     (home / "registry.db").mkdir(parents=True)
     with pytest.raises(MemsweepError, match=r"registry\.db"):
