@@ -125,7 +125,8 @@ class ForkServer:
                 child.lines.put((kind, value))
 
 
-_lock = tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as the process
+with tempfile.TemporaryFile() as _file:
+    _lock = os.dup(_file.fileno())  # lives as long as the process
 
 
 def _tell(kind: str, value: Any = None, pid: int | None = None) -> None:
