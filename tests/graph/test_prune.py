@@ -331,6 +331,7 @@ def test_the_rule_is_what_it_says(survey: Survey, include_orphans: bool) -> None
         return found
 
     mentioned = {entity for _, entity in survey.mentions}
+    mentioned |= {end for row in left if row.stated for end in (row.subject, row.object)}
     by_key = {row.key: row for row in survey.entities}
     for row in survey.entities:
         related = any(row.key in (edge.subject, edge.object) for edge in left)
