@@ -198,7 +198,7 @@ def communities(
 ) -> None:
     """Find groups of closely connected entities."""
     found = with_app(lambda app: app.memory(workspace).graph.communities(min_size=min_size))
-    answer = atlas_report.communities(found, max(0, limit), 20)
+    answer = atlas_report.communities(found, max(0, limit))
     show(answer, as_json, lambda console: words.communities(console, answer))
 
 

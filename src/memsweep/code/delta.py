@@ -81,12 +81,6 @@ class Delta:
     outgrown: tuple[Changed, ...] = ()
     """Fresh and covered as it was known, but not as it is now: what is known of it no longer holds."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Nothing to write."""
-        written = (self.touched, self.changed, self.added, self.moved, self.gone, self.returned, self.outgrown)
-        return not any(written)
-
 
 @dataclass(frozen=True, slots=True)
 class DeltaDraft:

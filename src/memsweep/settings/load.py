@@ -30,16 +30,16 @@ def stored_at(settings: Settings, where: str) -> Settings:
     return replace(settings, store=_checked_store(where)) if where else settings
 
 
-def client_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def client_variables() -> dict[str, str]:
     """Where agent clients keep their files, if not where they usually do."""
     names = ("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME")
-    return {name: environ[name] for name in names if environ.get(name)}
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def kept_for_servers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def kept_for_servers() -> dict[str, str]:
     """What leads to our settings, for a server that somebody starts from elsewhere."""
     names = ("MEMSWEEP_CONFIG", "MEMSWEEP_HOME")
-    return {name: str(expanded(environ[name]).absolute()) for name in names if environ.get(name)}
+    return {name: str(expanded(os.environ[name]).absolute()) for name in names if os.environ.get(name)}
 
 
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
