@@ -17,10 +17,9 @@ from memsweep.settings import load_settings
 from memsweep.web.forms import read_form
 from memsweep.web.guard import make_guard
 from memsweep.web.guarded import Guarded
-from memsweep.web.login import HOURS, Grant, Logins, OneTimeLink
+from memsweep.web.login import HOURS, Grant, Logins, OneTimeLink, redeem_tokens
 from memsweep.web.page import make_page
 from memsweep.web.screens import SCREENS
-from memsweep.web.token_login import redeem_tokens
 from tests.support.environment import environment
 from tests.web.conftest import HOME, PORT
 

@@ -15,7 +15,6 @@ from memsweep.cli.options import Force
 from memsweep.errors import StoreError
 from memsweep.model.text import counted
 from memsweep.report import care as report
-from memsweep.report import reembedding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,11 +76,11 @@ def restore(
 def reembed(workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Recompute all embeddings with the configured model. A run that was stopped continues where it left off."""
 
-    def run(app: App) -> reembedding.ReembeddedAnswer:
+    def run(app: App) -> report.ReembeddedAnswer:
         memory = app.memory(workspace)
         with progress_bar("embedding", quiet=as_json) as progress:
             chunks = memory.care.reembed(progress)
-        return reembedding.reembedded(memory.workspace_id, chunks, memory.care.model())
+        return report.reembedded(memory.workspace_id, chunks, memory.care.model())
 
     answer = with_app(run)
     chunks = counted(answer["chunks"], "chunk")

@@ -12,7 +12,7 @@ from memsweep.cli.options import Id, MemoryId
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
-from memsweep.report import releases, updates
+from memsweep.report import updates
 from memsweep.report.secrets_met import in_sentences
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ def release(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -
     show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
-def _released(memory: Memory, own_id: str) -> releases.ReleaseAnswer | releases.ReleasedFactAnswer:
+def _released(memory: Memory, own_id: str) -> updates.ReleaseAnswer | updates.ReleasedFactAnswer:
     if not own_id.startswith("rel_"):
-        return releases.released(memory.release(own_id))
+        return updates.released(memory.release(own_id))
     memory.graph.release(own_id)
-    return releases.released_fact(own_id)
+    return updates.released_fact(own_id)
 
 
 _SEEMS = {"repeats": "seems to repeat", "contradicts": "seems to contradict"}

@@ -13,7 +13,7 @@ from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
-from memsweep.report import questions, receipts, releases
+from memsweep.report import questions, receipts, updates
 from memsweep.report.reasons import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
@@ -179,9 +179,9 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
-    def release_memory(memory_id: str, workspace_id: str = "") -> releases.ReleaseAnswer:
+    def release_memory(memory_id: str, workspace_id: str = "") -> updates.ReleaseAnswer:
         """Let a memory out of quarantine, after a person has looked at it: search finds it from now on."""
-        return releases.released(app.memory(workspace_id).release(memory_id))
+        return updates.released(app.memory(workspace_id).release(memory_id))
 
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
         """Explain why a memory or an entity is kept or is garbage, with its history."""
