@@ -181,7 +181,7 @@ def test_a_script_that_is_in_another_language_now_has_left_the_filter():
         (Seen("missing"), 3, False, "The folder /r does not exist. Pass allow_empty=true if it is really empty."),
         (Seen("missing"), 0, False, "The folder /r does not exist."),
         (Seen("missing"), 3, True, None),
-        (Seen(), 3, False, "The folder /r holds no file, but 3 are known in it. Pass allow_empty=true"),
+        (Seen(), 3, False, "The folder /r contains no files, but the index has 3 files of it. Pass allow_empty=true"),
         (Seen(), 3, True, None),
         (Seen(), 0, False, None),
         (Seen(total_files=1), 3, False, None),

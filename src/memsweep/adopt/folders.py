@@ -21,7 +21,7 @@ _NOT_MIRRORED = {".git"}  # Codex keeps the history of its folder there
 
 
 def store_names(client: Client, root: str) -> list[str]:
-    """The stores that there are. A folder of the client that is not there is an error, an empty one is not."""
+    """The stores. A missing folder of the client is an error, an empty one is not."""
     if not client.stores:
         return [ONLY_STORE] if os.path.lexists(os.path.join(root, client.memory)) else []
     try:

@@ -95,7 +95,7 @@ def undo(desk: Desk, receipt_id: str) -> Applied:
 def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool = False, version: str = "") -> Applied:
     """Bring back files that somebody else deleted, or make one what it was in another version."""
     if not names and (version or not everything):
-        raise BadInput("nothing is named that should come back.", hint="Name a file, or pass --all.")
+        raise BadInput("no file to bring back was named.", hint="Name a file, or pass --all.")
     refuse_unknown(desk, scope)
     with desk.vault.locked():
         found = read(desk, scope, desk.vault.mirror())
@@ -137,7 +137,7 @@ def purge(vault: Vault, before: datetime) -> MirrorPurged:
 def _refuse_unusable(plan: ClientPlan, desk: Desk) -> None:
     now = desk.clock()
     if plan.client != desk.client.name:
-        raise Conflict(f"plan {plan.id} is one for {plan.client}; nothing was changed.")
+        raise Conflict(f"plan {plan.id} is for {plan.client}; nothing was changed.")
     if now > plan.expires_at or plan.made_at - now > CLOCK_TOLERANCE:
         raise Conflict(f"plan {plan.id} has expired; nothing was changed.", hint="Make a new one.")
 

@@ -91,7 +91,7 @@ def _purge(client: str, older_than_days: float | None, yes: bool, as_json: bool)
 def _one_at_most(given: Mapping[str, object]) -> None:
     named = [name for name, value in given.items() if value]
     if len(named) > 1:
-        raise BadInput(f"{' and '.join(named)} exclude each other.", hint="Pass one of them.")
+        raise BadInput(f"{' and '.join(named)} cannot be used together.", hint="Pass one of them.")
 
 
 def _look(

@@ -287,7 +287,7 @@ def agreed(question: str, yes: bool, as_json: bool) -> bool:
     if yes:
         return True
     if as_json or not sys.stdin.isatty():
-        raise Unconfirmed("this removes something and nobody can be asked; nothing was removed.", hint="Pass --yes.")
+        raise Unconfirmed("this removes something and was not confirmed; nothing was removed.", hint="Pass --yes.")
     if typer.confirm(question):
         return True
     print("Nothing was removed.")

@@ -136,7 +136,7 @@ class ContextWindow(Generic[Mode]):
         What is said of the task and the files holds until something else is said. A dry run saves neither.
         """
         if target_tokens is not None and budget is not None:
-            raise BadInput("target_tokens and budget exclude each other.", hint="Give one of them, or neither.")
+            raise BadInput("target_tokens and budget cannot be used together.", hint="Give one of them, or neither.")
         require_count(max_candidates, "max_candidates", MOST_SHOWN)
         acting = self._acting()
         with self._reading() as window:

@@ -98,7 +98,7 @@ class AdoptService(Generic[Mode]):
             raise Unconfirmed("purging cannot be undone; nothing was deleted.", hint="Set confirm=true.")
         days = self._settings.gc.purge_days if older_than_days is None else older_than_days
         if not days >= 0:
-            raise BadInput(f"older_than_days {days} is not a number of days from 0 on.")
+            raise BadInput(f"older_than_days {days} is not a number of days, 0 or more.")
         return purge(self._desk(client).vault, days_ago(self._clock(), days))
 
     def _desk(self, name: str) -> Desk:

@@ -83,7 +83,7 @@ def _with_defaults(embedding: Embedding) -> Embedding:
 def _api_key(environ: Mapping[str, str], name: str) -> str:
     key = environ.get(name, "").strip()
     if not key.isascii() or not key.isprintable():
-        raise BadSetting(f"the key in {name:.100} has letters that cannot be sent.", hint="Set it again.")
+        raise BadSetting(f"the key in {name:.100} has characters that cannot be sent.", hint="Set it again.")
     return key
 
 
@@ -238,7 +238,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     """A list of texts, or `a,b` in the environment."""
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
+        raise BadSetting(f"the setting {name} must be a list of strings, not {value!r:.40}.")
     return tuple(part for part in parts if part)
 
 
@@ -250,7 +250,7 @@ def _command(line: str, name: str) -> list[str]:
         words = shlex.split(line)
     except ValueError as error:
         raise BadSetting(
-            f"the setting {name} {line!r:.80} is no command ({error}).", hint="Write it as a list."
+            f"the setting {name} {line!r:.80} is not a valid command ({error}).", hint="Write it as a list."
         ) from None
     return words[0].split(",") if len(words) == 1 and words[0] == line.strip() else words
 

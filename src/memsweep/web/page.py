@@ -160,14 +160,14 @@ def _refuse(call: Call, *, changes: bool) -> None:
     """A form of another site, of another session, or of somebody who may only look."""
     check_name(call.workspace)
     if call.workspace not in call.workspaces:
-        raise UnknownWorkspace(f"workspace {call.workspace!r} is not there, or not open to this login.")
+        raise UnknownWorkspace(f"workspace {call.workspace!r} does not exist, or this login has no access to it.")
     if call.request.method != "POST":
         return
     # The guard has compared the Origin; browsers send one with every form.
     if "origin" not in call.request.headers or not is_same(call.form.get("csrf"), call.session.csrf):
         raise NotAllowed("this form is from before you logged in, or not from this page.", hint="Load the page again.")
     if changes and call.session.grant.read_only:
-        raise NotAllowed("this login may look, and not change anything.", hint="Log in with a token that may write.")
+        raise NotAllowed("this login can read, but not change anything.", hint="Log in with a token that can write.")
 
 
 def _failed(call: Call, error: MemsweepError) -> Response:
@@ -190,7 +190,7 @@ def _home(call: Call) -> Response:
 
 
 def _nowhere(call: Call) -> Response:
-    raise NotFound("there is no such page.", hint="The navigation leads to all there are.")
+    raise NotFound("there is no such page.", hint="Use the navigation to find one.")
 
 
 async def static_file(request: Request) -> Response:

@@ -24,7 +24,7 @@ from memsweep.server.tools import ToolRow
 Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
-Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
+Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "with strategy=origin: whose")]
 Exclude = Annotated[list[str] | None, Field(description="ids to spare, with what they keep alive")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
@@ -58,7 +58,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         origin: Whose = None,
         exclude: Exclude = None,
     ) -> report.PruneAnswer:
-        """Find garbage: answers a plan with a reason for each item, and removes nothing. Then call it again with that
+        """Find garbage: returns a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
         if not dry_run:
@@ -78,7 +78,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         offset = offset_of(cursor, plan_id or "")  # all before a plan is saved; a new one has no cursor yet
         if exclude and plan_id is None:
             raise BadInput(
-                "exclude spares items of a plan that was shown; plan_id is missing.",
+                "exclude needs the plan_id of a plan that was shown.",
                 hint="Call it first without exclude.",
             )
         if plan_id is None:

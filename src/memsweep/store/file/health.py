@@ -52,7 +52,7 @@ class Thing(NamedTuple):
 def examine(
     db: apsw.Connection, differing_files: DifferingFiles | None = None, *, values_are_sound: bool = False
 ) -> list[Finding]:
-    """Everything that is not as it must be, seen in one snapshot; comparing the words needs the write lock.
+    """Everything that is not as it should be, seen in one snapshot; comparing the words needs the write lock.
 
     The connection must be new: on one that has been used, SQLite takes a full text that another process has
     written to since for a damaged one.

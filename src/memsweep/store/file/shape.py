@@ -55,7 +55,7 @@ class Shape:
         return sorted((*self.content, *self.derived), key=lambda table: table.name)
 
     def problem(self, there: Sequence[Thing]) -> str:
-        """The first object that is not as it must be; empty if all are."""
+        """The first object that is not as it should be; empty if all are."""
         for thing in there:
             if thing.key not in self.allowed:
                 return f"an unknown {thing.kind} {thing.name!r:.60}"
