@@ -58,7 +58,7 @@ def operations_table(kind: type) -> str:
         method = getattr(kind, name)
         if not name.startswith("_") and inspect.isfunction(method):
             answer = str(inspect.signature(method).return_annotation).replace("|", "\\|").replace("[Mode]", "")
-            does = inspect.cleandoc(method.__doc__ or "").split("\n")[0]
+            does = " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split())
             rows.append(f"| `{_call(name, method)}` | {'' if answer == 'None' else f'`{answer}`'} | {does} |")
     return "\n".join(rows)
 

@@ -276,7 +276,7 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def revision(self) -> str:
-        """A text that is another one after every change of the workspace, by whomever: cheap enough to poll."""
+        """A text that differs after every change to the workspace, whoever made it; cheap enough to poll."""
         found = self._access.found()
         return "" if found is None else found.change_number()
 

@@ -1,4 +1,4 @@
-"""Overview: what a collection would take, how much there is, how it grew, what happened lately."""
+"""Overview: what a collection would take, how much there is, how it grew, what happened recently."""
 
 from __future__ import annotations
 
