@@ -27,12 +27,12 @@ _ANSWER_SECONDS = 60.0
 """The watchdog of the hook ends it long before."""
 
 
-def asked(name: str, raw: bytes, began: float) -> Mapping[str, Any] | None:
+def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None = None) -> Mapping[str, Any] | None:
     """What a server answers to the event, `answer` and `outcome`; None if there is none that will."""
     if len(raw) > MOST_EVENT_BYTES:
         return None
     try:
-        hello = introduction(name, len(raw), began, environment())
+        hello = introduction(name, len(raw), began, environment() if environ is None else environ)
         folder = os.path.join(hello["home"], "hooks", "servers")
         if not os.listdir(folder):  # nobody listens, and what is needed to talk to them takes a while to import
             return None
