@@ -52,8 +52,8 @@ def _plain(value: object) -> str:
 
 
 def operations_table(kind: type) -> str:
-    """Every public method of a class: how it is called, what it answers, what it does."""
-    rows = ["| operation | answers | what it does |", "|---|---|---|"]
+    """Every public method of a class: how it is called, what it returns, what it does."""
+    rows = ["| operation | returns | what it does |", "|---|---|---|"]
     for name in dict.fromkeys(name for each in reversed(kind.__mro__) for name in vars(each)):
         method = getattr(kind, name)
         if not name.startswith("_") and inspect.isfunction(method):
