@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.file import foreign_sql
+from memsweep.store.file import copy_sql, foreign_sql
 from memsweep.store.file.row_rules import Column, Table
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
@@ -101,7 +101,7 @@ def shape_of(version: int) -> Shape:
 def _tables(db: apsw.Connection, kind: str) -> list[Table]:
     names: list[Any] = db.execute(foreign_sql.TABLES, (kind,)).fetchall()
     return [
-        Table(name, tuple(Column(*column) for column in db.execute(foreign_sql.COLUMNS, (name,)))) for (name,) in names
+        Table(name, tuple(Column(*column) for column in db.execute(copy_sql.COLUMNS, (name,)))) for (name,) in names
     ]
 
 
