@@ -52,13 +52,13 @@ def _plain(value: object) -> str:
 
 
 def operations_table(kind: type) -> str:
-    """Every public method of a class: how it is called, what it answers, what it does."""
-    rows = ["| operation | answers | what it does |", "|---|---|---|"]
+    """Every public method of a class: how it is called, what it returns, what it does."""
+    rows = ["| operation | returns | what it does |", "|---|---|---|"]
     for name in dict.fromkeys(name for each in reversed(kind.__mro__) for name in vars(each)):
         method = getattr(kind, name)
         if not name.startswith("_") and inspect.isfunction(method):
             answer = str(inspect.signature(method).return_annotation).replace("|", "\\|").replace("[Mode]", "")
-            does = inspect.cleandoc(method.__doc__ or "").split("\n")[0]
+            does = " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split())
             rows.append(f"| `{_call(name, method)}` | {'' if answer == 'None' else f'`{answer}`'} | {does} |")
     return "\n".join(rows)
 

@@ -125,9 +125,12 @@ def test_every_setting_can_be_set_in_the_environment(tmp_path: Path) -> None:
             "[schedule]\nstrategies = ['stale_kode']",
             "schedule.strategies 'stale_kode' is unknown. Use one of: stale_code",
         ),
-        ("[schedule]\nstrategies = ['expired', 5]", "schedule.strategies must be a list of texts"),
-        ("[schedule]\nnotify_command = 'mail \"x'", "schedule.notify_command 'mail \"x' is no command (No closing"),
-        ("[schedule]\nnotify_command = 5", "schedule.notify_command must be a list of texts"),
+        ("[schedule]\nstrategies = ['expired', 5]", "schedule.strategies must be a list of strings"),
+        (
+            "[schedule]\nnotify_command = 'mail \"x'",
+            "schedule.notify_command 'mail \"x' is not a valid command (No",
+        ),
+        ("[schedule]\nnotify_command = 5", "schedule.notify_command must be a list of strings"),
     ],
 )
 def test_what_is_unknown_or_impossible_is_refused_by_name(toml: Any, text: str, said: str) -> None:

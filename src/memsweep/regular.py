@@ -6,9 +6,11 @@ A pipe would block, a device would never end, and a link in a repository may lea
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -38,6 +40,15 @@ def read_regular(place: str | Path, limit: int, *, follow_symlinks: bool = True)
         if too_long or len(data) > limit:
             raise OSError(errno.EFBIG, f"it is larger than {limit:,} bytes", str(place))
         return data
+
+
+def json_object(raw: bytes) -> dict[str, Any]:
+    """The object that somebody wrote; an empty one if it is none."""
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def read_start(place: str | Path, size: int, *, follow_symlinks: bool = True) -> bytes:

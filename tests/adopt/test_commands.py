@@ -71,7 +71,7 @@ def test_status_says_what_a_client_deleted(run, person):
         (["claude", "--plan", "../mirror"], 3, "plan '../mirror' does not exist"),
         (["claude", "--undo", "clrcpt_000000000000"], 3, "does not exist, or was purged."),
         (["claude", "--undo", "../../x"], 3, "does not exist, or was purged."),
-        (["claude", "--undo", "x", "--all"], 2, "--restore and --undo exclude each other."),
+        (["claude", "--undo", "x", "--all"], 2, "--restore and --undo cannot be used together."),
         (["claude", "--purge"], 4, "Pass --yes."),
         (["claude", "--purge", "--older-than-days", "-1", "-y"], 2, "--older-than-days"),
     ],

@@ -92,7 +92,7 @@ def test_of_a_file_that_is_none_nothing_is_changed(many: dict[str, str], make: C
     file.write_bytes(b"nothing like it" * 500)
     checkup = make().memory().care.doctor(repair=True)
     assert left(checkup) == {"file_damaged", "file_unreadable"}
-    assert any("nothing can be read of" in note and "backup" in note for note in checkup.notes)
+    assert any("can be read (" in note and "backup" in note for note in checkup.notes)
     assert file.read_bytes() == b"nothing like it" * 500
 
 

@@ -208,7 +208,7 @@ def test_a_deleted_workspace_comes_back(run: Run, app: App) -> None:
         ("Run `memsweep doctor`.", "Run `memsweep doctor -w w1`."),
         ("memsweep doctor --repair; if it stays, look.", "memsweep doctor --repair -w w1; if it stays, look."),
         ("with `memsweep workspace reembed`, or", "with `memsweep workspace reembed w1`, or"),
-        ("Embed it anew with: memsweep workspace reembed", "Embed it anew with: memsweep workspace reembed w1"),
+        ("Embed it again with: memsweep workspace reembed", "Embed it again with: memsweep workspace reembed w1"),
         ("clear_all removes everything.", "`memsweep workspace delete w1` removes everything."),
         ("undo_prune with rcpt_1 brings it back.", "`memsweep undo rcpt_1 -w w1` brings it back."),
         (

@@ -32,7 +32,7 @@ def test_standard_input_is_remembered_byte_for_byte(home: Path, app: App) -> Non
     ("stdin", "said"),
     [
         (b"", "text is empty"),
-        (b"\xff\xfe", "standard input is not UTF-8"),
+        (b"\xff\xfe", "standard input is not text in UTF-8"),
         (b"a\0b", "NUL"),
         ("é".encode() * (MAX_TEXT_BYTES // 2 + 1), "more than 10,485,760 bytes"),
         (b"x" * (MAX_TEXT_BYTES + 5), "more than 10,485,760 bytes"),

@@ -23,7 +23,7 @@ def note(run) -> str:
         (["prune", "--plan", "plan_000000000000", "--yes"], "Make a new one with `memsweep prune`."),
         (["context", "prune", "a", "--strategy", "delete"], "Deleting needs --yes; nothing was removed."),
         (["context", "prune", "a", "--strategy", "delete"], "Or use --strategy stash."),
-        (["context", "analyze", "--budget", "1", "--target", "1"], "--target and budget exclude each other."),
+        (["context", "analyze", "--budget", "1", "--target", "1"], "--target and budget cannot be used together."),
         (["workspace", "delete", "default"], "Pass --yes to proceed."),
         (["search", "x", "--since", "2026-02-01", "--until", "2026-01-01"], " is after --until "),
         (["graph", "related", "Nobody"], "`memsweep graph entities` lists the entities."),

@@ -199,9 +199,9 @@ def test_a_root_that_is_suddenly_empty_is_refused_and_allow_empty_insists(
     desk.index(repo)
     shutil.rmtree(repo)
     repo.mkdir()
-    with pytest.raises(BadInput, match=f"holds no file, but {len(ALL)} are known in it"):
+    with pytest.raises(BadInput, match=f"contains no files, but the index has {len(ALL)} files of it"):
         desk.index(repo)
-    with pytest.raises(BadInput, match="holds no file"):
+    with pytest.raises(BadInput, match="contains no files"):
         desk.index(repo, languages=["go"])
     assert desk.stale(repo) == set()
     assert desk.index(repo, allow_empty=True).stale_memories == len(ALL)

@@ -181,7 +181,7 @@ def test_an_empty_folder_is_refused_only_if_it_was_not(server: ServerClient, tmp
     root = grow(tmp_path / "plain", {"a.py": "x = 1\n"})
     server.call("index_codebase", repo_path=str(root), workspace_id="empty")
     (root / "a.py").unlink()
-    with pytest.raises(ToolFailed, match=r"holds no file, but 1 are known in it\. Pass allow_empty=true if"):
+    with pytest.raises(ToolFailed, match=r"contains no files, but the index has 1 file of it\. Pass allow_empty"):
         server.call("index_codebase", repo_path=str(root), workspace_id="empty")
     answer = server.call("index_codebase", repo_path=str(root), workspace_id="empty", allow_empty=True)
     assert (answer["files_removed"], answer["stale_memories"]) == (1, 1)

@@ -61,7 +61,7 @@ def test_an_unreadable_folder_is_not_deleted(tmp_path):
 def test_a_root_that_is_missing_or_suddenly_empty_is_refused(tmp_path):
     root = grow(tmp_path / "r", {"a.py": "1"})
     (root / "a.py").unlink()
-    assert "holds no file, but 1 are known" in str(refusal(walk(make_scope(str(root))), str(root), 1))
+    assert "no files, but the index has 1 file of it" in str(refusal(walk(make_scope(str(root))), str(root), 1))
     root.rmdir()
     assert "does not exist" in str(refusal(walk(make_scope(str(root))), str(root), 1))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import Memory
-from memsweep.code.machine_made import has_machine_made_name, is_minified
+from memsweep.code.exclude import has_machine_made_name, is_minified
 from tests.code.desk import Desk
 from tests.code.trees import grow
 from tests.support.engines import on_every_engine

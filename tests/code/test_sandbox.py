@@ -135,17 +135,7 @@ def test_nothing_starts_before_it_is_needed():
     with Sandbox() as sandbox:
         sandbox.parse("# a\n", "markdown")
         assert workers_of(sandbox) == []
-        sandbox.warm_up()
-        (pid,) = workers_of(sandbox)
         sandbox.parse(GOOD, "python")
-        assert workers_of(sandbox) == [pid]
-
-
-def test_a_small_text_can_be_parsed_here_while_no_worker_is_warm():
-    with Sandbox(inline_below_bytes=100) as sandbox:
-        assert sandbox.parse(GOOD, "python") == parse(GOOD, "python")
-        assert workers_of(sandbox) == []
-        sandbox.parse(GOOD * 100, "python")
         assert len(workers_of(sandbox)) == 1
 
 

@@ -70,7 +70,7 @@ def test_languages_may_be_given_by_their_other_names():
     [
         (("",), "empty"),
         (("a\0b",), "not a path"),
-        (("/r", ["klingon"]), "Unknown language: klingon. Known are python"),
+        (("/r", ["klingon"]), "Unknown language: klingon. Known languages: python"),
         (("/r/.git/hooks",), "inside a .git folder"),
     ],
 )

@@ -142,7 +142,7 @@ def test_a_target_is_freed_and_a_shortfall_is_explained(window: ContextWindow) -
     seen = window.analyze(target_tokens=90)
     assert (seen.shortfall, seen.planned) == (50, {"a", "b"})
     assert "50 tokens could not be freed" in seen.reason
-    with pytest.raises(BadInput, match="exclude each other"):
+    with pytest.raises(BadInput, match="cannot be used together"):
         window.analyze(target_tokens=1, budget=1)
 
 

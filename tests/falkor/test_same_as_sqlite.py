@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from memsweep.gc import collect, look, run
 from memsweep.gc import purge as purging
+from memsweep.gc.chosen import plan_chosen
 from memsweep.gc.explain import explain
 from memsweep.gc.receipts import receipts
 from memsweep.gc.strategies.rule import Fading
@@ -26,8 +27,8 @@ from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
-from memsweep.model.plan import Receipt
-from memsweep.model.strategies import WITHOUT_QUESTION
+from memsweep.model.plan import Plan, Receipt
+from memsweep.model.strategies import QUICK, WITHOUT_QUESTION
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Plot, Thing
@@ -38,6 +39,7 @@ from tests.support.memory_disk import MEMORY_DISK
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 # Everything was last seen when the acts began, and they take an hour each.
 FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
+WHOSE = ({"source": "code_indexer"}, {"source": "code_indexer", "since": "2000-01-01"}, {"tier": "person"})
 
 
 class Acting:
@@ -59,7 +61,22 @@ class Acting:
         return side.tools(NOW + timedelta(hours=self.hours))
 
     def plan(self, number: int, strategy: str) -> None:
-        plan = self.both_engines.both(lambda side: collect.plan(self._tools(side), strategy, 0.0, _fading(strategy)))
+        self._look_at(lambda side: collect.plan(self._tools(side), strategy, 0.0, _fading(strategy)))
+
+    def choose(self, number: int, strategy: str) -> None:
+        ids = [f"mem_{1 + each % 7:012}" for each in range(number, number + 1 + number % 3)]
+        self._look_at(lambda side: plan_chosen(self._tools(side), ids))
+
+    def retract(self, number: int, strategy: str) -> None:
+        whose = WHOSE[number % len(WHOSE)]
+        self._look_at(lambda side: collect.plan(self._tools(side), "origin", origin=whose))
+
+    def preview(self, number: int, strategy: str) -> None:
+        self.both_engines.both(lambda side: look.previews(self._tools(side), [strategy, *QUICK], 1 + number % 5))
+
+    def _look_at(self, make: Callable[[Side], Plan]) -> None:
+        """A plan, its items and its groups, and how it differs from the first one."""
+        plan = self.both_engines.both(make)
         if not hasattr(plan, "digest"):
             return
         self.plans.append(plan.id)
@@ -256,8 +273,9 @@ def _without_restore(told: Any) -> Any:
 
 
 ACTS = (
-    "plan", "plan", "apply a part", "apply", "apply", "prune", "prune", "prune in steps", "undo", "recover", "delete",
-    "delete forever", "remove tombstone", "pin", "purge", "look", "explain", "check deletion", "files",
+    "plan", "plan", "choose", "retract", "preview", "apply a part", "apply", "apply", "prune", "prune",
+    "prune in steps", "undo", "recover", "delete", "delete forever", "remove tombstone", "pin", "purge", "look",
+    "explain", "check deletion", "files",
 )  # fmt: skip
 UPKEEP = (
     "merge",
@@ -327,6 +345,17 @@ def test_every_strategy_finds_the_same_garbage_on_falkor(strategy: str) -> None:
         acting.both_engines.same()
         acting.prune(1, strategy)
         acting.undo(0, strategy)
+        acting.both_engines.same()
+
+
+@pytest.mark.parametrize("name", ["choose", "retract"])
+def test_what_somebody_names_goes_and_comes_back_the_same_on_falkor(name: str) -> None:
+    with both_sides(GARBAGE) as acting:
+        acting.act(name, 0, "")
+        acting.apply(1, "")
+        assert len(acting.receipts) == 1
+        acting.both_engines.same()
+        acting.undo(0, "")
         acting.both_engines.same()
 
 

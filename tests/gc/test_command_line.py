@@ -138,13 +138,13 @@ def test_prune_shows_as_many_as_wished(run: Run, store: Path) -> None:
         (["undo", "rcpt_x"], 3, "receipt 'rcpt_x' does not exist"),
         (["recover", GONE], 3, f"'{GONE}' is not in the trash"),
         (["delete", "mem_x", "--yes"], 3, "memory 'mem_x' does not exist"),
-        (["delete", GONE], 4, "nobody can be asked; nothing was removed. Pass --yes."),
+        (["delete", GONE], 4, "was not confirmed; nothing was removed. Pass --yes."),
         (["delete", KEPT, "--yes"], 4, f"memory {KEPT} is pinned; it was not deleted. Unpin it first."),
         (["purge"], 4, "Pass --yes."),
         (["purge", "--older-than-days", "-3", "--yes"], 2, "Error: --older-than-days must be a number of days"),
         (["pin", "mem_x"], 3, "'mem_x' is neither a memory nor an entity"),
         (["unpin", "mem_x"], 3, "'mem_x' is neither a memory nor an entity"),
-        (["tombstone", "remove", GONE], 3, f"there is no tombstone of '{GONE}'"),
+        (["tombstone", "remove", GONE], 3, f"there is no tombstone for '{GONE}'"),
         (["trash", "-n", "-1"], 2, "limit must be from 1"),
         (["audit", "-n", "0"], 2, "limit must be from 1"),
     ],
@@ -212,7 +212,7 @@ def test_pin_and_unpin(run: Run, store: Path) -> None:
 
 
 def test_deleting_forever_leaves_a_tombstone_that_can_be_removed(run: Run, store: Path) -> None:
-    assert run("tombstone", "list").out == "None.\n"
+    assert run("tombstone", "list").out == "No tombstones.\n"
     assert run("delete", NOTE, "--forever", "--yes").out == "Permanently deleted 1 memory.\n"
     (stone,) = run("tombstone", "list", "--json").json["tombstones"]
     assert (stone["memory_id"], stone["reason"]) == (NOTE, "deleted forever")

@@ -22,6 +22,7 @@ from tests.gc.random_stores import random_stores
 from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
+from tests.support.inside import store_of
 
 FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
 SHARED = Plot(
@@ -205,8 +206,8 @@ def test_every_item_can_be_spared() -> None:
 def test_secrets_are_left_where_they_are_spared(memory: Memory) -> None:
     key = "AKIA" + "QRSTUVWX23456YZ2"
     ids = [memory.remember(f"note {n}").memory_id for n in range(2)]
-    with memory._access.store.collector.changing() as tx:
-        keys = memory._access.store.collector.memory_keys(ids)
+    with store_of(memory).collector.changing() as tx:
+        keys = store_of(memory).collector.memory_keys(ids)
         found = tx.texts.at(keys.values())
         pieces = tx.texts.pieces(keys.values())
         for row in found.values():

@@ -504,7 +504,7 @@ def test_delete_recover_and_forget_one_memory(server: Server) -> None:
     assert server.call("get_memory", memory_id=uid)["text"] == "the locker code is 4711"
     gone = server.call("delete_memory", memory_id=uid, confirm=True, forever=True)
     assert gone["message"] == "Permanently deleted 1 memory."
-    assert "may not be learned again" in server.refusal("add_memory", text="the locker code is 4711")
+    assert "must not be learned again" in server.refusal("add_memory", text="the locker code is 4711")
     assert "cannot be undone" in server.refusal("undo_prune", receipt_id=gone["receipt_id"])
 
 

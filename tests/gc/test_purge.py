@@ -213,9 +213,9 @@ def test_a_name_seen_in_purged_and_in_live_text_is_still_counted(memory: Memory,
 def test_what_was_forgotten_for_good_is_not_learned_again_until_its_tombstone_is_removed(memory: Memory) -> None:
     uid = memory.remember("my locker code is 4711").memory_id
     memory.delete(uid, confirm=True, forever=True)
-    with pytest.raises(Conflict, match=r"deleted for good and may not be learned again.*tombstone list"):
+    with pytest.raises(Conflict, match=r"deleted permanently and must not be learned again.*tombstone list"):
         memory.remember("my locker code is 4711")
-    with pytest.raises(Conflict, match="may not be learned again"):
+    with pytest.raises(Conflict, match="must not be learned again"):
         memory.remember("my locker code is 4711", thread_id="another")
     assert [stone.memory_id for stone in memory.sweep.tombstones()] == [uid]
     memory.sweep.remove_tombstone(uid)

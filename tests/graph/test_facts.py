@@ -57,7 +57,7 @@ def test_a_fact_that_replaces_closes_the_old_one(memory):
     assert closed.valid_at is not None
     assert closed.invalid_at is not None
     moment = closed.invalid_at - timedelta(microseconds=1)
-    then = facts.related(facts_of(memory), "Ada", depth=1, limit=9, relation_types=None, as_of=moment)
+    then = memory.graph.query("Ada", hops=1, as_of=moment)
     assert [each.name for each in then.entities] == ["London"]
 
 

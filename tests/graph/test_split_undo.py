@@ -113,6 +113,6 @@ def test_a_purged_split_is_final(memory: Memory, note: str) -> None:
 
 def test_nothing_chosen_leaves_no_receipt(memory: Memory, note: str) -> None:
     for dry_run in (True, False):
-        with pytest.raises(BadInput, match="nothing of the entity was chosen"):
+        with pytest.raises(BadInput, match="no part of the entity was chosen"):
             memory.graph.unmerge("Mercury", "Planet", dry_run=dry_run)
     assert memory.sweep.receipts().receipts == ()

@@ -23,6 +23,7 @@ from memsweep.services.memory import BaseMemory
 from memsweep.services.sweep import SweepService
 from tests.support import store_files
 from tests.support.commands import run
+from tests.support.inside import app_of
 
 
 def test_opening_costs_nothing_and_makes_nothing(home: Path) -> None:
@@ -132,7 +133,7 @@ def test_asynchronous_calls_run_at_once_and_never_hold_up_the_loop(home: Path) -
     async def use() -> None:
         memory = open_memory_async(home=home)
         await memory.remember("first")
-        engine = memory._access.app.engine
+        engine = app_of(memory).engine
         store = engine.open("default")
         with store._pool.writing():  # type: ignore[attr-defined]
             waiting = [asyncio.create_task(memory.remember(f"note {number}")) for number in range(5)]

@@ -67,7 +67,7 @@ def test_a_reserved_name_needs_consent_before_its_workspace_is_made(at: At, tmp_
 
 
 def test_trust_is_for_what_the_file_asks_for(at: At, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="asks for no workspace"):
+    with pytest.raises(BadInput, match="names no workspace"):
         at(repository(tmp_path / "plain")).projects.trust("", agreed=True)
     with pytest.raises(BadInput, match="not for 'other'"):
         at(names(tmp_path / "one", "shared")).projects.trust("other", agreed=True)
@@ -170,7 +170,7 @@ def test_what_is_in_use_is_not_adopted(at: At, tmp_path: Path) -> None:
         two.projects.adopt()
     shutil.rmtree(tmp_path / "one")
     two.memory().remember("also mine")
-    with pytest.raises(Conflict, match="has workspace"):
+    with pytest.raises(Conflict, match="already has workspace"):
         two.projects.adopt(one.workspace_id)
     assert two.memory().search("also").total == 1
 

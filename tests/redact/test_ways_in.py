@@ -16,6 +16,7 @@ from memsweep.model.origin import Origin
 from memsweep.model.segment import ContextSegment
 from tests.redact.lines import positives
 from tests.support.engines import on_every_engine
+from tests.support.inside import app_of
 
 _FIRST = {line.kind: line.text[line.start : line.end] for line in reversed(positives())}
 AWS, GITHUB, ANTHROPIC = _FIRST["aws-access-key"], _FIRST["github-token"], _FIRST["anthropic-key"]
@@ -281,9 +282,9 @@ WAYS: dict[str, Callable[[Memory, Path, str], object]] = {
     "code": lambda memory, folder, key: memory.code.index(_code(folder, "a.py", f'KEY = "{key}"\n')),
     "file name": lambda memory, folder, key: memory.code.index(_code(folder, f"{key}.py", "def f(): pass\n")),
     "folder": lambda memory, folder, key: memory.code.index(_code(folder / key, "a.py", "def f(): pass\n")),
-    "workspace": lambda memory, _, key: memory._access.app.create_workspace(key),
-    "workspace made by the way": lambda memory, _, key: memory._access.app.memory(key).remember(f"x {key[-3:]}"),
-    "description": lambda memory, _, key: memory._access.app.create_workspace(f"w{key[-3:]}", key),
+    "workspace": lambda memory, _, key: app_of(memory).create_workspace(key),
+    "workspace made by the way": lambda memory, _, key: app_of(memory).memory(key).remember(f"x {key[-3:]}"),
+    "description": lambda memory, _, key: app_of(memory).create_workspace(f"w{key[-3:]}", key),
     "client": lambda memory, _, key: _by(memory, client=key),
     "version": lambda memory, _, key: _by(memory, version=key),
     "session": lambda memory, _, key: _by(memory, session=key),
@@ -298,7 +299,7 @@ def test_no_field_of_any_way_in_lets_a_secret_through(memory: Memory, tmp_path: 
     for way, key in keys.items():
         with contextlib.suppress(BadInput):  # a name that things are found by is refused
             WAYS[way](memory, tmp_path / "in" / key[-3:], key)
-    app, stored = memory._access.app, tmp_path / "b"
+    app, stored = app_of(memory), tmp_path / "b"
     for each in app.workspaces():
         app.memory(each.id).care.backup(stored, force=True)
         content = stored.read_bytes() + repr(each).encode()

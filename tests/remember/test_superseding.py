@@ -176,9 +176,9 @@ def contents(memory: Memory) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
-        (["mem_0000000000zz"], "memory 'mem_0000000000zz', which supersedes names, does not exist"),
+        (["mem_0000000000zz"], "memory 'mem_0000000000zz', named in supersedes, does not exist"),
         (["ünbekannt 🤷"], "does not exist in this workspace; nothing was stored."),
-        ([""], "memory '', which supersedes names, does not exist"),
+        ([""], "memory '', named in supersedes, does not exist"),
         (["x" * 5000], "does not exist in this workspace"),
         ("mem_0000000000zz", "supersedes must be a list, not str."),
         ([7], "supersedes must be a list of memory ids, and 7 is none."),

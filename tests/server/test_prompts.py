@@ -16,14 +16,14 @@ from tests.support.client import ServerClient
 
 
 def _prompt(server: ServerClient, name: str, **arguments: Any) -> str:
-    found = server._portal.call(server.client.get_prompt, name, arguments)
+    found = server.result_of(server.client.get_prompt, name, arguments)
     (message,) = found.messages
     assert message.role == "user"
     return str(message.content.text)
 
 
 def test_the_four_are_there_and_say_what_they_are_asked_about(server: ServerClient) -> None:
-    listed = server._portal.call(server.client.list_prompts).prompts
+    listed = server.result_of(server.client.list_prompts).prompts
     assert [each.name for each in listed] == ["brief_me", "what_do_you_know", "clean_up", "forget"]
     assert all(each.description for each in listed)
     assert "briefing" in _prompt(server, "brief_me")

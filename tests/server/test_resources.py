@@ -10,7 +10,7 @@ from tests.support.client import ServerClient
 
 
 def read(server: ServerClient, uri: str) -> Any:
-    (content,) = server._portal.call(server.client.read_resource, uri).contents
+    (content,) = server.result_of(server.client.read_resource, uri).contents
     assert content.mime_type == "application/json"
     return json.loads(content.text)
 
@@ -48,7 +48,7 @@ def test_what_is_not_there_is_told_in_one_sentence(server: ServerClient) -> None
 
 
 def test_resources_are_listed(server: ServerClient) -> None:
-    listed = server._portal.call(server.client.list_resources).resources
+    listed = server.result_of(server.client.list_resources).resources
     assert [str(each.uri) for each in listed] == ["ui://memsweep/plan.html", "memsweep://workspaces"]
-    templates = server._portal.call(server.client.list_resource_templates).resource_templates
+    templates = server.result_of(server.client.list_resource_templates).resource_templates
     assert {each.name for each in templates} == {"audit", "plan", "trash", "stats", "receipts", "graph"}

@@ -39,6 +39,10 @@ class ServerClient:
     def __init__(self, portal: Any, client: Client) -> None:
         self._portal, self.client = portal, client
 
+    def result_of(self, request: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
+        """What a request of the SDK's client gives."""
+        return self._portal.call(request, *arguments)
+
     @property
     def protocol_version(self) -> str:
         return str(self.client.protocol_version)

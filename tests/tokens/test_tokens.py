@@ -168,4 +168,4 @@ def test_tokens_by_the_command_line(run: Callable[..., Ran]) -> None:
     ]
     for wrong in (["x"], ["x", "-w", "a", "--all-workspaces"]):
         ran = run("token", "create", *wrong)
-        assert (ran.status, "for some workspaces or for all" in ran.err) == (2, True)
+        assert (ran.status, "to some workspaces or to all" in ran.err) == (2, True)

@@ -42,7 +42,7 @@ def test_a_budget_shows_what_goes_and_it_is_stashed_searched_and_restored(memory
     left = [each.segment_id for each in memory.context("rewrite").strip().segments]
     assert left == [own for own in (f"s{at}" for at in range(12)) if own not in going[1:]]
     browser.see("/context/rewrite?q=nothing+of+the+kind")
-    assert "Nothing in the stash answers that" in browser.text
+    assert "Nothing in the stash matches that" in browser.text
     browser.see("/context/rewrite?q=deploy")
     browser.do("/context/rewrite/restore", restore=going[1])
     assert "1 segment back in place" in browser.text

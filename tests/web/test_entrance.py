@@ -17,10 +17,9 @@ from memsweep.settings import load_settings
 from memsweep.web.forms import read_form
 from memsweep.web.guard import make_guard
 from memsweep.web.guarded import Guarded
-from memsweep.web.login import HOURS, Grant, Logins, OneTimeLink
+from memsweep.web.login import HOURS, Grant, Logins, OneTimeLink, redeem_tokens
 from memsweep.web.page import make_page
 from memsweep.web.screens import SCREENS
-from memsweep.web.token_login import redeem_tokens
 from tests.support.environment import environment
 from tests.web.conftest import HOME, PORT
 
@@ -71,7 +70,7 @@ def test_a_form_without_its_token_or_its_origin_changes_nothing(browser, path: s
 def test_who_may_only_look_changes_nothing(browse, path: str) -> None:
     reader = browse(Grant(read_only=True))
     assert reader.do(path).status_code == 403
-    assert "may look, and not change" in reader.text
+    assert "can read, but not change" in reader.text
 
 
 def test_a_form_of_a_neighbour_on_this_machine_is_refused(browser) -> None:
@@ -128,7 +127,7 @@ def test_a_login_for_some_workspaces_sees_no_other(browse, app: App) -> None:
     assert browser.page.url.path == "/w/ours/"
     assert "theirs" not in browser.page.text
     assert browser.see("//w/theirs/").status_code == 404
-    assert "not there, or not open" in browser.text
+    assert "does not exist, or this login has no access" in browser.text
 
 
 def test_the_theme_is_remembered_by_the_browser_and_leads_back(browser) -> None:
@@ -228,5 +227,5 @@ def test_a_form_whose_sender_hangs_up_is_refused_and_not_an_accident() -> None:
         return {"type": "http.disconnect"}
 
     request = Request({"type": "http", "method": "POST", "headers": [(b"content-type", FORM.encode())]}, receive)
-    with pytest.raises(BadInput, match="did not come whole"):
+    with pytest.raises(BadInput, match="arrived incomplete"):
         anyio.run(partial(read_form, request, most_fields=5, most_bytes=100))

@@ -142,9 +142,9 @@ def test_a_body_is_read_up_to_the_limit_in_size_and_time() -> None:
     assert ask([b"x" * 50, b"x" * 50])[::2] == (200, "100")
     assert ask([b"x" * 50, b"x" * 51])[::2] == (
         413,
-        "The body has more than 100 bytes, which is the most. Split it.\n",
+        "The body has more than 100 bytes, the maximum. Split it.\n",
     )
-    assert ask([b"x"], seconds=0)[::2] == (408, "The body did not come in time.\n")
+    assert ask([b"x"], seconds=0)[::2] == (408, "The body did not arrive in time.\n")
 
 
 def test_every_answer_is_protected_also_a_refusal() -> None:

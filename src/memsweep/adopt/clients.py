@@ -80,7 +80,7 @@ def checked_place(place: Place) -> Place:
     for part, what in ((place.store, "store"), (place.name, "file")):
         clean = posixpath.normpath(part)
         if clean != part or part.startswith(("/", "..")) or part in ("", ".") or "\0" in part:
-            raise BadInput(f"the {what} {shown(part)} is no name of a file of a client.")
+            raise BadInput(f"the {what} {shown(part)} is not a valid file name.")
     if "/" in place.store:
-        raise BadInput(f"the store {shown(place.store)} is no name of a store.")
+        raise BadInput(f"the store {shown(place.store)} is not a valid store name.")
     return place

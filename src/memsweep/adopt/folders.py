@@ -21,7 +21,7 @@ _NOT_MIRRORED = {".git"}  # Codex keeps the history of its folder there
 
 
 def store_names(client: Client, root: str) -> list[str]:
-    """The stores that there are. A folder of the client that is not there is an error, an empty one is not."""
+    """The stores. A missing folder of the client is an error, an empty one is not."""
     if not client.stores:
         return [ONLY_STORE] if os.path.lexists(os.path.join(root, client.memory)) else []
     try:
@@ -44,7 +44,7 @@ def read_store(client: Client, root: str, store: str, project: Project) -> Clien
     files: list[ClientFile] = []
     unread: list[tuple[str, str]] = []
     if os.path.islink(folder):
-        return ClientStore(store, folder, project, unread=(("", "it is a link, and links are not followed"),))
+        return ClientStore(store, project, unread=(("", "it is a link, and links are not followed"),))
     for name, reason in _names(folder, "", 0):
         if reason:
             unread.append((name, reason))
@@ -57,7 +57,7 @@ def read_store(client: Client, root: str, store: str, project: Project) -> Clien
                 continue
             except OSError as error:
                 unread.append((name, _why(error)))
-    return ClientStore(store, folder, project, tuple(files), tuple(unread))
+    return ClientStore(store, project, tuple(files), tuple(unread))
 
 
 def _file(folder: str, place: Place) -> ClientFile:

@@ -41,7 +41,7 @@ def chosen(lost: Sequence[LostFile], names: Sequence[str], *, everything: bool) 
 def chosen_version(mirror: Mirror, stores: Set[str], names: Sequence[str], version: str) -> tuple[Place, FileVersion]:
     """The file of that name, and the version of it whose digest begins so."""
     if len(names) != 1:
-        raise BadInput("a version is one of a single file.", hint="Name that file.")
+        raise BadInput("a version belongs to a single file.", hint="Name that file.")
     places = [place for place in mirror.versions if place.store in stores and is_called(place, names[0])]
     found = [
         (place, each)

@@ -8,9 +8,19 @@ from datetime import datetime, timedelta
 
 from memsweep.adopt.changing import Write, refuse_large, selected, way_back, writes_back_to, writes_of
 from memsweep.adopt.dead import find_dead
-from memsweep.adopt.desk import Desk, Reading, Scope, caught_by, path_of, read, read_named, refuse_unknown, still_lost
 from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
 from memsweep.adopt.projects import look_at
+from memsweep.adopt.reading import (
+    AdoptDependencies,
+    Reading,
+    Scope,
+    caught_by,
+    path_of,
+    read,
+    read_named,
+    refuse_unknown,
+    still_lost,
+)
 from memsweep.adopt.restoring import chosen, chosen_version, is_called, writes_back
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import Refused, change_file
@@ -32,92 +42,94 @@ from memsweep.model.text import shown
 from memsweep.model.times import CLOCK_TOLERANCE
 
 
-def look(desk: Desk, scope: Scope, *, dry_run: bool = False) -> Look:
+def look(tools: AdoptDependencies, scope: Scope, *, dry_run: bool = False) -> Look:
     """Mirror what is there, and plan what could go. A dry run writes nothing at all."""
-    refuse_unknown(desk, scope)
-    with nullcontext() if dry_run else desk.vault.locked():
-        before = desk.vault.mirror()
-        found = read(desk, scope, before, dry_run=dry_run)
-        gone = still_lost(desk, found)
+    refuse_unknown(tools, scope)
+    with nullcontext() if dry_run else tools.vault.locked():
+        before = tools.vault.mirror()
+        found = read(tools, scope, before, dry_run=dry_run)
+        gone = still_lost(tools, found)
         dead = find_dead(
-            desk.client,
+            tools.client,
             found.stores,
-            lambda store, path: look_at(store, path, desk.home),
-            desk.judge,
+            lambda store, path: look_at(store, path, tools.home),
+            tools.judge,
             {each.place for each in gone},
         )
-        now = desk.clock()
-        plan_id = desk.new_id("plan") if dead.items and not dry_run else ""
-        expires_at = now + timedelta(hours=desk.plan_hours)
-        plan = ClientPlan(plan_id, desk.client.name, now, expires_at, dead.items, dead.findings)
+        now = tools.clock()
+        plan_id = tools.new_id("plan") if dead.items and not dry_run else ""
+        expires_at = now + timedelta(hours=tools.plan_hours)
+        plan = ClientPlan(plan_id, tools.client.name, now, expires_at, dead.items, dead.findings)
         if plan_id:
-            desk.vault.drop_plans(now)
-            desk.vault.save_plan(plan)
+            tools.vault.drop_plans(now)
+            tools.vault.save_plan(plan)
         new = 0 if dry_run else found.mirror.count - before.count
-        return Look(desk.client.name, desk.root, found.stores, tuple(gone), plan, len(found.contents), new)
+        return Look(tools.client.name, tools.root, found.stores, tuple(gone), plan, len(found.contents), new)
 
 
-def lost(desk: Desk, scope: Scope) -> list[LostFile]:
+def lost(tools: AdoptDependencies, scope: Scope) -> list[LostFile]:
     """What somebody else deleted since the mirror saw it; nothing is written."""
-    if not desk.vault.is_there:
+    if not tools.vault.is_there:
         return []
-    return still_lost(desk, read(desk, scope, desk.vault.mirror(), dry_run=True))
+    return still_lost(tools, read(tools, scope, tools.vault.mirror(), dry_run=True))
 
 
-def apply(desk: Desk, plan_id: str, *, allow_large: bool = False) -> Applied:
+def apply(tools: AdoptDependencies, plan_id: str, *, allow_large: bool = False) -> Applied:
     """Do what a plan says, but for files that have changed since. A plan is applied once."""
-    desk.vault.plan(plan_id)  # an unknown one makes no mirror
-    with desk.vault.locked():
-        plan = desk.vault.plan(plan_id)
-        _refuse_unusable(plan, desk)
+    tools.vault.plan(plan_id)  # an unknown one makes no mirror
+    with tools.vault.locked():
+        plan = tools.vault.plan(plan_id)
+        _refuse_unusable(plan, tools)
         names = {need.place.store for item in plan.items for need in item.needs}
-        found = read_named(desk, names)
+        found = read_named(tools, names)
         kept, skipped = selected(plan.items, found.digests)
         if not allow_large:
             refuse_large(kept, found.contents)
-        desk.vault.use_plan(plan_id)
-        writes = writes_of(kept, found.contents, desk.client.index)
-        return _write(desk, "apply", writes, found, skipped)
+        tools.vault.use_plan(plan_id)
+        writes = writes_of(kept, found.contents, tools.client.index)
+        return _write(tools, "apply", writes, found, skipped)
 
 
-def undo(desk: Desk, receipt_id: str) -> Applied:
+def undo(tools: AdoptDependencies, receipt_id: str) -> Applied:
     """Make every file what it was before, unless somebody has changed it since."""
-    with desk.vault.locked():
-        receipt = desk.vault.receipt(receipt_id)
-        found = read_named(desk, {change.place.store for change in receipt.changes})
+    with tools.vault.locked():
+        receipt = tools.vault.receipt(receipt_id)
+        found = read_named(tools, {change.place.store for change in receipt.changes})
         back, conflicts = way_back(receipt, found.digests)
-        done, failed = _make(desk, writes_back_to(back, desk.vault.content), found)
-        desk.vault.mark_undone(receipt, desk.clock())  # last: an undo that was interrupted can be repeated
-        _catch_up(desk, {change.place.store for change in receipt.changes})
+        done, failed = _make(tools, writes_back_to(back, tools.vault.content), found)
+        tools.vault.mark_undone(receipt, tools.clock())  # last: an undo that was interrupted can be repeated
+        _catch_up(tools, {change.place.store for change in receipt.changes})
         return Applied(receipt_id, tuple(each.change for each in done), (*conflicts, *failed))
 
 
-def restore(desk: Desk, scope: Scope, names: Sequence[str], *, everything: bool = False, version: str = "") -> Applied:
+def restore(
+    tools: AdoptDependencies, scope: Scope, names: Sequence[str], *, everything: bool = False, version: str = ""
+) -> Applied:
     """Bring back files that somebody else deleted, or make one what it was in another version."""
     if not names and (version or not everything):
-        raise BadInput("nothing is named that should come back.", hint="Name a file, or pass --all.")
-    refuse_unknown(desk, scope)
-    with desk.vault.locked():
-        found = read(desk, scope, desk.vault.mirror())
+        raise BadInput("no file to bring back was named.", hint="Name a file, or pass --all.")
+    refuse_unknown(tools, scope)
+    with tools.vault.locked():
+        found = read(tools, scope, tools.vault.mirror())
         if version:
             place, old = chosen_version(found.mirror, found.names, names, version)
-            wanted = {place: desk.vault.content(old.digest)}
+            wanted = {place: tools.vault.content(old.digest)}
         else:
-            gone = chosen(still_lost(desk, found), names, everything=everything)
-            wanted = {each.place: desk.vault.content(each.digest) for each in gone}
-        return _write(desk, "restore", writes_back(desk.client, wanted, found.contents), found, [])
+            gone = chosen(still_lost(tools, found), names, everything=everything)
+            wanted = {each.place: tools.vault.content(each.digest) for each in gone}
+        return _write(tools, "restore", writes_back(tools.client, wanted, found.contents), found, [])
 
 
-def history(desk: Desk, scope: Scope, name: str) -> list[tuple[Place, FileVersion]]:
+def history(tools: AdoptDependencies, scope: Scope, name: str) -> list[tuple[Place, FileVersion]]:
     """The versions of a file that the mirror has, the newest first."""
-    refuse_unknown(desk, scope)
-    with desk.vault.locked():
-        found = read(desk, scope, desk.vault.mirror())
+    refuse_unknown(tools, scope)
+    with tools.vault.locked():
+        found = read(tools, scope, tools.vault.mirror())
         wanted = [place for place in found.mirror.versions if place.store in found.names and is_called(place, name)]
         if not wanted:
             raise NotFound(f"the mirror has no file {shown(name)}.")
         rows = [(place, version) for place in sorted(wanted) for version in reversed(found.mirror.versions[place])]
-        return [(place, each) for place, each in rows if each.digest == ABSENT or desk.vault.has(each.digest)]
+        return [(place, each) for place, each in rows if each.digest == ABSENT or tools.vault.has(each.digest)]
 
 
 def purge(vault: Vault, before: datetime) -> MirrorPurged:
@@ -134,38 +146,40 @@ def purge(vault: Vault, before: datetime) -> MirrorPurged:
         return MirrorPurged(versions, len(old), vault.free(mirror.digests | needed))
 
 
-def _refuse_unusable(plan: ClientPlan, desk: Desk) -> None:
-    now = desk.clock()
-    if plan.client != desk.client.name:
-        raise Conflict(f"plan {plan.id} is one for {plan.client}; nothing was changed.")
+def _refuse_unusable(plan: ClientPlan, tools: AdoptDependencies) -> None:
+    now = tools.clock()
+    if plan.client != tools.client.name:
+        raise Conflict(f"plan {plan.id} is for {plan.client}; nothing was changed.")
     if now > plan.expires_at or plan.made_at - now > CLOCK_TOLERANCE:
         raise Conflict(f"plan {plan.id} has expired; nothing was changed.", hint="Make a new one.")
 
 
-def _write(desk: Desk, action: str, writes: Sequence[Write], found: Reading, skipped: Sequence[Skipped]) -> Applied:
+def _write(
+    tools: AdoptDependencies, action: str, writes: Sequence[Write], found: Reading, skipped: Sequence[Skipped]
+) -> Applied:
     """Keep what was and what will be, then say what is going to be done, then do it."""
     if not writes:
         return Applied("", (), tuple(skipped))
     for each in writes:
         for data in (found.contents.get(each.change.place), each.data):
             if data is not None:
-                desk.vault.keep(data)
+                tools.vault.keep(data)
     receipt = ClientReceipt(
-        desk.new_id(CLIENT_RECEIPT), desk.client.name, desk.clock(), action, tuple(each.change for each in writes)
+        tools.new_id(CLIENT_RECEIPT), tools.client.name, tools.clock(), action, tuple(each.change for each in writes)
     )
-    desk.vault.save_receipt(receipt)
-    done, failed = _make(desk, writes, found)
-    _catch_up(desk, found.names | {each.change.place.store for each in writes})
+    tools.vault.save_receipt(receipt)
+    done, failed = _make(tools, writes, found)
+    _catch_up(tools, found.names | {each.change.place.store for each in writes})
     return Applied(receipt.id if done else "", tuple(each.change for each in done), (*skipped, *failed))
 
 
-def _catch_up(desk: Desk, stores: Iterable[str]) -> None:
+def _catch_up(tools: AdoptDependencies, stores: Iterable[str]) -> None:
     """Mirror what was done. Where that fails the next look does it, and the answer with its receipt is not lost."""
     with suppress(MemsweepError):
-        read_named(desk, stores)
+        read_named(tools, stores)
 
 
-def _make(desk: Desk, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:
+def _make(tools: AdoptDependencies, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:
     done: list[Write] = []
     failed: list[Skipped] = []
     caught: list[tuple[Place, Seen]] = []
@@ -175,15 +189,15 @@ def _make(desk: Desk, writes: Sequence[Write], found: Reading) -> tuple[list[Wri
             failed.append(Skipped(place, f"{missing.name} could not be changed"))
             continue
         changed_at = _changed_at(found.mirror, each, writes)
-        keep = caught_by(desk, caught)
+        keep = caught_by(tools, caught)
         try:
-            change_file(desk.root, path_of(desk, place), each.change.before, each.data, changed_at, keep)
+            change_file(tools.root, path_of(tools, place), each.change.before, each.data, changed_at, keep)
         except Refused as error:
             failed.append(Skipped(place, str(error)))
         else:
             done.append(each)
     if caught:
-        desk.vault.save_mirror(with_caught(desk.vault.mirror(), caught, desk.clock()))
+        tools.vault.save_mirror(with_caught(tools.vault.mirror(), caught, tools.clock()))
     return done, failed
 
 

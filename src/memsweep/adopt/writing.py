@@ -126,7 +126,7 @@ def _give(draft: Path, file: Path) -> None:
         if error.errno not in _NO_LINKS:
             raise
         if os.path.lexists(file):
-            raise FileExistsError(errno.EEXIST, "a file of that name has come meanwhile", str(file)) from None
+            raise FileExistsError(errno.EEXIST, "a file of that name has appeared meanwhile", str(file)) from None
         os.rename(draft, file)
 
 

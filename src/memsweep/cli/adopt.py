@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, harmless, say, show, with_app
+from memsweep.cli.door import Json, harmless, say, show, show_json, with_app
+from memsweep.cli.options import SavedPlan, Yes
 from memsweep.cli.prune import agreed
 from memsweep.errors import BadInput
 from memsweep.model.text import counted
@@ -27,8 +28,8 @@ def adopt(
     project: Annotated[str, Option("--project", metavar="PATH", help="The project; by default this folder's.")] = ".",
     all_projects: Annotated[bool, Option("--all-projects", help="Every project of the client.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Only look; write nothing, not even the mirror.")] = False,
-    plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    plan: SavedPlan = "",
+    yes: Yes = False,
     allow_large: Annotated[
         bool, Option("--allow-large", help="Allow removing more than half of a memory folder.")
     ] = False,
@@ -90,7 +91,7 @@ def _purge(client: str, older_than_days: float | None, yes: bool, as_json: bool)
 def _one_at_most(given: Mapping[str, object]) -> None:
     named = [name for name, value in given.items() if value]
     if len(named) > 1:
-        raise BadInput(f"{' and '.join(named)} exclude each other.", hint="Pass one of them.")
+        raise BadInput(f"{' and '.join(named)} cannot be used together.", hint="Pass one of them.")
 
 
 def _look(
@@ -103,7 +104,7 @@ def _look(
         show(answer, False, lambda console: _overview(console, answer, limit))
     if dry_run or not answer["items"] or not (yes or (may_ask and typer.confirm("Apply this plan?"))):
         if as_json:
-            show(answer, True, lambda console: None)
+            show_json(answer)
         elif answer["plan_id"]:
             command = f"memsweep adopt {client} --plan {answer['plan_id']}{' --allow-large' if allow_large else ''}"
             print(f"Nothing was changed. To apply exactly this: {command}")

@@ -1,4 +1,4 @@
-"""memsweep doctor, compact, backup, restore"""
+"""memsweep doctor, compact, backup, restore, reembed"""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.care.invariants import next_step, sentence
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, progress_bar, say, show, with_app
+from memsweep.cli.options import Force
 from memsweep.errors import StoreError
+from memsweep.model.text import counted
 from memsweep.report import care as report
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
 def backup(
     file: File,
-    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -69,6 +71,20 @@ def restore(
     """Create a workspace from a backup."""
     answer = report.restored(with_app(lambda app: app.restore(file, workspace, replace=replace)))
     show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+def reembed(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Recompute all embeddings with the configured model. A run that was stopped continues where it left off."""
+
+    def run(app: App) -> report.ReembeddedAnswer:
+        memory = app.memory(workspace)
+        with progress_bar("embedding", quiet=as_json) as progress:
+            chunks = memory.care.reembed(progress)
+        return report.reembedded(memory.workspace_id, chunks, memory.care.model())
+
+    answer = with_app(run)
+    chunks = counted(answer["chunks"], "chunk")
+    show(answer, as_json, lambda console: console.print(f"Embedded {chunks} with {answer['model']}."))
 
 
 def _checkup(console: Console, answer: report.CheckupAnswer) -> None:

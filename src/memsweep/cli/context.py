@@ -20,10 +20,12 @@ from memsweep.cli.door import (
     pasteable,
     say,
     show,
+    show_json,
     show_way_back,
     standard_input,
     with_app,
 )
+from memsweep.cli.options import AtMost200, Cursor, Limit, SavedPlan, Yes
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.ids import DEFAULT_PROJECT
@@ -83,7 +85,7 @@ def export(
 ) -> None:
     """Print the window as {"segments": [...]}, which import can read."""
     segments = with_app(lambda app: _window(app, workspace, project).segments(stashed=everything))
-    show(json.loads(segments_to_json(segments)), True, _nothing)
+    show_json(json.loads(segments_to_json(segments)))
 
 
 @cli.command("analyze")
@@ -92,8 +94,8 @@ def analyze(
     target: Annotated[int | None, Option(help="Free this many tokens instead.")] = None,
     task: Annotated[str | None, Option(help="The id of the current task; its segments stay.")] = None,
     active_file: Annotated[str | None, Option(help="The file that is being worked on.")] = None,
-    limit: Annotated[int, Option("--limit", "-n", help="How many candidates to show.")] = 20,
-    dry_run: Annotated[bool, Option("--dry-run", help="Save neither a plan nor the task and the file.")] = False,
+    limit: Limit = 20,
+    dry_run: Annotated[bool, Option("--dry-run", help="Save nothing: no plan, no task, no active file.")] = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -120,10 +122,10 @@ def analyze(
 @cli.command("prune")
 def prune(
     segment_ids: SomeIds = None,
-    plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
+    plan: SavedPlan = "",
     budget: Budget = None,
     strategy: Annotated[str, Option(help="auto, stash (only stash) or delete (move to the trash).")] = "auto",
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -155,7 +157,7 @@ def prune(
         answer = report.pruned(done)
         show(answer, as_json, lambda console: _moved(console, answer, answer["receipt_id"]))
     elif as_json:
-        show(seen, True, _nothing)
+        show_json(seen)
     elif seen["plan_id"] is not None:
         words = ["memsweep", "context", "prune", "--plan", seen["plan_id"], "--yes"]
         words += ["-p", project] if project != DEFAULT_PROJECT else []
@@ -190,7 +192,7 @@ def restore(
 @cli.command("search")
 def search(
     query: Annotated[str, Argument()],
-    limit: Annotated[int, Option("--limit", "-n")] = 10,
+    limit: Limit = 10,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
@@ -229,13 +231,13 @@ def strip(
 
 @cli.command("stash")
 def stash(
-    limit: Annotated[int, Option("--limit", "-n", help="How many, at most 200.")] = 20,
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    limit: AtMost200 = 20,
+    cursor: Cursor = None,
     project: InProject = DEFAULT_PROJECT,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """List what is in the stash, the last first."""
+    """List what is in the stash, newest first."""
     answer = strips.stash(with_app(lambda app: _window(app, workspace, project).stash(limit=limit, cursor=cursor)))
 
     def words(console: Console) -> None:
@@ -281,7 +283,7 @@ def list_(workspace: InWorkspace = "", as_json: Json = False) -> None:
 @cli.command("delete")
 def delete(
     project: Annotated[str, Argument(metavar="PROJECT", help="The context window.")],
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -370,6 +372,3 @@ def _tokens(answer: Any) -> str:
 
 def _line(text: str) -> str:
     return harmless(" ".join(text.split())[:100])
-
-
-def _nothing(console: Any) -> None: ...

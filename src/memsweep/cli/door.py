@@ -94,7 +94,7 @@ def standard_input(most_bytes: int, *, may_be_cut: bool = False) -> str:
     """All of it, if it is text in UTF-8 of at most `most_bytes`."""
     raw = sys.stdin.buffer.read(most_bytes + 1)
     if len(raw) > most_bytes:
-        raise BadInput(f"standard input has more than {most_bytes:,} bytes, which is the most.", hint="Split it.")
+        raise BadInput(f"standard input has more than {most_bytes:,} bytes, the maximum.", hint="Split it.")
     return decoded(raw, "standard input", may_be_cut=may_be_cut)
 
 

@@ -14,11 +14,12 @@ from memsweep.app import App
 from memsweep.cli import graph_upkeep
 from memsweep.cli import graph_words as words
 from memsweep.cli.door import InWorkspace, Json, show, standard_input, with_app
+from memsweep.cli.options import Cursor, Force, Limit
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES
 from memsweep.model.whole_graph import MAX_IMPORT_BYTES
 from memsweep.report import graph as report
-from memsweep.report import whole_graph as atlas_report
+from memsweep.report import whole_graph as whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +30,6 @@ From = Annotated[str, Argument(metavar="FROM", help="An entity; an unknown one i
 Relation = Annotated[str, Argument(metavar="RELATION", help="For example WORKS_ON.")]
 To = Annotated[str, Argument(metavar="TO")]
 Name = Annotated[str, Argument(metavar="ENTITY", help="A name or an id.")]
-Limit = Annotated[int, Option("--limit", "-n", help="How many to show.")]
 Kinds = Annotated[list[str] | None, Option("--relation", "-r", help="Follow only this relation; can be repeated.")]
 FormatName = Annotated[str | None, Option("--format", "-f", help="json, graphml, cytoscape or cypher.")]
 
@@ -112,7 +112,7 @@ def names(
     prefix: Annotated[bool, Option("--prefix", help="Only names that begin with it.")] = False,
     kind: Annotated[str, Option("--type", "-t", help="Only of this type.")] = "",
     limit: Limit = 50,
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    cursor: Cursor = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -171,21 +171,21 @@ def query(
             limit=limit,
         )
     )
-    answer = atlas_report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
+    answer = whole.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
     show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
 
 
 @cli.command("status")
 def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Show counts, connectivity, and how far facts have faded."""
-    answer = atlas_report.status(with_app(lambda app: app.memory(workspace).graph.status()))
+    answer = whole.status(with_app(lambda app: app.memory(workspace).graph.status()))
     show(answer, as_json, lambda console: words.status(console, answer))
 
 
 @cli.command("validate")
 def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Find what deserves a look. Contradictions, dangling facts, near duplicates and generic names."""
-    answer = atlas_report.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
+    answer = whole.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
     show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
 
 
@@ -198,14 +198,14 @@ def communities(
 ) -> None:
     """Find groups of closely connected entities."""
     found = with_app(lambda app: app.memory(workspace).graph.communities(min_size=min_size))
-    answer = atlas_report.communities(found, max(0, limit), 20)
+    answer = whole.communities(found, max(0, limit))
     show(answer, as_json, lambda console: words.communities(console, answer))
 
 
 @cli.command("context")
 def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Print a briefing. Recent facts, central entities, contradictions and stale facts."""
-    answer = atlas_report.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
+    answer = whole.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
     show(answer, as_json, lambda console: words.briefing(console, answer))
 
 
@@ -225,7 +225,7 @@ def build(
     options = {"types": types, "related": related, "dry_run": dry_run}
     said = standard_input(MAX_TEXT_BYTES) if text == "-" else text
     result = with_app(lambda app: app.memory(workspace).graph.build(said, options))
-    answer = atlas_report.built(result.batch, result.outcome)
+    answer = whole.built(result.batch, result.outcome)
     show(answer, as_json, lambda console: words.built(console, answer))
 
 
@@ -233,7 +233,7 @@ def build(
 def export(
     file: Annotated[str, Argument(metavar="FILE", help="`-` writes to standard output.")],
     format: FormatName = None,
-    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -242,7 +242,7 @@ def export(
         print(with_app(lambda app: app.memory(workspace).graph.dump(format or "json")), end="")
         return
     result = with_app(lambda app: app.memory(workspace).graph.export_file(Path(file), format, force=force))
-    answer = atlas_report.exported(result)
+    answer = whole.exported(result)
     show(answer, as_json, lambda console: words.exported(console, answer))
 
 
@@ -255,11 +255,11 @@ def import_(
 ) -> None:
     """Add an exported graph to this one."""
 
-    def run(app: App) -> atlas_report.ImportAnswer:
+    def run(app: App) -> whole.ImportAnswer:
         memory = app.memory(workspace)
         if file == "-":
-            return atlas_report.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
-        return atlas_report.imported(memory.graph.import_file(Path(file), format))
+            return whole.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
+        return whole.imported(memory.graph.import_file(Path(file), format))
 
     answer = with_app(run)
     show(answer, as_json, lambda console: words.imported(console, answer))
@@ -273,7 +273,7 @@ def show_(
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="Write a .svg, .png or .dot file instead.")
     ] = None,
-    force: Annotated[bool, Option("--force", help="Replace an existing file.")] = False,
+    force: Force = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:

@@ -21,7 +21,7 @@ def draw(answer: Mapping[str, Any], output: Path, *, force: bool) -> str:
     """Write the picture whole or not at all; who drew it."""
     kind = output.suffix.lower().removeprefix(".")
     if kind not in ("svg", "png", "dot"):
-        raise BadInput(f"{output} ends in none of .svg, .png, .dot.", hint="Choose one of them.")
+        raise BadInput(f"{output} does not end in .svg, .png or .dot.", hint="Choose one of them.")
     dot = shutil.which("dot")
     if kind != "dot" and dot is None and find_spec("matplotlib") is None:
         raise BadInput(
@@ -108,5 +108,5 @@ def _places(answer: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
 
 
 def _plain(text: str) -> str:
-    """Matplotlib would take what stands between two dollars for mathematics."""
+    """Matplotlib would read what is between two dollar signs as mathematics."""
     return json.dumps(text, ensure_ascii=False)[1:-1].replace("$", r"\$")

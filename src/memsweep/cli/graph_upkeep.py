@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, say, show, with_app
-from memsweep.cli.prune import Yes, look_and_apply
+from memsweep.cli.options import BackupFile, Limit, Yes
+from memsweep.cli.prune import look_and_apply
 from memsweep.report import upkeep as report
 from memsweep.report.counts import named
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from memsweep.services.memory import Memory
 
 NodeThreshold = Annotated[
-    float | None, Option(help="Remove entities below this confidence, from 0 to 1; by default that of the settings.")
+    float | None, Option(help="Remove entities below this confidence, from 0 to 1; by default from the settings.")
 ]
 EdgeThreshold = Annotated[
-    float | None, Option(help="Remove relations below this weight, from 0 to 1; by default that of the settings.")
+    float | None, Option(help="Remove relations below this weight, from 0 to 1; by default from the settings.")
 ]
 Into = Annotated[str, Option("--into", metavar="ENTITY", help="The entity to merge into.")]
 
@@ -33,12 +33,12 @@ def prune(
     edge_threshold: EdgeThreshold = None,
     orphans: Annotated[bool, Option(help="Also remove entities that nothing refers to.")] = True,
     max_age_days: Annotated[
-        float | None, Option(help="Keep entities seen within this many days; by default as in the settings.")
+        float | None, Option(help="Keep entities seen within this many days; by default from the settings.")
     ] = None,
     yes: Yes = False,
     allow_large: Annotated[bool, Option("--allow-large", help="Allow removing more than half of the graph.")] = False,
-    backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
-    limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
+    backup: BackupFile = None,
+    limit: Limit = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:

@@ -61,7 +61,7 @@ def _switch(on: bool, here: bool, as_json: bool) -> None:
 
 @cli.command()
 def log(limit: Annotated[int, Option(min=1, max=1000, help="How many.")] = 20, as_json: Json = False) -> None:
-    """Show what hooks did lately, and how long they took."""
+    """Show what hooks did recently, and how long they took."""
     runs = with_app(lambda app: runs_in(app.settings.home))[-limit:]
 
     def words(console: Console) -> None:

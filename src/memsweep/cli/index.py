@@ -30,7 +30,7 @@ def index(
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
-    """Index a folder of code, or refresh its index. Only changes are read."""
+    """Index a folder of code, or refresh its index. Only changed files are read."""
 
     def run(app: App) -> report.IndexAnswer | None:
         if join and not app.memory(workspace).code.wait_to_index(path):

@@ -13,7 +13,8 @@ import typer
 from typer import Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, show_json, with_app
+from memsweep.cli.options import Yes
 from memsweep.clients import apply, plugin
 from memsweep.clients.plan import Change, State, find_clients, plan_entry
 from memsweep.clients.server_entry import server_entry, this_machine
@@ -58,8 +59,8 @@ def init(
         Option("--client", metavar="ID", help="claude-code, codex, cursor, vscode or claude-desktop; can be repeated."),
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only show what would change.")] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
-    undo: Annotated[bool, Option("--undo", help="Take back what earlier runs did.")] = False,
+    yes: Yes = False,
+    undo: Annotated[bool, Option("--undo", help="Undo what earlier runs did.")] = False,
     with_plugin: Annotated[
         bool,
         Option("--plugin", help="Claude Code and Codex: the plugin (server, hooks, commands), not only the server."),
@@ -78,7 +79,7 @@ def init(
     else:
         answers = _add(clients, home, manner, with_plugin)
     if as_json:
-        show({"clients": answers}, True, lambda console: None)
+        show_json({"clients": answers})
     elif not answers:
         print("Nothing to undo." if undo else "No client was found; name one with --client.")
     elif not undo and not dry_run:

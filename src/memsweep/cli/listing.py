@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.cli.options import AtMost200, Client, Cursor, Session, Since, Source, Tags, Tier, Until
 from memsweep.report.listing import ListedAnswer, listed
 
 if TYPE_CHECKING:
@@ -16,25 +17,21 @@ _MARKS = ("stale", "pinned", "superseded")
 
 
 def list_memories(
-    limit: Annotated[int, Option("--limit", "-n", help="How many, at most 200.")] = 20,
-    tag: Annotated[
-        list[str] | None, Option("--tag", "-t", help="Only with this tag; repeat it to require several.")
-    ] = None,
-    source: Annotated[str | None, Option(help="Only from this source.")] = None,
+    limit: AtMost200 = 20,
+    tag: Tags = None,
+    source: Source = None,
     kind: Annotated[str | None, Option(metavar="KIND", help="Only memory or code.")] = None,
     state: Annotated[
         str | None,
         Option(metavar="STATE", help="Only current, stale, pinned, superseded, quarantined or expiring ones."),
     ] = None,
-    since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
-    until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
-    tier: Annotated[
-        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
-    ] = None,
-    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
-    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
+    since: Since = None,
+    until: Until = None,
+    tier: Tier = None,
+    client: Client = None,
+    session: Session = None,
     door: Annotated[str | None, Option(help="Only what came through mcp, cli, library, hook, import or index.")] = None,
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    cursor: Cursor = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:

@@ -8,6 +8,7 @@ import typer
 from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
+from memsweep.cli.options import Limit
 from memsweep.model.paging import cursor_at
 from memsweep.model.text import counted
 from memsweep.report import plans as report
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 cli = typer.Typer(help="Look at saved plans of the collector.", no_args_is_help=True)
 PlanId = Annotated[str, Argument(metavar="PLAN", help="The id that `memsweep prune` printed.")]
-Limit = Annotated[int, Option("--limit", "-n", help="How many to show.")]
 
 
 @cli.command("show")

@@ -43,7 +43,7 @@ def _with_hooks(app: App) -> ProjectStatus:
 
 def trust(
     workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace that .memsweep.toml names.")] = "",
-    revoke: Annotated[bool, Option("--revoke", help="No longer agree.")] = False,
+    revoke: Annotated[bool, Option("--revoke", help="Withdraw the permission.")] = False,
     project: InProject = "",
     as_json: Json = False,
 ) -> None:

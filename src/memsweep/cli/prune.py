@@ -11,8 +11,8 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.deleted import show_deleted
-from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_way_back, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_json, show_way_back, with_app
+from memsweep.cli.options import BackupFile, Cursor, Id, Limit, MemoryId, SavedPlan, Yes
 from memsweep.errors import Unconfirmed
 from memsweep.gc.planner import capped_by_plan, over_cap
 from memsweep.model.adopt import CLIENT_RECEIPT
@@ -34,29 +34,29 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Kind, Plan
     from memsweep.services.memory import Memory
 
-Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the prune printed.")]
 
 
 def prune(
     strategy: Annotated[str, Option("--strategy", "-s", help=", ".join(NAMES))] = "stale_code",
-    plan: Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")] = "",
+    plan: SavedPlan = "",
     spare: Annotated[
-        list[str] | None, Option("--except", metavar="ID", help="Spare this item and what it keeps alive; repeat it.")
+        list[str] | None,
+        Option("--except", metavar="ID", help="Leave out this item and what it keeps alive; can be repeated."),
     ] = None,
     yes: Yes = False,
     ttl_days: Annotated[float | None, Option(help="With `expired`: also memories not seen for this many days.")] = None,
-    session: Annotated[str, Option(help="With `origin`: what this session brought.")] = "",
-    client: Annotated[str, Option(help="With `origin`: what this client brought.")] = "",
-    tier: Annotated[str, Option(help="With `origin`: what this tier brought.")] = "",
-    source: Annotated[str, Option(help="With `origin`: memories of this source, and what they say.")] = "",
+    session: Annotated[str, Option(help="With `origin`: what came from this session.")] = "",
+    client: Annotated[str, Option(help="With `origin`: what came from this client.")] = "",
+    tier: Annotated[str, Option(help="With `origin`: what came from this tier.")] = "",
+    source: Annotated[str, Option(help="With `origin`: what came from this source.")] = "",
     since: Annotated[str, Option(metavar="DATE", help="With `origin`: only since this date.")] = "",
     until: Annotated[str, Option(metavar="DATE", help="With `origin`: only up to this date.")] = "",
     allow_large: Annotated[
         bool, Option("--allow-large", help="Allow removing more than half of the workspace.")
     ] = False,
-    backup: Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")] = None,
-    limit: Annotated[int, Option("--limit", "-n", help="How many items to show.")] = 20,
+    backup: BackupFile = None,
+    limit: Limit = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -108,7 +108,7 @@ def look_and_apply(
     preview, result = with_app(run)
     if result is None:
         if as_json:
-            show(preview, True, _nothing)
+            show_json(preview)
         elif preview["preview"]:
             print(f"Nothing was removed. To apply exactly this: {how_to_apply}")
         return
@@ -126,16 +126,14 @@ def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = Fal
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
-def recover(
-    item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
-) -> None:
+def recover(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Bring one memory, entity or relation back from the trash, with what it needs."""
     answer = report.undone(with_app(lambda app: app.memory(workspace).sweep.recover(item_id)))
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
 def delete(
-    memory_id: Annotated[str, Argument()],
+    memory_id: MemoryId,
     forever: Annotated[bool, Option("--forever", help="Delete it permanently, and never learn it again.")] = False,
     yes: Yes = False,
     workspace: InWorkspace = "",
@@ -154,8 +152,8 @@ def delete(
 
 
 def trash(
-    receipt: Annotated[str, Option("--receipt", metavar="ID", help="Only what this receipt has there.")] = "",
-    limit: Annotated[int, Option("--limit", "-n")] = 20,
+    receipt: Annotated[str, Option("--receipt", metavar="ID", help="Only what this receipt holds.")] = "",
+    limit: Limit = 20,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -195,19 +193,17 @@ def purge(
     show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
-def pin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
+def pin(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Protect a memory or an entity from every collection."""
     _pin(item_id, True, workspace, as_json)
 
 
-def unpin(item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False) -> None:
+def unpin(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Let a pinned memory or entity be collected again."""
     _pin(item_id, False, workspace, as_json)
 
 
-def explain(
-    item_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
-) -> None:
+def explain(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Explain why something is kept or is garbage. Takes a memory or an entity, and shows its history."""
     answer = report.explained(*with_app(lambda app: app.memory(workspace).sweep.explain(item_id)))
 
@@ -229,10 +225,10 @@ def audit(
     subject: Annotated[str | None, Argument(metavar="[ID]", help="Only events about this id.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date or time.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date or time.")] = None,
-    actor: Annotated[str, Option(help="Only by this one, or through this door: mcp, cli, hook, library …")] = "",
-    action: Annotated[str, Option(help="Only this kind of act: plan, prune, undo, purge …")] = "",
-    limit: Annotated[int, Option("--limit", "-n")] = 50,
-    cursor: Annotated[str | None, Option(help="The next_cursor of the page before.")] = None,
+    actor: Annotated[str, Option(help="Only by this actor, or through this door: mcp, cli, hook, library …")] = "",
+    action: Annotated[str, Option(help="Only this action: plan, prune, undo, purge …")] = "",
+    limit: Limit = 50,
+    cursor: Cursor = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
@@ -291,7 +287,7 @@ def agreed(question: str, yes: bool, as_json: bool) -> bool:
     if yes:
         return True
     if as_json or not sys.stdin.isatty():
-        raise Unconfirmed("this removes something and nobody can be asked; nothing was removed.", hint="Pass --yes.")
+        raise Unconfirmed("this removes something and was not confirmed; nothing was removed.", hint="Pass --yes.")
     if typer.confirm(question):
         return True
     print("Nothing was removed.")
@@ -368,8 +364,7 @@ def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
         console.print("  ".join(parts), markup=False)
     console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")
     if answer["deleted_workspaces"]:
+        from memsweep.cli.workspace import show_deleted
+
         print("Deleted workspaces:")
         show_deleted(answer["deleted_workspaces"])
-
-
-def _nothing(console: Any) -> None: ...

@@ -9,6 +9,7 @@ from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, with_app
 from memsweep.cli.hits import show_hits
+from memsweep.cli.options import Client, Cursor, MemoryId, Session, Since, Source, Tags, Tier, Until
 from memsweep.cli.statistics import show_code, show_counts
 from memsweep.report import memory as report
 from memsweep.report import updates
@@ -21,25 +22,21 @@ if TYPE_CHECKING:
 def search(
     query: Annotated[str, Argument(help="What to look for.")],
     limit: Annotated[int, Option("--limit", "-n", help="How many results, at most 50.")] = 10,
-    tag: Annotated[
-        list[str] | None, Option("--tag", "-t", help="Only with this tag; repeat it to require several.")
-    ] = None,
-    source: Annotated[str | None, Option(help="Only from this source.")] = None,
+    tag: Tags = None,
+    source: Source = None,
     kind: Annotated[str | None, Option(metavar="KIND", help="Only memory, code, fact or segment.")] = None,
     path: Annotated[str | None, Option(help="Only code in this file or folder, or that a pattern matches.")] = None,
     tests: Annotated[bool, Option("--tests/--no-tests", help="With or without tests.")] = True,
-    since: Annotated[str | None, Option(metavar="DATE", help="Only since this date.")] = None,
-    until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")] = None,
-    tier: Annotated[
-        str | None, Option(help="Only what a person, an agent, a tool or an import brought, or unknown.")
-    ] = None,
-    client: Annotated[str | None, Option(help="Only what this client brought.")] = None,
-    session: Annotated[str | None, Option(help="Only what this session brought.")] = None,
+    since: Since = None,
+    until: Until = None,
+    tier: Tier = None,
+    client: Client = None,
+    session: Session = None,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
     ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
-    cursor: Annotated[str | None, Option(help="The cursor that the page before printed.")] = None,
+    cursor: Cursor = None,
     mode: Annotated[
         str, Option(metavar="MODE", help="precise: what answers; deep: everything that resembles it.")
     ] = "precise",
@@ -90,7 +87,7 @@ def briefing(
 
 
 def get(
-    memory_id: Annotated[str, Argument(help="The id that remember or search printed.")],
+    memory_id: MemoryId,
     history: Annotated[bool, Option("--history", help="Show what it was before it was updated.")] = False,
     workspace: InWorkspace = "",
     as_json: Json = False,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Option
 
 from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.options import Cursor, Limit
 from memsweep.report import receipts as report
 from memsweep.report.counts import amount, nonzero
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 def receipts(
     trash: Annotated[bool, Option("--trash", help="Only those that have something in the trash.")] = False,
-    limit: Annotated[int, Option("--limit", "-n", help="How many to show.")] = 20,
-    cursor: Annotated[str | None, Option(help="The next_cursor of the page before.")] = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:

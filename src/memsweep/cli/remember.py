@@ -1,21 +1,24 @@
-"""memsweep remember"""
+"""memsweep remember, update, release"""
 
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, standard_input, with_app
+from memsweep.cli.options import Id, MemoryId
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
+from memsweep.report import updates
 from memsweep.report.secrets_met import in_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from memsweep.services.memory import Memory
 
 
 def remember(
@@ -26,19 +29,19 @@ def remember(
     thread: Annotated[str, Option(help="The conversation it is a turn of.")] = "",
     entity: Annotated[list[str] | None, Option("--entity", help="A name it mentions; can be repeated.")] = None,
     expires: Annotated[str, Option(metavar="DATE", help="When it expires and may be collected.")] = "",
-    tier: Annotated[str, Option(help="agent, tool or import, if not a person said it.")] = "",
+    tier: Annotated[str, Option(help="agent, tool or import, if it does not come from a person.")] = "",
     pin: Annotated[bool, Option("--pin", help="Never collect it.")] = False,
     scope: Annotated[
         str, Option(metavar="project|personal", help="personal: preferences, people, habits; found in every project.")
     ] = "project",
     supersedes: Annotated[
-        list[str] | None, Option(metavar="ID", help="A memory whose place it takes; can be repeated.")
+        list[str] | None, Option(metavar="ID", help="A memory that this one replaces; can be repeated.")
     ] = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """Remember a text."""
-    body = standard_input() if text == "-" else text
+    body = standard_input(MAX_TEXT_BYTES) if text == "-" else text
     result = with_app(
         lambda app: app.memory(workspace).remember(
             body,
@@ -74,17 +77,38 @@ def remember(
     show(answer, as_json, said)
 
 
+def update(
+    memory_id: MemoryId,
+    text: Annotated[str | None, Argument(help="The new text; `-` reads it from standard input.")] = None,
+    tag: Annotated[list[str] | None, Option("--tag", "-t", help="Its tags from now on; can be repeated.")] = None,
+    metadata: Annotated[str, Option(metavar="JSON", help="A JSON object in place of its metadata.")] = "",
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Replace the text, tags or metadata of a memory; `undo` brings the old ones back."""
+    body = standard_input(MAX_TEXT_BYTES) if text == "-" else text
+    change = with_app(
+        lambda app: app.memory(workspace).update(memory_id, text=body, tags=tag or None, metadata=json_object(metadata))
+    )
+    answer = updates.updated(change)
+    sentences = " ".join((answer["message"], *in_sentences(answer)))
+    show(answer, as_json, lambda console: say(console, sentences))
+
+
+def release(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Let a memory with its facts, or a fact (rel_...), out of quarantine, so that search finds it."""
+    answer = with_app(lambda app: _released(app.memory(workspace), memory_id))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+def _released(memory: Memory, own_id: str) -> updates.ReleaseAnswer | updates.ReleasedFactAnswer:
+    if not own_id.startswith("rel_"):
+        return updates.released(memory.release(own_id))
+    memory.graph.release(own_id)
+    return updates.released_fact(own_id)
+
+
 _SEEMS = {"repeats": "seems to repeat", "contradicts": "seems to contradict"}
-
-
-def standard_input() -> str:
-    raw = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
-    if len(raw) > MAX_TEXT_BYTES:
-        raise BadInput(f"standard input has more than {MAX_TEXT_BYTES:,} bytes, which is the most.", hint="Split it.")
-    try:
-        return raw.decode()
-    except UnicodeDecodeError as error:
-        raise BadInput(f"standard input is not UTF-8 ({error.reason} at byte {error.start}).") from None
 
 
 def json_object(text: str) -> Any:

@@ -39,7 +39,7 @@ def show_schedule(as_json: Json = False) -> None:
 def run(
     workspace: Annotated[
         str,
-        Option("--workspace", "-w", metavar="ID", help="Only in this workspace; by default in all of the settings."),
+        Option("--workspace", "-w", metavar="ID", help="Only this workspace; by default all that the settings name."),
     ] = "",
     allow_large: Annotated[
         bool, Option("--allow-large", help="Allow removing more than half of a workspace, this time.")

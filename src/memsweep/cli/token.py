@@ -12,7 +12,7 @@ from memsweep.cli.door import Json, show, with_app
 from memsweep.errors import BadInput
 from memsweep.report import tokens as report
 
-cli = typer.Typer(help="Who may come in over HTTP: create, list, revoke.", no_args_is_help=True)
+cli = typer.Typer(help="Tokens for access over HTTP: create, list, revoke.", no_args_is_help=True)
 Name = Annotated[str, Argument(metavar="NAME", help="What the token is for, such as laptop or ci.")]
 
 
@@ -21,16 +21,18 @@ def create(
     name: Name,
     workspace: Annotated[
         list[str] | None,
-        Option("--workspace", "-w", metavar="ID", help="A workspace that it is for; may be given several times."),
+        Option("--workspace", "-w", metavar="ID", help="A workspace it gives access to; can be repeated."),
     ] = None,
-    all_workspaces: Annotated[bool, Option("--all-workspaces", help="It is for all of them.")] = False,
-    read_only: Annotated[bool, Option("--read-only", help="It reads and changes nothing.")] = False,
-    days: Annotated[float | None, Option("--days", help="How long it is good; by default until it is revoked.")] = None,
+    all_workspaces: Annotated[bool, Option("--all-workspaces", help="Give access to all workspaces.")] = False,
+    read_only: Annotated[bool, Option("--read-only", help="Allow reading only.")] = False,
+    days: Annotated[float | None, Option("--days", help="Days until it expires; by default never.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a token. It is shown this once and stored nowhere; the store keeps its hash."""
+    """Create a token. It is shown only once; the store keeps just its hash."""
     if bool(workspace) == all_workspaces:
-        raise BadInput("a token is for some workspaces or for all.", hint="Give --workspace ID, or --all-workspaces.")
+        raise BadInput(
+            "a token gives access to some workspaces or to all.", hint="Give --workspace ID, or --all-workspaces."
+        )
 
     def made(app: App) -> report.TokenAnswer:
         token, secret = app.tokens.create(name, workspace or (), read_only=read_only, days=days)
@@ -49,7 +51,7 @@ def create(
 def list_all(
     revoked: Annotated[bool, Option("--revoked", help="Also those that were revoked.")] = False, as_json: Json = False
 ) -> None:
-    """List the tokens there are; never their secrets."""
+    """List the tokens, without their secrets."""
     answer = with_app(lambda app: report.tokens(app.tokens.all(revoked=revoked), app.clock()))
 
     def words(console: object) -> None:

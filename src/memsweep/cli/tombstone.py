@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
-from typer import Argument
 
 from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.options import Id
 from memsweep.model.times import iso
 
 cli = typer.Typer(help="What was deleted permanently and must not be learned again.", no_args_is_help=True)
@@ -23,15 +21,13 @@ def list_all(workspace: InWorkspace = "", as_json: Json = False) -> None:
         for row in rows:
             print(f"{row['at'][:19]}  {row['memory_id']}  {row['reason']}")
         if not rows:
-            print("None.")
+            print("No tombstones.")
 
     show({"tombstones": rows}, as_json, words)
 
 
 @cli.command()
-def remove(
-    memory_id: Annotated[str, Argument(metavar="ID")], workspace: InWorkspace = "", as_json: Json = False
-) -> None:
+def remove(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Remove a tombstone, so that the text can be learned again."""
     with_app(lambda app: app.memory(workspace).sweep.remove_tombstone(memory_id))
     show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} can be learned again."))

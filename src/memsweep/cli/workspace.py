@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.deleted import show_deleted
-from memsweep.cli.door import Json, harmless, in_project, progress_bar, say, show, with_app
+from memsweep.cli.care import reembed
+from memsweep.cli.door import Json, harmless, in_commands, in_project, progress_bar, say, show, show_way_back, with_app
+from memsweep.cli.options import Id, WorkspaceId, Yes
 from memsweep.cli.project import InProject
-from memsweep.cli.reembed import reembed
 from memsweep.model.text import counted
 from memsweep.report import memory as report
 
 cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy, adopt.", no_args_is_help=True)
-Id = Annotated[str, Argument(metavar="ID")]
 
 
 @cli.command("list")
 def list_all(
-    deleted: Annotated[bool, Option("--deleted", help="Those in the trash, and how to bring them back.")] = False,
+    deleted: Annotated[bool, Option("--deleted", help="List those in the trash, and how to bring them back.")] = False,
     as_json: Json = False,
 ) -> None:
     """List all workspaces; the current one is marked."""
@@ -44,6 +44,17 @@ def list_all(
     show(answer, as_json, deleted_words if deleted else words)
 
 
+def show_deleted(workspaces: Iterable[report.ListedWorkspace]) -> None:
+    for item in workspaces:
+        about = harmless(" ".join(item["description"].split()))
+        times = f"deleted {item['deleted_at'][:16]}  kept until {item['kept_until'][:10]}"
+        print(f"  {item['workspace_id']:24} {times}  {item['receipt_id']}  {about}".rstrip())
+        if item["message"].startswith("undo_prune"):
+            show_way_back(item["receipt_id"])
+        else:
+            print(in_commands(item["message"]))
+
+
 def _listed(app: App, *, deleted: bool) -> report.WorkspacesAnswer:
     current = app.workspace_id
     if not deleted:
@@ -54,7 +65,9 @@ def _listed(app: App, *, deleted: bool) -> report.WorkspacesAnswer:
 
 
 @cli.command()
-def create(workspace_id: Id, description: Annotated[str, Option()] = "", as_json: Json = False) -> None:
+def create(
+    workspace_id: Id, description: Annotated[str, Option(help="Its purpose.")] = "", as_json: Json = False
+) -> None:
     """Create a workspace."""
     answer = report.workspace(with_app(lambda app: app.create_workspace(workspace_id, description)))
     show(answer, as_json, lambda console: console.print(f"Created workspace {answer['workspace_id']!r}."))
@@ -63,7 +76,7 @@ def create(workspace_id: Id, description: Annotated[str, Option()] = "", as_json
 @cli.command()
 def delete(
     workspace_id: Id,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Move a workspace to the trash."""
@@ -81,7 +94,7 @@ def delete(
 
 @cli.command("reembed")
 def reembed_one(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
+    workspace_id: WorkspaceId = "",
     as_json: Json = False,
 ) -> None:
     """Recompute all embeddings with the configured model; the same as `memsweep reembed`."""
@@ -90,7 +103,7 @@ def reembed_one(
 
 @cli.command()
 def copy(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")] = "",
+    workspace_id: WorkspaceId = "",
     source: Annotated[
         str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
     ] = "",
@@ -122,7 +135,7 @@ def adopt(
     project: InProject = "",
     as_json: Json = False,
 ) -> None:
-    """Lead a project that was moved to the workspace that it had before."""
+    """Give a project that was moved the workspace it had before."""
     in_project(project)
     name = with_app(lambda app: app.projects.adopt(workspace_id))
     words = f"This project uses workspace {name!r} now."

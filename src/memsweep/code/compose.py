@@ -23,7 +23,7 @@ def pieces(text: str, parsed: Parsed, tokens: int) -> tuple[Chunk, ...]:
 def words_of(path: str, symbol: str, names: Iterable[str] = ()) -> str:
     """What a piece is found by beside its text: the words inside the names of its file, of itself and of others.
 
-    So `parse config` finds `parseConfig`, `queryset` finds `query_set`, and both find what stands in `query_set.py`.
+    So `parse config` finds `parseConfig`, `queryset` finds `query_set`, and both find what is in `query_set.py`.
     """
     folders, _, file = path.rpartition("/")
     said: dict[str, None] = {}

@@ -15,6 +15,7 @@ from memsweep.code.languages import language_by_name
 from memsweep.code.scope import Scope
 from memsweep.code.walk import Present, Seen
 from memsweep.errors import BadInput
+from memsweep.model.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,6 @@ class Delta:
     outgrown: tuple[Changed, ...] = ()
     """Fresh and covered as it was known, but not as it is now: what is known of it no longer holds."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Nothing to write."""
-        written = (self.touched, self.changed, self.added, self.moved, self.gone, self.returned, self.outgrown)
-        return not any(written)
-
 
 @dataclass(frozen=True, slots=True)
 class DeltaDraft:
@@ -116,7 +111,10 @@ def refusal(seen: Seen, root: str, known_files: int, *, allow_empty: bool = Fals
             hint = insist if known_files else ""
             return BadInput(f"The folder {root} does not exist.", hint=hint)
         case "ok" if not seen.total_files and known_files and not allow_empty and not _doubtful(seen):
-            return BadInput(f"The folder {root} holds no file, but {known_files} are known in it.", hint=insist)
+            return BadInput(
+                f"The folder {root} contains no files, but the index has {counted(known_files, 'file')} of it.",
+                hint=insist,
+            )
     return None
 
 

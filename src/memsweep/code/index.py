@@ -15,10 +15,9 @@ from datetime import datetime
 
 from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
-from memsweep.code.exclude import Exclusions
+from memsweep.code.exclude import Exclusions, is_minified
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
 from memsweep.code.languages import detect
-from memsweep.code.machine_made import is_minified
 from memsweep.code.overlap import Known as Overlap
 from memsweep.code.overlap import known_files
 from memsweep.code.parse import has_grammar

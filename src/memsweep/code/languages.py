@@ -97,7 +97,7 @@ def canonical_languages(names: Iterable[str]) -> frozenset[str]:
     if unknown:
         raise BadInput(
             f"Unknown language: {clipped(', '.join(unknown))}.",
-            hint=f"Known are {', '.join(row.name for row in LANGUAGES)}.",
+            hint=f"Known languages: {', '.join(row.name for row in LANGUAGES)}.",
         )
     return frozenset(_BY_ANY_NAME[name] for name in wanted)
 

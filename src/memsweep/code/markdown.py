@@ -96,5 +96,5 @@ def _defines(symbols: list[Symbol]) -> tuple[Relation, ...]:
     for symbol in symbols:
         source = symbols[symbol.parent].qualified_name if symbol.parent >= 0 else ""
         key = (source, symbol.qualified_name)
-        found.setdefault(key, Relation(source, "DEFINES", symbol.qualified_name, symbol.line, True))
+        found.setdefault(key, Relation(source, "DEFINES", symbol.qualified_name, True))
     return tuple(found.values())

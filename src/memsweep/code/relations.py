@@ -32,7 +32,7 @@ def relations(data: bytes, symbols: list[Symbol], references: Iterable[Reference
         source = symbols[symbol.parent].qualified_name if symbol.parent >= 0 else THIS_FILE
         key = (source, "DEFINES", symbol.qualified_name)
         if key not in found:
-            found[key] = Relation(source, "DEFINES", symbol.qualified_name, symbol.line, True)
+            found[key] = Relation(source, "DEFINES", symbol.qualified_name, True)
     resolver = _Resolver(symbols, rules, frozenset(symbol.qualified_name for symbol in symbols))
     for reference in references:
         text = data[reference.start : reference.end].decode("utf-8", "replace")
@@ -43,7 +43,7 @@ def relations(data: bytes, symbols: list[Symbol], references: Iterable[Reference
         source = symbols[reference.owner].qualified_name if reference.owner >= 0 else THIS_FILE
         key = (source, kind, target)
         if key not in found:
-            found[key] = Relation(source, kind, target, reference.node.start_point[0] + 1, local)
+            found[key] = Relation(source, kind, target, local)
     return list(found.values())
 
 

@@ -1,8 +1,7 @@
 """Parses in worker processes, so that a grammar that hangs or crashes costs one file and no server.
 
-Workers start when the first file needs one (or ahead of it, with `warm_up`, while something else is
-done) and are kept for the next. They are new processes with pipes of their own: nothing is forked, and
-stdin, stdout and stderr of this process are out of their reach.
+Workers start when the first file needs one, and are kept for the next. They are new processes with pipes of their
+own: nothing is forked, and stdin, stdout and stderr of this process are out of their reach.
 """
 
 from __future__ import annotations
@@ -91,15 +90,9 @@ class Sandbox:
         workers: int = 1,
         *,
         seconds_per_file: float = SECONDS_PER_FILE,
-        inline_below_bytes: int = 0,
         program: str = WORKER,
     ) -> None:
-        """Texts shorter than `inline_below_bytes` are parsed in this process while no worker is warm.
-
-        That saves a worker's start (some 60 ms) and gives up the protection for them: not for servers.
-        """
         self.seconds_per_file = seconds_per_file
-        self.inline_below_bytes = inline_below_bytes
         self._program = program
         self._workers = max(1, workers)
         self._free = threading.Semaphore(self._workers)
@@ -107,15 +100,9 @@ class Sandbox:
         self._idle: list[_Worker] = []
         self._threads: ThreadPoolExecutor | None = None
 
-    def warm_up(self) -> None:
-        """Start one worker now, without waiting for it."""
-        with self._lock:
-            if not self._idle:
-                self._idle.append(_Worker(self._program))
-
     def parse(self, text: str, language: str) -> Parsed:
         """As `parse.parse`; if that fails in the worker, a plain text with the failure in it."""
-        if not has_grammar(language) or (len(text) < self.inline_below_bytes and not self._idle):
+        if not has_grammar(language):
             return parse(text, language)
         with self._free:
             try:

@@ -38,13 +38,12 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A directed edge between names, said once a file, at the line that says it first."""
+    """A directed edge between names, said once a file."""
 
     source: str
     """A qualified name of this file, or `THIS_FILE`."""
     relation: RelationKind
     target: str
-    line: int
     local: bool
     """The target is a qualified name of this file; otherwise it is the name as written."""
 

@@ -12,11 +12,10 @@ import stat
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memsweep.code.exclude import Exclusions
+from memsweep.code.exclude import Exclusions, has_machine_made_name
 from memsweep.code.fingerprint import Stamp, stamp_of
 from memsweep.code.languages import language_by_first_line, language_by_name
 from memsweep.code.listing import GIT_ENTRY, list_files
-from memsweep.code.machine_made import has_machine_made_name
 from memsweep.code.scope import Scope
 from memsweep.regular import read_start
 

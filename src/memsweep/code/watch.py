@@ -13,7 +13,7 @@ from memsweep.model.code import IndexResult
 
 Refresh = Callable[[], IndexResult]
 
-_QUIET_MS = 400  # no event for so long: a checkout of thousands of files is one refresh
+_QUIET_MS = 400  # no event for this long: a checkout of thousands of files is one refresh
 _AT_MOST_MS = 5000
 _LOOK_MS = 1000  # how often to see whether the folder itself is still the one that is watched
 

@@ -130,7 +130,7 @@ class GCEngine:
         focus: Focus | None = None,
         confirm_delete: bool = False,
     ) -> PruningPlan:
-        """The plan after which the segments fit the budget, or what stands in the way."""
+        """The plan after which the segments fit the budget, or what prevents it."""
         if budget < 0:
             raise BadInput("A budget cannot be negative.")
         seen = self.analyze(segments, now=now, focus=focus, budget=budget)

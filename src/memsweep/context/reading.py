@@ -75,7 +75,7 @@ are the ones that Python's own collector need not visit."""
 
 
 class _Pieces(dict[str, str]):
-    """The first word of what stands between two spaces, "" for none; what is more than that is in `special`.
+    """The first word between two spaces, "" for none; what is more than that is in `special`.
 
     Each is worked out once: conversations repeat themselves, and looking up is faster than any rule.
     """

@@ -82,10 +82,10 @@ def segments_to_json(segments: Iterable[ContextSegment]) -> str:
 
 def read_texts(value: object, name: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Iterable):
-        raise BadInput(f"{name} must be a list of texts.")
+        raise BadInput(f"{name} must be a list of strings.")
     items = tuple(value)
     if not all(isinstance(item, str) for item in items):
-        raise BadInput(f"{name} must be a list of texts.")
+        raise BadInput(f"{name} must be a list of strings.")
     return items
 
 

@@ -17,8 +17,7 @@ from memsweep.context.gate import SegmentGate, check_own_id, passed_focus
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, tell, weights_with
-from memsweep.context.receipts import Acting, compaction_notes, take_out, take_out_compacted
-from memsweep.context.saved import load_plan, save_analysis
+from memsweep.context.receipts import Acting, compaction_notes, load_plan, save_analysis, take_out, take_out_compacted
 from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
 from memsweep.context.strip import stash_page, strip_window
@@ -137,7 +136,7 @@ class ContextWindow(Generic[Mode]):
         What is said of the task and the files holds until something else is said. A dry run saves neither.
         """
         if target_tokens is not None and budget is not None:
-            raise BadInput("target_tokens and budget exclude each other.", hint="Give one of them, or neither.")
+            raise BadInput("target_tokens and budget cannot be used together.", hint="Give one of them, or neither.")
         require_count(max_candidates, "max_candidates", MOST_SHOWN)
         acting = self._acting()
         with self._reading() as window:

@@ -53,7 +53,7 @@ class MiniLMEmbedder:
     """
 
     def __init__(self, threads: int = 0) -> None:
-        """`threads` 0: one a core."""
+        """`threads` 0: one per core."""
         self._threads = threads or os.cpu_count() or 1
         self._folder = _folder()
         self._loading = Lock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,10 +45,10 @@ def many_relations(batch: object) -> GraphBatch:
     """`{entities: [{local_id, name, type}], relations: [{from, to, relation}]}`; ends are local ids or known names."""
     if not isinstance(batch, Mapping):
         raise BadInput(f"batch must be an object with entities and relations, not {type(batch).__name__}.")
-    _only(batch, {"entities", "relations"}, "batch")
+    only(batch, {"entities", "relations"}, "batch")
     local: dict[str, NamedThing] = {}
     for item in _items(batch, "entities"):
-        _only(item, _ENTITY_FIELDS, "an entity of the batch")
+        only(item, _ENTITY_FIELDS, "an entity of the batch")
         thing = NamedThing(label(item.get("name"), "an entity's name"), _type(item.get("type")))
         name = label(item.get("local_id") or thing.name, "local_id")
         if name in local:
@@ -69,13 +68,13 @@ def label(value: object, what: str) -> str:
 
 
 def share(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # NaN is neither
         raise BadInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
     return float(value)
 
 
 def _relation(item: Mapping[str, Any], local: Mapping[str, NamedThing]) -> RelationDraft:
-    _only(item, _RELATION_FIELDS, "a relation of the batch")
+    only(item, _RELATION_FIELDS, "a relation of the batch")
     ends = [label(item.get(end), f"a relation's {end!r}") for end in ("from", "to")]
     valid_at = item.get("valid_at")
     return RelationDraft(
@@ -106,6 +105,12 @@ def _items(batch: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return list(items)
 
 
-def _only(item: Mapping[str, Any], known: set[str], what: str) -> None:
+def flag(value: object, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"{what} must be true or false, not {value!r:.40}.")
+    return value
+
+
+def only(item: Mapping[str, Any], known: set[str], what: str) -> None:
     if unknown := sorted(str(key) for key in item.keys() - known):
         raise BadInput(f"{what} has no field {unknown[0]!r:.60}; it has {', '.join(sorted(known))}.")

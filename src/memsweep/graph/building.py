@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
-from memsweep.graph.batch import MAX_ITEMS, label, share
+from memsweep.graph.batch import MAX_ITEMS, flag, label, only, share
 from memsweep.graph.naming import NameFinder
 from memsweep.model.graph import GraphBatch, Related, RelationDraft
 from memsweep.model.memory import Fact, NamedThing
@@ -80,22 +80,17 @@ def make_options(options: object) -> BuildOptions:
         return BuildOptions()
     if not isinstance(options, Mapping):
         raise BadInput(f"options must be an object, not {type(options).__name__}.")
-    known = set(BuildOptions.__slots__)
-    if unknown := sorted(str(name) for name in options.keys() - known):
-        raise BadInput(f"options has no field {unknown[0]!r:.60}; it has {', '.join(sorted(known))}.")
+    only(options, set(BuildOptions.__slots__), "options")
     types = {} if options.get("types") is None else options["types"]
     if not isinstance(types, Mapping):
         raise BadInput("options.types must be an object of names and their types.")
-    for flag in ("related", "dry_run"):
-        if not isinstance(options.get(flag, False), bool):
-            raise BadInput(f"options.{flag} must be true or false, not {options[flag]!r:.40}.")
     kind = options.get("default_type") or ""
     return BuildOptions(
         types={name_key(label(name, "a name in options.types")): label(kind, "a type") for name, kind in types.items()},
         default_type=label(kind, "options.default_type") if kind else "",
         weight=share(options.get("weight", 0.5), "options.weight"),
-        related=options.get("related", False),
-        dry_run=options.get("dry_run", False),
+        related=flag(options.get("related", False), "options.related"),
+        dry_run=flag(options.get("dry_run", False), "options.dry_run"),
     )
 
 

@@ -19,6 +19,7 @@ from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, M
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.paging import within
 from memsweep.model.search import HeldBack
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.validity import holding_at
@@ -117,7 +118,7 @@ def entities(
     held = tools.held.entities([entity.key for entity in found])
     found = [entity for entity in found if entity.key not in held]
     kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
-    return kept[: within(limit, MAX_LIMIT, "limit")], len(kept)
+    return kept[: within("limit", limit, MAX_LIMIT)], len(kept)
 
 
 def related(
@@ -127,11 +128,8 @@ def related(
     depth: int,
     limit: int,
     relation_types: Collection[str] | None,
-    min_weight: float = 0.0,
-    as_of: datetime | None = None,
 ) -> Neighbourhood:
-    """What is connected to an entity, by facts that hold now (or at a date)."""
-    share(min_weight, "min_weight")
+    """What is connected to an entity, by facts that hold now."""
     refuse_lone_surrogate(entity, "entity")
     refuse_lone_surrogate(list(relation_types or ()), "relation_types")
     now = tools.clock()
@@ -139,10 +137,10 @@ def related(
     found = walk(
         [start],
         recalled_edges(tools, relation_types, now),
-        depth=within(depth, MAX_DEPTH, "depth"),
-        limit=within(limit, MAX_LIMIT, "limit"),
-        min_weight=min_weight,
-        holding=holding_at(as_of, now),
+        depth=within("depth", depth, MAX_DEPTH),
+        limit=within("limit", limit, MAX_LIMIT),
+        min_weight=0.0,
+        holding=holding_at(None, now),
     )
     reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, now)}
     others = sorted((key for key in reached if key != start), key=lambda key: (found.distance[key], reached[key].name))
@@ -209,10 +207,3 @@ def _checked(wanted: Wanted) -> Wanted:
     refuse_lone_surrogate([wanted.entity, *wanted.relations, *wanted.memories], "an id")
     name, kind = label(wanted.thing.name, "name"), wanted.thing.type
     return wanted._replace(thing=NamedThing(name, label(kind, "type") if kind else ""))
-
-
-def within(value: int, most: int, what: str) -> int:
-    """A whole number from 1 to `most`."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise BadInput(f"{what} must be from 1 to {most}, not {value!r:.40}.")
-    return value

@@ -77,7 +77,7 @@ def find(tx: Changes, name_or_id: str) -> int:
 def _sources(tx: Changes, names: Sequence[str], target: int) -> list[int]:
     keys = list(dict.fromkeys(find(tx, name) for name in names))
     if not keys or target in keys:
-        raise BadInput("name the entities that go, and another one that they go into.")
+        raise BadInput("name the entities to merge, and a different one to merge them into.")
     return keys
 
 
@@ -90,7 +90,7 @@ def _wanted(
         return None, target, _sources(tx, names, target)
     saved, plan = plans.load(tx, plan_id)
     if plan.strategy != MERGE:
-        raise Conflict(f"plan {plan.id} is one of {plan.strategy}; it merges nothing.")
+        raise Conflict(f"plan {plan.id} is for {plan.strategy}; it merges nothing.")
     plans.refuse_unusable(plan, saved.receipt_id, doing.now)
     items = tx.plans.items(saved.key)
     plans.refuse_altered(plan, items)
@@ -104,9 +104,9 @@ def _refuse_changed(tx: Changes, plan_id: str, items: Sequence[PlanItem], target
     entities = tx.entities.at([*(item.key for item in items), target])
     versions = {key: each.version for key, each in entities.items() if each.trash is None}
     if any(versions.get(item.key) != item.version for item in items):
-        raise Conflict(f"an entity of plan {plan_id} changed since it was made; nothing was merged.", hint="Plan anew.")
+        raise Conflict(f"an entity of plan {plan_id} has changed since; nothing was merged.", hint="Make a new plan.")
     if target not in versions:
-        raise Conflict(f"what plan {plan_id} merges into is gone; nothing was merged.", hint="Plan anew.")
+        raise Conflict(f"the target of plan {plan_id} is gone; nothing was merged.", hint="Make a new plan.")
 
 
 class _Merge:

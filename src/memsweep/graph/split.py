@@ -90,7 +90,7 @@ def _find(tx: Changes, wanted: Wanted) -> _Part:
     relations = _chosen(tx, key, set(wanted.relations))
     mentions = tx.mentions.in_memories(key, wanted.memories)
     if not relations and not mentions:
-        raise BadInput("nothing of the entity was chosen; nothing was changed.", hint="Name some relations.")
+        raise BadInput("no part of the entity was chosen; nothing was changed.", hint="Name some relations.")
     return _Part(old, kind, name, relations, mentions, tx.aliases.at(names=[name]))
 
 

@@ -15,10 +15,11 @@ from memsweep.graph.briefing import brief
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
 from memsweep.graph.communities import communities
 from memsweep.graph.exchange import form, format_of_file, format_of_text
-from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate, within
+from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, walk
+from memsweep.model.paging import within
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.validity import holding_at
 from memsweep.model.whole_graph import (
@@ -97,8 +98,8 @@ def query(
     found = walk(
         starts,
         recalled_edges(graph, relation_types, moment),
-        depth=within(hops, MAX_DEPTH, "hops"),
-        limit=within(limit, MAX_LIMIT, "limit"),
+        depth=within("hops", hops, MAX_DEPTH),
+        limit=within("limit", limit, MAX_LIMIT),
         min_weight=min_weight,
         holding=(lambda edge: True) if include_ended else holding_at(as_of, moment),
     )
@@ -117,12 +118,12 @@ def graph_doubts(tools: WholeGraphDependencies) -> list[Doubt]:
 
 def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communities:
     survey, now = tools.recalled()
-    return communities(survey, now, smallest=within(smallest, MAX_LIMIT, "min_size"))
+    return communities(survey, now, smallest=within("min_size", smallest, MAX_LIMIT))
 
 
 def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
     survey, now = tools.recalled()
-    return brief(survey, now, within(limit, 50, "limit"), without)
+    return brief(survey, now, within("limit", limit, 50), without)
 
 
 def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:

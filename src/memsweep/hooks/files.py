@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from memsweep.hooks.event import Client
 from memsweep.model.frozen import frozen, values_of
-from memsweep.regular import WRITING, read_regular
+from memsweep.regular import WRITING, json_object, read_regular
 
 _MOST_BYTES = 16 << 20
 _SESSIONS_KEPT_SECONDS = 30 * 86_400
@@ -132,17 +132,9 @@ def _names(switch: Mapping[str, Any]) -> list[str]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return _parsed(read_regular(path, _MOST_BYTES))
+        return json_object(read_regular(path, _MOST_BYTES))
     except OSError:
         return {}
-
-
-def _parsed(raw: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(raw) if raw.strip() else {}
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _write(path: Path, value: Mapping[str, Any]) -> None:

@@ -45,7 +45,6 @@ class ClientStore:
     """One memory folder of a client, as it was read."""
 
     name: str
-    folder: str
     project: Project
     files: tuple[ClientFile, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()

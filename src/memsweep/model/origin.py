@@ -59,7 +59,7 @@ class Origin:
             raise BadInput(f"tier must be one of {', '.join(TIERS)}, not {tier!r:.40}.")
         if rank(tier) > rank(self.tier):
             raise BadInput(
-                f"tier {tier!r} is above {self.tier!r}, which is what this way in gives; it can only be lowered.",
+                f"tier {tier!r} is above {self.tier!r}, the tier of this door; it can only be lowered.",
                 hint="Leave it out, or name a lower one.",
             )
         return replace(self, tier=tier)

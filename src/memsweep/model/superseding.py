@@ -38,8 +38,7 @@ def keys_of(wanted: Iterable[str], found: Mapping[str, Older]) -> set[int]:
     for memory_id in wanted:
         if memory_id not in found:
             raise NotFound(
-                f"memory {memory_id!r:.80}, which supersedes names, does not exist in this workspace;"
-                " nothing was stored.",
+                f"memory {memory_id!r:.80}, named in supersedes, does not exist in this workspace; nothing was stored.",
                 hint="Take an id from search_memory.",
             )
         if found[memory_id].source == CODE_SOURCE:

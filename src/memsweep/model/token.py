@@ -1,4 +1,4 @@
-"""Tokens: who may come in over HTTP, to which workspaces, and until when. Pure.
+"""Tokens: who has access over HTTP, to which workspaces, and until when. Pure.
 
 A token is 256 random bits, so its plain SHA-256 cannot be searched for: stores keep that, and never the token.
 """

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from memsweep.model.graph import Edge, Entity
+from memsweep.model.memory import Stats
+from memsweep.model.search import Passage
 
 MAX_IMPORT_BYTES = 512 * 1024 * 1024
 DoubtKind = Literal["generic_name", "near_duplicate", "dangling_fact", "contradiction"]
@@ -145,3 +147,12 @@ def later_confirmed(ours: float | None, our_time: int, theirs: float | None, the
     if our_time != their_time:
         return ours if our_time > their_time else theirs
     return max((each for each in (ours, theirs) if each is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceBriefing:
+    """How much there is, how the newest memories begin, and the graph; both without what was indexed."""
+
+    stats: Stats
+    memories: tuple[Passage, ...]
+    graph: Briefing

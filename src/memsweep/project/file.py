@@ -89,7 +89,7 @@ def _filters(table: Any) -> IndexFilters:
 def _texts(value: Any, name: str) -> tuple[str, ...]:
     is_list = isinstance(value, list) and len(value) <= _MOST_PATTERNS
     if not is_list or not all(isinstance(each, str) and 0 < len(each) <= _LONGEST_PATTERN for each in value):
-        raise ValueError(f"{name} must be a list of at most {_MOST_PATTERNS} short texts")
+        raise ValueError(f"{name} must be a list of at most {_MOST_PATTERNS} short strings")
     return tuple(value)
 
 

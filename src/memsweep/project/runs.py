@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from memsweep.errors import BadInput
 from memsweep.model.times import parse_time
 from memsweep.project.locate import locate
-from memsweep.regular import WRITING, read_regular
+from memsweep.regular import WRITING, json_object, read_regular
 
 GIT = "git-index"
 _MOST_BYTES = 256 << 10
@@ -123,15 +123,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         lines = read_regular(path, 4 * _MOST_BYTES).split(b"\n")
     except OSError:
         return []
-    return [run for line in lines if (run := _parsed(line))]
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return [run for line in lines if (run := json_object(line))]
 
 
 def _shorten(path: Path) -> None:

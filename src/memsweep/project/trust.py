@@ -32,7 +32,7 @@ def read_trust(home: Path) -> dict[str, list[str]]:
     if not isinstance(found, dict) or not all(
         isinstance(names, list) and all(isinstance(name, str) for name in names) for names in found.values()
     ):
-        raise BadSetting(f"{path} has another form than it should.", hint="Move it away, and agree again.")
+        raise BadSetting(f"{path} does not have the expected form.", hint="Move it away, and agree again.")
     return found
 
 

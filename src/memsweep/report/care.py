@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memsweep.model.care import Backup, Checkup, Compaction, Finding, Restored
 from memsweep.model.text import counted
 from memsweep.model.times import iso
 from memsweep.report.memory import replaced
 from memsweep.report.typed import TypedDict
+
+if TYPE_CHECKING:
+    from memsweep.model.workspace import EmbeddingModel
 
 Say = Callable[[Finding], str]
 
@@ -138,3 +141,13 @@ def _verdict(found: int, left: int) -> str:
 
 def _memories(count: int) -> str:
     return counted(count, "memory", "memories")
+
+
+class ReembeddedAnswer(TypedDict):
+    workspace_id: str
+    chunks: int
+    model: str | None
+
+
+def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
+    return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}

@@ -1,4 +1,4 @@
-"""Answers about updates: what a memory is now, and what it was."""
+"""Answers about a memory that was changed: what it is now, what it was, and that search finds it again."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from memsweep.report.secrets_met import SecretsMet, secrets_met
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
+    from memsweep.model.memory import Memory
     from memsweep.model.revision import EarlierText, Updated
 
 
@@ -60,3 +61,22 @@ def earlier(memory_id: str, found: Sequence[EarlierText]) -> HistoryAnswer:
         for each in found
     ]
     return {"memory_id": memory_id, "earlier": shown}
+
+
+class ReleaseAnswer(TypedDict):
+    memory_id: str
+    message: str
+
+
+class ReleasedFactAnswer(TypedDict):
+    relation_id: str
+    message: str
+
+
+def released_fact(relation_id: str) -> ReleasedFactAnswer:
+    message = f"Released {relation_id}: searches, queries and briefings find it from now on."
+    return {"relation_id": relation_id, "message": message}
+
+
+def released(memory: Memory) -> ReleaseAnswer:
+    return {"memory_id": memory.id, "message": f"Released {memory.id}: search finds it from now on."}

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
 
 _MOST_KINDS = 50
+_MOST_MEMBERS = 20  # of a community
 
 
 class QueryAnswer(TypedDict):
@@ -120,12 +121,12 @@ def validated(found: Sequence[Doubt], limit: int) -> ValidateAnswer:
     return {"findings": [shown_doubt(each) for each in found[:limit]], "counts": counts, "total": len(found)}
 
 
-def communities(result: Communities, limit: int, members: int) -> CommunitiesAnswer:
+def communities(result: Communities, limit: int) -> CommunitiesAnswer:
     return {
         "communities": [
             {
                 "size": len(each.members),
-                "members": [member.name for member in each.members[:members]],
+                "members": [member.name for member in each.members[:_MOST_MEMBERS]],
                 "weight_inside": round(each.inside, 4),
                 "weight_outside": round(each.outside, 4),
             }

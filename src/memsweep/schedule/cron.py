@@ -79,4 +79,4 @@ def _number(text: str) -> int:
 
 
 def _bad(part: str, name: str, whole: str) -> BadSetting:
-    return BadSetting(f"{part!r:.40} is no {name} in the cron expression {whole!r:.60}.")
+    return BadSetting(f"{part!r:.40} is not a valid {name} in the cron expression {whole!r:.60}.")

@@ -26,7 +26,7 @@ _JSON = "application/json"
 def add_resources(server: MCPServer[Any], app: App) -> None:
     @server.resource("memsweep://workspaces", name="workspaces", mime_type=_JSON)
     def workspaces() -> str:
-        """The workspaces there are."""
+        """All workspaces."""
         return _as_json(lambda: [{"id": each.id, "description": each.description} for each in app.workspaces()])
 
     @server.resource("memsweep://{workspace_id}/audit", name="audit", mime_type=_JSON)

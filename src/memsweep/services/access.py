@@ -39,7 +39,7 @@ class Access(Generic[Mode]):
         if scope != "personal":
             raise BadInput(f"scope {scope!r:.60} is unknown.", hint="Use project or personal.")
         if not self.settings.personal:
-            raise BadInput("there is no personal workspace.", hint="The setting `personal` names one.")
+            raise BadInput("no personal workspace is configured.", hint="Name one with the setting `personal`.")
         return replace(self, workspace_id=self.settings.personal, personal="")
 
     def personal_store(self) -> Store | None:

@@ -14,7 +14,7 @@ from memsweep.model.times import days_ago
 from memsweep.operation import Calls, Mode, operation
 
 if TYPE_CHECKING:
-    from memsweep.adopt.desk import Desk, Scope
+    from memsweep.adopt.reading import AdoptDependencies, Scope
     from memsweep.model.adopt import Applied, FileVersion, Look, LostFile, MirrorPurged, Place
     from memsweep.settings import Settings
 
@@ -33,14 +33,14 @@ class AdoptService(Generic[Mode]):
         """Mirror the memory of `claude` or `codex`, and plan what could go; a dry run writes nothing."""
         from memsweep.adopt.steps import look
 
-        return look(self._desk(client), _scope(project, all_projects), dry_run=dry_run)
+        return look(self._tools(client), _scope(project, all_projects), dry_run=dry_run)
 
     @operation
     def lost(self, client: str, *, project: Folder = ".", all_projects: bool = False) -> list[LostFile]:
         """What somebody else deleted since the mirror saw it; nothing is written."""
         from memsweep.adopt.steps import lost
 
-        return lost(self._desk(client), _scope(project, all_projects))
+        return lost(self._tools(client), _scope(project, all_projects))
 
     @operation
     def apply(self, client: str, plan_id: str, *, confirm: bool = False, allow_large: bool = False) -> Applied:
@@ -49,7 +49,7 @@ class AdoptService(Generic[Mode]):
 
         if confirm is not True:
             raise Unconfirmed("this changes files of a client; nothing was changed.", hint="Set confirm=true.")
-        return apply(self._desk(client), plan_id, allow_large=allow_large)
+        return apply(self._tools(client), plan_id, allow_large=allow_large)
 
     @operation
     def undo(self, receipt_id: str) -> Applied:
@@ -57,11 +57,11 @@ class AdoptService(Generic[Mode]):
         from memsweep.adopt.clients import CLIENTS
         from memsweep.adopt.steps import undo
 
-        desks = [self._desk(client) for client in CLIENTS]
-        desk = next((each for each in desks if each.vault.has_receipt(receipt_id)), None)
-        if desk is None:
+        desks = [self._tools(client) for client in CLIENTS]
+        tools = next((each for each in desks if each.vault.has_receipt(receipt_id)), None)
+        if tools is None:
             raise NotFound(f"receipt {shown(receipt_id)} does not exist, or was purged.")
-        return undo(desk, receipt_id)
+        return undo(tools, receipt_id)
 
     @operation
     def restore(
@@ -78,7 +78,7 @@ class AdoptService(Generic[Mode]):
         from memsweep.adopt.steps import restore
 
         scope = _scope(project, all_projects)
-        return restore(self._desk(client), scope, names, everything=everything, version=version)
+        return restore(self._tools(client), scope, names, everything=everything, version=version)
 
     @operation
     def history(
@@ -87,7 +87,7 @@ class AdoptService(Generic[Mode]):
         """The versions of a file that the mirror has, the newest first."""
         from memsweep.adopt.steps import history
 
-        return history(self._desk(client), _scope(project, all_projects), name)
+        return history(self._tools(client), _scope(project, all_projects), name)
 
     @operation
     def purge(self, client: str, older_than_days: float | None = None, *, confirm: bool = False) -> MirrorPurged:
@@ -98,12 +98,12 @@ class AdoptService(Generic[Mode]):
             raise Unconfirmed("purging cannot be undone; nothing was deleted.", hint="Set confirm=true.")
         days = self._settings.gc.purge_days if older_than_days is None else older_than_days
         if not days >= 0:
-            raise BadInput(f"older_than_days {days} is not a number of days from 0 on.")
-        return purge(self._desk(client).vault, days_ago(self._clock(), days))
+            raise BadInput(f"older_than_days {days} is not a number of days, 0 or more.")
+        return purge(self._tools(client).vault, days_ago(self._clock(), days))
 
-    def _desk(self, name: str) -> Desk:
+    def _tools(self, name: str) -> AdoptDependencies:
         from memsweep.adopt.clients import client_named
-        from memsweep.adopt.desk import Desk
+        from memsweep.adopt.reading import AdoptDependencies
         from memsweep.adopt.vault import vault_of
         from memsweep.settings.load import client_variables
 
@@ -111,7 +111,7 @@ class AdoptService(Generic[Mode]):
         home = os.path.realpath(os.path.expanduser("~"))
         given = client_variables().get(client.variable, "")
         root = os.path.realpath(os.path.expanduser(given) if given else os.path.join(home, client.folder))
-        return Desk(
+        return AdoptDependencies(
             client,
             root,
             home,
@@ -124,7 +124,7 @@ class AdoptService(Generic[Mode]):
 
 
 def _scope(project: Folder, all_projects: bool) -> Scope:
-    from memsweep.adopt.desk import Scope
+    from memsweep.adopt.reading import Scope
 
     return Scope(os.path.realpath(project), all_projects)
 

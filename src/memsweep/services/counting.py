@@ -1,4 +1,4 @@
-"""How much is in a workspace, now and day by day."""
+"""How much is in a workspace, now and day by day, and its memories one by one."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
 from memsweep.model.frozen import replace
 from memsweep.model.memory import no_stats
 from memsweep.model.paging import within
+from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
 
 if TYPE_CHECKING:
+    from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Stats
     from memsweep.services.access import Access
 
@@ -33,3 +35,13 @@ def count_up(access: Access[Any], days: int) -> Counts:
     back = access.quarantine.held_back(now)
     quarantined = 0 if back is None else store.count_held_back(back)
     return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
+
+
+def listed(
+    access: Access[Any], filters: object, state: object, door: object, limit: int, cursor: str | None
+) -> MemoryPage:
+    asked, store = make_list_filters(filters, door, state), access.found()
+    if store is None:
+        return NO_MEMORIES
+    options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
+    return list_memories(store.overview, asked, now=access.clock(), **options)

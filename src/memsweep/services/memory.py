@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
     from memsweep.gc.update import NewText
-    from memsweep.model.briefing import WorkspaceBriefing
     from memsweep.model.counts import Counts
     from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Deleted
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Filters, Page, SearchMode
+    from memsweep.model.whole_graph import WorkspaceBriefing
     from memsweep.model.window import WindowRow
     from memsweep.services.adopt import AdoptService
     from memsweep.services.care import CareService
@@ -184,7 +184,7 @@ class BaseMemory(Generic[Mode]):
         pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
         memory once, whatever is added meanwhile.
         """
-        from memsweep.services.listing import listed
+        from memsweep.services.counting import listed
 
         return listed(self._access, filters, state, door, limit, cursor)
 
@@ -276,7 +276,7 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def revision(self) -> str:
-        """A text that is another one after every change of the workspace, by whomever: cheap enough to poll."""
+        """A text that differs after every change to the workspace, whoever made it; cheap enough to poll."""
         found = self._access.found()
         return "" if found is None else found.change_number()
 
@@ -316,10 +316,10 @@ class BaseMemory(Generic[Mode]):
     def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
         """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
         from memsweep.graph.whole_graph import briefing
-        from memsweep.model.briefing import WorkspaceBriefing
         from memsweep.model.code import CODE_RELATIONS
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
+        from memsweep.model.whole_graph import WorkspaceBriefing
         from memsweep.remember.newest import newest_memories
         from memsweep.services.counting import stats
         from memsweep.services.graph_dependencies import surveyed_graph_of

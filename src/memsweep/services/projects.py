@@ -51,9 +51,7 @@ class Projects:
         project = self._here()
         asked = project.file.workspace
         if not asked:
-            raise BadInput(
-                f"the project {project.folder} asks for no workspace.", hint="Its .memsweep.toml would name one."
-            )
+            raise BadInput(f"the project {project.folder} names no workspace.", hint="Name one in its .memsweep.toml.")
         if workspace_id not in ("", asked):
             raise BadInput(f"the project asks for workspace {asked!r}, not for {workspace_id!r:.80}.")
         self._app.private_home()
@@ -74,7 +72,7 @@ class Projects:
             assert own is not None
             if held := self.memories(own):
                 raise Conflict(
-                    f"this project has workspace {own!r} with {counted(held, 'memory', 'memories')}.",
+                    f"this project already has workspace {own!r} with {counted(held, 'memory', 'memories')}.",
                     hint=f"Move it away first: memsweep workspace delete {own}",
                 )
             app.engine.assign(own, "")
@@ -97,7 +95,7 @@ class Projects:
             return alike[0]
         choice = ", ".join(map(repr, alike or lost))
         raise BadInput(
-            f"{'several workspaces' if choice else 'no workspace'} may be that of this project before it was moved"
+            f"{'several workspaces' if choice else 'no workspace'} may be the one this project had before it was moved"
             f"{f': {choice}' if choice else ''}.",
             hint="Name one: memsweep workspace adopt ID" if choice else "`memsweep workspace list` shows all.",
         )

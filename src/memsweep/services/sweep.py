@@ -247,4 +247,4 @@ class SweepService(Generic[Mode]):
         from memsweep.gc import collect
 
         if not collect.remove_tombstone(collector(self._access), memory_id):
-            raise NotFound(f"there is no tombstone of {memory_id!r:.60}.", hint="`memsweep tombstone list` shows them.")
+            raise NotFound(f"there is no tombstone for {memory_id!r:.60}.", hint="See `memsweep tombstone list`.")

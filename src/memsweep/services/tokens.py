@@ -1,4 +1,4 @@
-"""`app.tokens`: who may come in over HTTP."""
+"""`app.tokens`: who has access over HTTP."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TokenService:
         revoked = self._app.engine.tokens.revoke(check_name(name, "token name"), self._app.clock())
         if revoked is None:
             known = ", ".join(repr(each.name) for each in self.all()) or "none"
-            raise NotFound(f"there is no token {name!r} in use; there are: {known}.")
+            raise NotFound(f"there is no token {name!r} in use; those in use: {known}.")
         return revoked
 
     def admit(self, secret: str) -> Token:

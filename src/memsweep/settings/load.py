@@ -30,16 +30,16 @@ def stored_at(settings: Settings, where: str) -> Settings:
     return replace(settings, store=_checked_store(where)) if where else settings
 
 
-def client_variables(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def client_variables() -> dict[str, str]:
     """Where agent clients keep their files, if not where they usually do."""
     names = ("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME")
-    return {name: environ[name] for name in names if environ.get(name)}
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def kept_for_servers(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def kept_for_servers() -> dict[str, str]:
     """What leads to our settings, for a server that somebody starts from elsewhere."""
     names = ("MEMSWEEP_CONFIG", "MEMSWEEP_HOME")
-    return {name: str(expanded(environ[name]).absolute()) for name in names if environ.get(name)}
+    return {name: str(expanded(os.environ[name]).absolute()) for name in names if os.environ.get(name)}
 
 
 def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping[str, str] | None = None) -> Settings:
@@ -83,7 +83,7 @@ def _with_defaults(embedding: Embedding) -> Embedding:
 def _api_key(environ: Mapping[str, str], name: str) -> str:
     key = environ.get(name, "").strip()
     if not key.isascii() or not key.isprintable():
-        raise BadSetting(f"the key in {name:.100} has letters that cannot be sent.", hint="Set it again.")
+        raise BadSetting(f"the key in {name:.100} has characters that cannot be sent.", hint="Set it again.")
     return key
 
 
@@ -238,7 +238,7 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     """A list of texts, or `a,b` in the environment."""
     parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise BadSetting(f"the setting {name} must be a list of texts, not {value!r:.40}.")
+        raise BadSetting(f"the setting {name} must be a list of strings, not {value!r:.40}.")
     return tuple(part for part in parts if part)
 
 
@@ -250,7 +250,7 @@ def _command(line: str, name: str) -> list[str]:
         words = shlex.split(line)
     except ValueError as error:
         raise BadSetting(
-            f"the setting {name} {line!r:.80} is no command ({error}).", hint="Write it as a list."
+            f"the setting {name} {line!r:.80} is not a valid command ({error}).", hint="Write it as a list."
         ) from None
     return words[0].split(",") if len(words) == 1 and words[0] == line.strip() else words
 

@@ -85,7 +85,7 @@ def plain_refusals(target: Path) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError):
         raise BadInput(f"the folder {target.parent} does not exist.", hint="Make it first.") from None
     except UnicodeEncodeError:
-        raise BadInput(f"{str(target)!a:.120} cannot be the name of a file.") from None
+        raise BadInput(f"{str(target)!a:.120} is not a valid file name.") from None
     except IsADirectoryError:
         raise BadInput(f"{target} is a folder.", hint="Name a file.") from None
     except PermissionError as error:

@@ -113,7 +113,7 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
     strategy = found.head.strategy
     owner = strategy.removeprefix(CONTEXT) if strategy.startswith(CONTEXT) else None
     if owner != window:
-        raise Conflict(f"plan {found.head.id} is one of {strategy}, and cannot be used here.")
+        raise Conflict(f"plan {found.head.id} is for {strategy}, and cannot be used here.")
     return found, replace(_opened(rows.items, found.head), receipt_id=found.receipt_id)
 
 

@@ -31,19 +31,19 @@ def workspace_exists(workspace_id: str) -> AlreadyExists:
 def workspace_occupied(workspace_id: str) -> AlreadyExists:
     return AlreadyExists(
         f"workspace {workspace_id!r} exists and is not empty; nothing was changed.",
-        hint="Restore into another workspace, or put this one aside with --replace.",
+        hint="Restore into another workspace, or move this one to the trash with --replace.",
     )
 
 
 def workspace_made_again(workspace_id: str) -> AlreadyExists:
     return AlreadyExists(
-        f"workspace {workspace_id!r} was made again meanwhile; the old one was left where it is.",
+        f"workspace {workspace_id!r} was created again meanwhile; the old one was left in the trash.",
         hint="Delete the new one first.",
     )
 
 
 def workspace_changed(workspace_id: str) -> Conflict:
-    return Conflict(f"workspace {workspace_id!r} was made or deleted meanwhile.", hint="Try again.")
+    return Conflict(f"workspace {workspace_id!r} was created or deleted meanwhile.", hint="Try again.")
 
 
 def unknown_receipt(receipt_id: str) -> NotFound:
@@ -71,8 +71,8 @@ def file_removed_meanwhile(what: str) -> Conflict:
 
 def tombstoned_text() -> Conflict:
     return Conflict(
-        "this text was deleted for good and may not be learned again.",
-        hint="`memsweep tombstone list` shows what may not; removing a tombstone allows it.",
+        "this text was deleted permanently and must not be learned again.",
+        hint="`memsweep tombstone list` lists such texts; removing its tombstone allows it again.",
     )
 
 
@@ -87,7 +87,7 @@ def other_model(known: EmbeddingModel, model: EmbeddingModel) -> ModelMismatch:
     return ModelMismatch(
         f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"
         f" not by {model.name} ({model.dimension}).",
-        hint="Embed it anew with: memsweep workspace reembed",
+        hint="Embed it again with: memsweep workspace reembed",
     )
 
 

@@ -12,7 +12,7 @@ from memsweep.web.strategies import strategy_name
 from memsweep.web.words import counted
 
 # Title, icon, and whether something came, went or neither.
-_TOLD = {
+_TITLES = {
     "add": ("Remembered", "plus", "made"),
     "relate": ("Facts stated", "graph", "made"),
     "supersede": ("Superseded", "swap", ""),
@@ -53,7 +53,7 @@ _OF_NAMES = ("merge", "unmerge")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventLine:
     """A line of the history."""
 
     at: datetime
@@ -82,11 +82,11 @@ class Told:
         return self.subject if self.subject.startswith("mem_") and self.times == 1 else ""
 
 
-def told(events: Iterable[AuditEvent]) -> list[Told]:
+def event_lines(events: Iterable[AuditEvent]) -> list[EventLine]:
     """One line for what somebody did again and again, with the newest moment."""
-    lines: list[Told] = []
+    lines: list[EventLine] = []
     for event in events:
-        line = _told(event)
+        line = _line(event)
         before = lines[-1] if lines else None
         if before and line.action in _IN_RUNS and (line.action, line.by) == (before.action, before.by):
             counts = {name: before.counts.get(name, 0) + line.counts.get(name, 0) for name in _COUNTED}
@@ -96,14 +96,14 @@ def told(events: Iterable[AuditEvent]) -> list[Told]:
     return lines
 
 
-def _told(event: AuditEvent) -> Told:
-    title, icon, direction = _TOLD.get(event.action, (event.action.replace("_", " ").capitalize(), "clock", ""))
+def _line(event: AuditEvent) -> EventLine:
+    title, icon, direction = _TITLES.get(event.action, (event.action.replace("_", " ").capitalize(), "clock", ""))
     if event.action == "prune":
         title, icon, direction = strategy_name(event.reason), "trash", "went"
     elif event.action == "plan" and event.reason:
         title = f"{strategy_name(event.reason)} planned"
     counts = {name: value for name in _COUNTED if isinstance(value := event.counts.get(name), int)}
-    return Told(
+    return EventLine(
         event.at,
         title,
         _amounts(counts),

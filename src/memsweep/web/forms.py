@@ -35,7 +35,7 @@ async def read_form(request: Request, most_fields: int = MOST_FIELDS, most_bytes
             if len(body) > most_bytes:
                 raise BadInput(f"this form has more than {most_bytes:,} bytes.", hint="Take fewer at once.")
     except ClientDisconnect:
-        raise BadInput("this form did not come whole.", hint="Send it again.") from None
+        raise BadInput("this form arrived incomplete.", hint="Send it again.") from None
     return await to_thread.run_sync(_fields_of, bytes(body), most_fields)
 
 

@@ -58,7 +58,7 @@ class Guard:
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if host not in self.origins:
             known = ", ".join(sorted(name.decode() for name in self.origins))
-            return Refusal(421, f"This server is not called that; its names are {known}. `--allowed-host` adds one.")
+            return Refusal(421, f"This server is not known by that name, but as {known}. `--allowed-host` adds one.")
         if any(origin.lower() != self.origins[host] for origin in origins):
             return Refusal(403, "Requests from the pages of other sites are refused.")
         if method not in _READS and any(site not in _OWN_SITE for site in _all(headers, b"sec-fetch-site")):
@@ -73,7 +73,7 @@ class Guard:
         """Why a body of this size, or that has grown to it, is not read further."""
         if size <= self.most_body_bytes:
             return None
-        return Refusal(413, f"The body has more than {self.most_body_bytes:,} bytes, which is the most. Split it.")
+        return Refusal(413, f"The body has more than {self.most_body_bytes:,} bytes, the maximum. Split it.")
 
 
 def make_guard(port: int, allowed_hosts: Iterable[str] = (), most_body_bytes: int = MOST_BODY_BYTES) -> Guard:
@@ -93,8 +93,8 @@ def check_host(name: str) -> str:
     named = _is_address(host) if host.startswith("[") else _NAME.fullmatch(host) is not None
     if not named or not (port == "" or (port.isascii() and port.isdigit() and 0 < int(port) < 65536)):
         raise BadInput(
-            f"allowed host {name!r:.80} is not a name with or without a port.",
-            hint="Give what clients put into their address, such as memory.example.com or 10.0.0.5:8765.",
+            f"allowed host {name!r:.80} is not a host name, with or without a port.",
+            hint="Give the host as clients write it, such as memory.example.com or 10.0.0.5:8765.",
         )
     return name.lower()
 

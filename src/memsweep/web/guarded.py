@@ -71,7 +71,7 @@ class _Request:
                 async with asyncio.timeout_at(self._until):
                     message = await self._receive()
             except TimeoutError:
-                self._refusal = Refusal(408, "The body did not come in time.")
+                self._refusal = Refusal(408, "The body did not arrive in time.")
         self._size += len(message.get("body", b""))
         self._refusal = self._refusal or self._guard.body_refusal(self._size)
         if self._refusal is not None:

@@ -9,7 +9,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from memsweep.caller import granted_by
+from memsweep.errors import MemsweepError, NotAllowed
+
+if TYPE_CHECKING:
+    from memsweep.app import App
 
 HOURS = 12
 _MOST_SESSIONS = 200
@@ -117,3 +124,29 @@ def _put(kept: OrderedDict[str, Any], key: str, value: Any, most: int = _MOST_NO
     kept.move_to_end(key)
     while len(kept) > most:
         kept.popitem(last=False)
+
+
+def redeem_tokens(app: App) -> Redeem:
+    """A session may do what its token may, for as long as that is good."""
+
+    def redeem(secret: str) -> Grant | None:
+        try:
+            token = app.tokens.admit(secret)
+        except NotAllowed:
+            return None
+        return Grant(
+            read_only=token.read_only,
+            workspaces=token.workspaces or None,
+            is_owner=False,
+            still_holds=lambda: _is_good(app, secret),
+            within=partial(granted_by, token),
+        )
+
+    return redeem
+
+
+def _is_good(app: App, secret: str) -> bool:
+    try:
+        return bool(app.tokens.admit(secret))
+    except MemsweepError:  # revoked, or nobody can say: then nobody is let in
+        return False

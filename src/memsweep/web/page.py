@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import mimetypes
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
@@ -24,8 +26,8 @@ from memsweep.web.entrance import Entrance, choose_theme, log_out
 from memsweep.web.forms import read_form
 from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
 from memsweep.web.policy import WithPolicy
+from memsweep.web.rendering import STATIC
 from memsweep.web.screen import Call, Handler, Screen
-from memsweep.web.static_files import static_file
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -33,8 +35,7 @@ if TYPE_CHECKING:
 BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
 _PREFIX = "/w/{workspace}"
 _KEPT_FOR = timedelta(minutes=1)
-
-
+_DAY = 86_400
 _STATUS: Mapping[type[MemsweepError], int] = {
     NotAllowed: 403,
     NotFound: 404,
@@ -159,14 +160,14 @@ def _refuse(call: Call, *, changes: bool) -> None:
     """A form of another site, of another session, or of somebody who may only look."""
     check_name(call.workspace)
     if call.workspace not in call.workspaces:
-        raise UnknownWorkspace(f"workspace {call.workspace!r} is not there, or not open to this login.")
+        raise UnknownWorkspace(f"workspace {call.workspace!r} does not exist, or this login has no access to it.")
     if call.request.method != "POST":
         return
     # The guard has compared the Origin; browsers send one with every form.
     if "origin" not in call.request.headers or not is_same(call.form.get("csrf"), call.session.csrf):
         raise NotAllowed("this form is from before you logged in, or not from this page.", hint="Load the page again.")
     if changes and call.session.grant.read_only:
-        raise NotAllowed("this login may look, and not change anything.", hint="Log in with a token that may write.")
+        raise NotAllowed("this login can read, but not change anything.", hint="Log in with a token that can write.")
 
 
 def _failed(call: Call, error: MemsweepError) -> Response:
@@ -189,4 +190,18 @@ def _home(call: Call) -> Response:
 
 
 def _nowhere(call: Call) -> Response:
-    raise NotFound("there is no such page.", hint="The navigation leads to all there are.")
+    raise NotFound("there is no such page.", hint="Use the navigation to find one.")
+
+
+async def static_file(request: Request) -> Response:
+    found = _files().get(request.path_params["name"])
+    if found is None:
+        return Response("There is no such file.", 404, media_type="text/plain")
+    content, kind = found
+    return Response(content, media_type=kind, headers={"cache-control": f"private, max-age={_DAY}"})
+
+
+@cache
+def _files() -> dict[str, tuple[bytes, str]]:
+    kinds = {path.name: mimetypes.types_map.get(path.suffix, "text/plain") for path in STATIC.iterdir()}
+    return {name: ((STATIC / name).read_bytes(), kind) for name, kind in kinds.items()}

@@ -71,8 +71,8 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise Conflict(
-            f"port {port} of this machine cannot be listened on ({error.strerror}).",
-            hint="Another program may have it: give another one with --port, or 0 for any that is free.",
+            f"cannot listen on port {port} ({error.strerror}).",
+            hint="Another program may use it: choose another --port, or 0 for a free one.",
         ) from error
     listener.listen()
     return listener

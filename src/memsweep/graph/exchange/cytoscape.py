@@ -32,5 +32,5 @@ def read(text: str) -> GraphDump:
 def _data(element: Any) -> dict[str, Any]:
     data = element.get("data") if isinstance(element, dict) else None
     if not isinstance(data, dict):
-        raise BadInput(f"an element must have 'data', which {element!r:.60} has not.")
+        raise BadInput(f"an element has no 'data': {element!r:.60}.")
     return data

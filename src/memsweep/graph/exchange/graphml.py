@@ -121,7 +121,7 @@ def _read(text: str, kind: str | None, name: str) -> Any:
             case "float" | "double":
                 return float(text)
     except (KeyError, ValueError):
-        raise BadInput(f"{name} is {text!r:.40}, which is no {kind}.") from None
+        raise BadInput(f"{name} is {text!r:.40}, which is not a {kind}.") from None
     return _shown(text)
 
 

@@ -24,7 +24,7 @@ def read(text: str) -> GraphDump:
     graph = json_object(text)
     if graph.get("format", FORMAT) != FORMAT or graph.get("version", VERSION) != VERSION:
         said = f"{graph.get('format')!r:.40}, version {graph.get('version')!r:.20}"
-        raise BadInput(f"the file is of the format {said}; {FORMAT}, version {VERSION} is known.")
+        raise BadInput(f"the file is in the format {said}; only {FORMAT}, version {VERSION} can be read.")
     return dump_of(records(graph, "entities"), records(graph, "relations"))
 
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from memsweep.errors import BadInput
+from memsweep.graph.batch import flag, share
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.text import check_text
 from memsweep.model.times import iso, parse_time
@@ -66,9 +67,9 @@ def _entity(record: Mapping[str, Any]) -> EntityRow:
         id=own,
         name=_text(name, "an entity's name"),
         type=_text(record.get("type") or DEFAULT_TYPE, "an entity's type"),
-        confidence=_share(record.get("confidence", 1.0), f"the confidence of {own!r:.60}"),
-        handed_in=_flag(record.get("handed_in", True), "handed_in"),
-        pinned=_flag(record.get("pinned", False), "pinned"),
+        confidence=share(record.get("confidence", 1.0), f"the confidence of {own!r:.60}"),
+        handed_in=flag(record.get("handed_in", True), "handed_in"),
+        pinned=flag(record.get("pinned", False), "pinned"),
         created_at=created,
         last_seen=seen,
         aliases=_aliases(record.get("aliases"), own),
@@ -104,9 +105,9 @@ def _relation(record: Mapping[str, Any], number: int) -> RelationRow:
         source=_id(record.get("source"), f"the source of {own!r:.60}"),
         target=_id(record.get("target"), f"the target of {own!r:.60}"),
         relation=_text(name, "a relation's name"),
-        weight=None if weight is None else _share(weight, f"the weight of {own!r:.60}"),
+        weight=None if weight is None else share(weight, f"the weight of {own!r:.60}"),
         evidence=evidence,
-        handed_in=_flag(record.get("handed_in", True), "handed_in"),
+        handed_in=flag(record.get("handed_in", True), "handed_in"),
         created_at=created,
         last_seen=seen,
         valid_at=_time(record, "valid_at"),
@@ -136,15 +137,3 @@ def _text(value: object, what: str) -> str:
     if len(text) > LONGEST_NAME:
         raise BadInput(f"{what} has {len(text)} characters; at most {LONGEST_NAME} are accepted.")
     return text
-
-
-def _share(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # NaN is neither
-        raise BadInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
-    return float(value)
-
-
-def _flag(value: object, what: str) -> bool:
-    if not isinstance(value, bool):
-        raise BadInput(f"{what} must be true or false, not {value!r:.40}.")
-    return value

@@ -5,21 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import count
 from typing import TYPE_CHECKING
 
 from memsweep.app import App, make_app
-from memsweep.errors import BadInput, Conflict
+from memsweep.errors import AlreadyExists, BadInput, Conflict
 from memsweep.project.resolver import existing_folder
 from memsweep.server.http import PATH
 from memsweep.server.profiles import Profile
 from memsweep.server.start import known_profile
 from memsweep.settings import load_settings
+from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.web.guard import check_host, is_loopback, make_guard
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 _BEYOND = "--host {host} can be reached from other machines"
+_FIRST_NAME, _TOKEN_FILE = "first", "http-token"
 
 
 def serve_http(
@@ -79,19 +82,46 @@ def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequ
 
 
 def _page(app: App, port: int) -> ASGIApp:
+    from memsweep.web.login import redeem_tokens
     from memsweep.web.page import make_page
-    from memsweep.web.token_login import redeem_tokens
 
     return make_page(app, redeem_tokens(app), port)
 
 
 def _greet(app: App, address: str, *, ui: bool) -> None:
     """Where it is, and where the first token is; the token itself to a person alone, since a log would keep it."""
-    from memsweep.server.http.first_token import FILE, make_first_token
-
-    path, first = app.settings.home / FILE, make_first_token(app)
+    path, first = app.settings.home / _TOKEN_FILE, make_first_token(app)
     said = [f"memsweep serves agents at {address}{PATH}"]
     said += [f"The page is at {address}/login, where a token logs in."] if ui else []
     said += [f"The first token is in {path}, which only you can read."] if path.exists() else []
     said += [f"It is shown this once: {first}"] if first and sys.stderr is not None and sys.stderr.isatty() else []
     print("\n".join(said), file=sys.stderr, flush=True)
+
+
+def make_first_token(app: App) -> str:
+    """The token, whose only copy is in the home; empty if there is a token already.
+
+    The file is there before the store lets the token in: one that is cut short in between is made anew.
+    """
+    from filelock import FileLock
+
+    path = app.private_home() / _TOKEN_FILE
+    with FileLock(path.with_name(f"{_TOKEN_FILE}.lock"), mode=0o600):
+        if app.tokens.has_active():
+            return ""
+        token, secret = app.tokens.draft(_free_name(app))
+        with draft_of(path, replace=True) as draft, plain_refusals(path):
+            draft.write_text(f"{secret}\n", encoding="ascii")
+        try:
+            app.tokens.add(token)
+        except AlreadyExists:  # made meanwhile by a server on another machine
+            path.unlink()
+            return ""
+    return secret
+
+
+def _free_name(app: App) -> str:
+    """One that expired keeps its name until it is revoked."""
+    used = {each.name for each in app.tokens.all()}
+    names = (f"{_FIRST_NAME}-{number}" if number > 1 else _FIRST_NAME for number in count(1))
+    return next(name for name in names if name not in used)

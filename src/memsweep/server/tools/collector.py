@@ -13,7 +13,7 @@ from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import NAMES
 from memsweep.report import collector as report
-from memsweep.report import questions, receipts, releases
+from memsweep.report import questions, receipts, updates
 from memsweep.report.reasons import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import Question, Removal
@@ -24,7 +24,7 @@ from memsweep.server.tools import ToolRow
 Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
 Forever = Annotated[bool, Field(description="delete it permanently and never learn it again; a person is asked")]
-Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "strategy origin: whose things")]
+Whose = Annotated[dict[str, Any] | None, looks_like(WHOSE, "with strategy=origin: whose")]
 Exclude = Annotated[list[str] | None, Field(description="ids to spare, with what they keep alive")]
 AllowLarge = Annotated[bool, Field(description="allow removing more than half of the workspace")]
 
@@ -58,7 +58,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         origin: Whose = None,
         exclude: Exclude = None,
     ) -> report.PruneAnswer:
-        """Find garbage: answers a plan with a reason for each item, and removes nothing. Then call it again with that
+        """Find garbage: returns a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
         if not dry_run:
@@ -78,7 +78,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         offset = offset_of(cursor, plan_id or "")  # all before a plan is saved; a new one has no cursor yet
         if exclude and plan_id is None:
             raise BadInput(
-                "exclude spares items of a plan that was shown; plan_id is missing.",
+                "exclude needs the plan_id of a plan that was shown.",
                 hint="Call it first without exclude.",
             )
         if plan_id is None:
@@ -179,9 +179,9 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
-    def release_memory(memory_id: str, workspace_id: str = "") -> releases.ReleaseAnswer:
+    def release_memory(memory_id: str, workspace_id: str = "") -> updates.ReleaseAnswer:
         """Let a memory out of quarantine, after a person has looked at it: search finds it from now on."""
-        return releases.released(app.memory(workspace_id).release(memory_id))
+        return updates.released(app.memory(workspace_id).release(memory_id))
 
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
         """Explain why a memory or an entity is kept or is garbage, with its history."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -14,6 +14,10 @@ from memsweep.server.arguments import FLAG, TEXT, TIME, WHOLE, fields, items_of,
 from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
 from memsweep.server.tools.memory import Tier
+
+if TYPE_CHECKING:
+    from memsweep.context.service import ContextWindow
+    from memsweep.operation import Sync
 
 ANSWER_TOKENS = 4000
 """How much text an answer holds by default."""
@@ -47,10 +51,13 @@ DryRun = Annotated[bool, Field(description="save no plan")]
 
 
 def context_tools(app: App) -> list[ToolRow]:
+    def window(project_id: str, workspace_id: str) -> ContextWindow[Sync]:
+        return app.memory(workspace_id).context(project_id)
+
     def context_add(project_id: str, segments: Segments, tier: Tier = "", workspace_id: str = "") -> report.AddedAnswer:
         """Record what entered your context window, if you manage one. Over its limits, the least useful segments go to
         the stash."""
-        return report.added(app.memory(workspace_id).context(project_id).add(segments, tier=tier))
+        return report.added(window(project_id, workspace_id).add(segments, tier=tier))
 
     def context_gc_analyze(
         project_id: str,
@@ -64,17 +71,13 @@ def context_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.AnalyzedAnswer:
         """Show what could leave the window and why. Moves nothing: context_gc_prune takes the plan_id."""
-        result = (
-            app.memory(workspace_id)
-            .context(project_id)
-            .analyze(
-                target_tokens=target_tokens,
-                budget=budget,
-                task_id=task_id,
-                descriptors=descriptors,
-                max_candidates=max_candidates,
-                dry_run=dry_run,
-            )
+        result = window(project_id, workspace_id).analyze(
+            target_tokens=target_tokens,
+            budget=budget,
+            task_id=task_id,
+            descriptors=descriptors,
+            max_candidates=max_candidates,
+            dry_run=dry_run,
         )
         return report.analyzed(result, include_scores=include_scores)
 
@@ -93,16 +96,16 @@ def context_tools(app: App) -> list[ToolRow]:
     ) -> report.PrunedAnswer:
         """Move segments out of the window, by ids or by plan: to the stash (context_restore), or with strategy=delete
         to the trash (undo)."""
-        window = app.memory(workspace_id).context(project_id)
-        return report.pruned(window.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
+        chosen = window(project_id, workspace_id)
+        return report.pruned(chosen.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
 
     def context_gc_pin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
         """Keep segments in the window through every collection."""
-        return report.pinned(app.memory(workspace_id).context(project_id).pin(segment_ids), True)
+        return report.pinned(window(project_id, workspace_id).pin(segment_ids), True)
 
     def context_gc_unpin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
         """Let pinned segments be collected again."""
-        return report.pinned(app.memory(workspace_id).context(project_id).unpin(segment_ids), False)
+        return report.pinned(window(project_id, workspace_id).unpin(segment_ids), False)
 
     def context_gc_configure(
         project_id: str,
@@ -115,17 +118,13 @@ def context_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.ConfiguredAnswer:
         """Change the limits of the window; without arguments, show them."""
-        result = (
-            app.memory(workspace_id)
-            .context(project_id)
-            .configure(
-                soft_tokens=soft_tokens,
-                hard_tokens=hard_tokens,
-                changes_per_step=changes_per_step,
-                batch=batch,
-                last_n=last_n,
-                decision_minutes=decision_minutes,
-            )
+        result = window(project_id, workspace_id).configure(
+            soft_tokens=soft_tokens,
+            hard_tokens=hard_tokens,
+            changes_per_step=changes_per_step,
+            batch=batch,
+            last_n=last_n,
+            decision_minutes=decision_minutes,
         )
         return report.configured(result)
 
@@ -133,7 +132,7 @@ def context_tools(app: App) -> list[ToolRow]:
         project_id: str, query: str, limit: int = 10, workspace_id: str = ""
     ) -> report.FoundAnswer:
         """Search what left the window; context_restore brings it back."""
-        return report.found(app.memory(workspace_id).context(project_id).search(query, limit=limit))
+        return report.found(window(project_id, workspace_id).search(query, limit=limit))
 
     def context_restore(
         project_id: str,
@@ -143,21 +142,20 @@ def context_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
     ) -> report.RestoredAnswer:
         """Bring whole segments back from the stash, by ids or by a query."""
-        window = app.memory(workspace_id).context(project_id)
         room = ANSWER_TOKENS if budget is None and query is not None else budget
-        return report.restored(window.restore(segment_ids, query=query, budget=room))
+        return report.restored(window(project_id, workspace_id).restore(segment_ids, query=query, budget=room))
 
     def context_compress(
         project_id: str, segment_ids: list[str], summary: str, workspace_id: str = ""
     ) -> report.CompressedAnswer:
         """Put your summary in place of segments; the originals are stashed behind it."""
-        return report.compressed(app.memory(workspace_id).context(project_id).compress(segment_ids, summary))
+        return report.compressed(window(project_id, workspace_id).compress(segment_ids, summary))
 
     def context_working_set(
         project_id: str, budget: int = ANSWER_TOKENS, workspace_id: str = ""
     ) -> report.WorkingSetAnswer:
         """Show what a window of this budget should hold, in order."""
-        return report.working_set(app.memory(workspace_id).context(project_id).working_set(budget))
+        return report.working_set(window(project_id, workspace_id).working_set(budget))
 
     def context_list(workspace_id: str = "") -> report.WindowsAnswer:
         """List the context windows of a workspace."""
@@ -168,7 +166,7 @@ def context_tools(app: App) -> list[ToolRow]:
 
     def context_delete(project_id: str, confirm: Confirm = False, workspace_id: str = "") -> report.PrunedAnswer:
         """Move a whole window and its stash to the trash."""
-        return report.pruned(app.memory(workspace_id).context(project_id).delete(confirm=confirm))
+        return report.pruned(window(project_id, workspace_id).delete(confirm=confirm))
 
     return [
         ToolRow(context_add, quick=True),

@@ -60,7 +60,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
 
     def graph_communities(min_size: int = 2, limit: int = 10, workspace_id: str = "") -> report.CommunitiesAnswer:
         """Find groups of closely connected entities."""
-        return report.communities(app.memory(workspace_id).graph.communities(min_size=min_size), max(0, limit), 20)
+        return report.communities(app.memory(workspace_id).graph.communities(min_size=min_size), max(0, limit))
 
     def graph_context(limit: int = 5, workspace_id: str = "") -> report.ContextAnswer:
         """A briefing before you start work: recent facts, central entities, contradictions, stale facts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -55,29 +55,15 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         """Find facts and entities that have faded away, as a plan; nothing is removed. Then call it with that plan_id,
         mode=execute (or dry_run=false) and confirm=true to move them to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
+        thresholds: dict[str, Any] = {"node_threshold": node_threshold, "edge_threshold": edge_threshold}
+        thresholds |= {"include_orphans": include_orphans, "max_age_days": max_age_days}
         if _previews(mode, dry_run):
-            plan = (
-                memory.sweep.get_plan(plan_id)
-                if plan_id
-                else memory.graph.plan_prune(
-                    node_threshold=node_threshold,
-                    edge_threshold=edge_threshold,
-                    include_orphans=include_orphans,
-                    max_age_days=max_age_days,
-                )
-            )
+            plan = memory.sweep.get_plan(plan_id) if plan_id else memory.graph.plan_prune(**thresholds)
             return report.previewed(plan, memory.sweep.items(plan.id, limit=report.SHOWN))
         if plan_id is not None:
             receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large)
         else:
-            receipt = memory.graph.prune(
-                node_threshold=node_threshold,
-                edge_threshold=edge_threshold,
-                include_orphans=include_orphans,
-                max_age_days=max_age_days,
-                confirm=confirm,
-                allow_large=allow_large,
-            )
+            receipt = memory.graph.prune(**thresholds, confirm=confirm, allow_large=allow_large)
         return report.executed(receipt, memory.sweep.items(receipt.plan_id or "", limit=report.SHOWN))
 
     def graph_decay(dry_run: bool = True, workspace_id: str = "") -> report.DecayAnswer:

@@ -60,7 +60,7 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
         case apsw.NotADBError() | apsw.CorruptError():
             return errors.StoreCorrupt(
                 f"{path} is damaged or is not a memsweep file ({error}); it was left as it is.",
-                hint="Restore it from a backup, or move it away to begin anew.",
+                hint="Restore it from a backup, or move it away to start over.",
             )
         case apsw.IOError() if getattr(error, "extendedresult", 0) in _NOT_SYNCED:
             # All of the transaction is in the log; whoever opens the file next may find it there.

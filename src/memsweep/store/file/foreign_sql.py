@@ -13,7 +13,6 @@ CHECK_PAGES = "pragma quick_check(1)"
 TABLES = """
     select name from pragma_table_list
     where schema = 'main' and type = ? and name not like 'sqlite\\_schema' escape '\\' order by name"""
-COLUMNS = "select name, type, pk from pragma_table_xinfo(?) order by cid"
 
 # What may be there beside the schema of a version.
 BESIDE = (copy_sql.MAKE_SEAL, rows_sql.MAKE_MARKS, rows_sql.MAKE_STAGE)

@@ -52,7 +52,7 @@ class Thing(NamedTuple):
 def examine(
     db: apsw.Connection, differing_files: DifferingFiles | None = None, *, values_are_sound: bool = False
 ) -> list[Finding]:
-    """Everything that is not as it must be, seen in one snapshot; comparing the words needs the write lock.
+    """Everything that is not as it should be, seen in one snapshot; comparing the words needs the write lock.
 
     The connection must be new: on one that has been used, SQLite takes a full text that another process has
     written to since for a damaged one.
@@ -90,10 +90,10 @@ def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
 
 
 @functools.cache
-def expected_structure(version: int = len(WORKSPACE_MIGRATIONS)) -> Structure:
-    """What the migrations up to a version make of an empty file."""
+def expected_structure() -> Structure:
+    """What the migrations make of an empty file."""
     db = apsw.Connection(":memory:")
-    for migration in WORKSPACE_MIGRATIONS[:version]:
+    for migration in WORKSPACE_MIGRATIONS:
         db.execute(migration)
     return structure(db)
 

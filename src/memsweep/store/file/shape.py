@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.file import foreign_sql
+from memsweep.store.file import copy_sql, foreign_sql
 from memsweep.store.file.row_rules import Column, Table
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
@@ -55,7 +55,7 @@ class Shape:
         return sorted((*self.content, *self.derived), key=lambda table: table.name)
 
     def problem(self, there: Sequence[Thing]) -> str:
-        """The first object that is not as it must be; empty if all are."""
+        """The first object that is not as it should be; empty if all are."""
         for thing in there:
             if thing.key not in self.allowed:
                 return f"an unknown {thing.kind} {thing.name!r:.60}"
@@ -101,7 +101,7 @@ def shape_of(version: int) -> Shape:
 def _tables(db: apsw.Connection, kind: str) -> list[Table]:
     names: list[Any] = db.execute(foreign_sql.TABLES, (kind,)).fetchall()
     return [
-        Table(name, tuple(Column(*column) for column in db.execute(foreign_sql.COLUMNS, (name,)))) for (name,) in names
+        Table(name, tuple(Column(*column) for column in db.execute(copy_sql.COLUMNS, (name,)))) for (name,) in names
     ]
 
 

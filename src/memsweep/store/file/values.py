@@ -84,7 +84,7 @@ def _damaged_structure(db: apsw.Connection) -> list[str]:
 def mend(db: apsw.Connection, now: int, recover: Recover | None = None) -> list[str]:
     """Write what is right, or the best that can be made of it, into every damaged row; what could not be saved.
 
-    `recover` knows what stands elsewhere.
+    `recover` knows what is known elsewhere.
     """
     for index in values_sql.UNIQUE_NAMES:  # two names may become equal; the doctor unites such twins
         db.execute(care_sql.drop_thing("index", index))

@@ -33,7 +33,7 @@ HIGHEST = "select seq from sqlite_sequence where name = ?"
 LIVE_WORKSPACES = "select name, file from workspace where deleted_at is null order by id"
 SET_FILE = "update workspace set file = ? where file = ?"
 
-# what stands elsewhere, too
+# what is known elsewhere, too
 ALL_TEXTS = "select id, text, content_hash from memory"
 ALL_PIECES = """
     select chunk.id, chunk.memory, chunk.start, chunk.text, chunk.hash

@@ -37,7 +37,7 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import unknown_relation, unknown_source
-from memsweep.store.sqlite import graph_sql, sql, told_sql
+from memsweep.store.sqlite import graph_sql, quarantine_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.contributions import SqliteOrigins, contribute, fact_state, note
 from memsweep.store.sqlite.graph_rows import find_thing, key_of
@@ -144,13 +144,13 @@ class SqliteGraph:
 
     def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(told_sql.FACTS, (json.dumps(sorted(ids)),)).fetchall()
+            rows: list[Any] = db.execute(quarantine_sql.FACTS, (json.dumps(sorted(ids)),)).fetchall()
         return [ToldFact(uid, Told(*made), json.loads(by)) for uid, *made, by in rows]
 
     def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
         with self._pool.reading() as db:
-            rows: list[Any] = db.execute(told_sql.ENTITIES, (json.dumps(sorted(keys)),)).fetchall()
-            found: list[Any] = db.execute(told_sql.MENTIONS, (json.dumps([row[0] for row in rows]),)).fetchall()
+            rows: list[Any] = db.execute(quarantine_sql.ENTITIES, (json.dumps(sorted(keys)),)).fetchall()
+            found: list[Any] = db.execute(quarantine_sql.MENTIONS, (json.dumps([row[0] for row in rows]),)).fetchall()
         return with_mentions(((key, Told(*made), json.loads(facts)) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:

@@ -14,7 +14,7 @@ from memsweep.model.merging import Place
 from memsweep.model.text import case_key, name_key
 from memsweep.store.file.connect import one
 from memsweep.store.ports.graph import NewEntity
-from memsweep.store.sqlite import contributions, graph_sql, trash_sql
+from memsweep.store.sqlite import contributions, graph_sql, sql, trash_sql
 from memsweep.store.sqlite import graph_rows_sql as own
 from memsweep.store.sqlite.lists import as_list
 
@@ -113,8 +113,8 @@ class SqliteRelations(_Rows):
         contributions.note_if_any(self._db, [strength_set(each.key, each.last_seen, each.strength) for each in joined])
         dropped = [(each.after.key, memory) for each in listed for memory in each.unstated_by]
         added = [(source.relation, source.memory) for each in listed for source in each.newly_stated_by]
-        self._db.executemany(own.DROP_SOURCE, dropped)
-        self._db.executemany(own.ADD_SOURCE, added)
+        self._db.executemany(sql.DROP_SOURCE, dropped)
+        self._db.executemany(sql.ADD_SOURCE, added)
 
     def restore(self, keys: Collection[int]) -> None:
         self._db.execute(own.RESTORE_RELATIONS, (as_list(keys),))
@@ -151,7 +151,7 @@ class SqliteMentions(_Rows):
         self._db.executemany(own.ADD_MENTION, list(mentions))
 
     def drop(self, mentions: Iterable[Mention]) -> None:
-        self._db.executemany(own.DROP_MENTION, list(mentions))
+        self._db.executemany(sql.DROP_MENTION, list(mentions))
 
     def drop_of(self, entities: Collection[int]) -> None:
         self._db.execute(own.DROP_MENTIONS, (as_list(entities),))

@@ -55,8 +55,6 @@ SET_RELATION = """
     where id = ?"""
 SET_RELATION_TRASH = "update relation set trash = ? where id = ?"
 RESTORE_RELATIONS = "update relation set trash = null where id in (select value from json_each(?))"
-ADD_SOURCE = "insert into relation_source (relation, memory) values (?, ?) on conflict do nothing"
-DROP_SOURCE = "delete from relation_source where relation = ? and memory = ?"
 
 # mentions
 MENTIONS_OF = "select chunk, entity from mention where entity in (select value from json_each(?)) order by chunk"
@@ -77,5 +75,4 @@ ENTITIES_NEEDED_BY = """
 # The chunk may be in the trash, and its mention is where it is.
 ADD_MENTION = """
     insert into mention (chunk, entity, trash) select id, ?2, trash from chunk where id = ?1 on conflict do nothing"""
-DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
 DROP_MENTIONS = "delete from mention where entity in (select value from json_each(?))"

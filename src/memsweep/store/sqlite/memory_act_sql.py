@@ -28,7 +28,6 @@ _ADD_MENTION = """
     on conflict do nothing"""
 ADD_MENTION = _ADD_MENTION.format("chunk.id = :chunk")
 ADD_MENTION_AT = _ADD_MENTION.format("chunk.memory = :memory and chunk.position = :position")
-DROP_MENTION = "delete from mention where chunk = ? and entity = ?"
 # What a memory mentions as its own, with what is needed to tell whether its text does.
 OWN_MENTIONS = """
     select chunk.position, mention.entity, entity.name, chunk.text

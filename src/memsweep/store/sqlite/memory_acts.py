@@ -11,7 +11,7 @@ from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
 from memsweep.model.superseding import Pair, bases_from, bases_text
 from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention, PlacedMention
 from memsweep.store.sqlite import memory_act_sql as own
-from memsweep.store.sqlite import superseding_sql
+from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.lists import as_list
 from memsweep.store.stored import mapping, to_json
 
@@ -61,7 +61,7 @@ class SqliteMemoryActs:
         self._db.executemany(own.ADD_MENTION_AT, [each._asdict() for each in mentions])
 
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
-        self._db.executemany(own.DROP_MENTION, list(mentions))
+        self._db.executemany(sql.DROP_MENTION, list(mentions))
 
     def links(self) -> list[Link]:
         rows: list[Any] = self._db.execute(superseding_sql.EVERY).fetchall()

@@ -14,7 +14,7 @@ from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.origin import stored_origin
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.listed import read_listed
-from memsweep.store.sqlite import overview_sql
+from memsweep.store.sqlite import code_sql, overview_sql
 from memsweep.store.stored import texts
 
 _RARE = 2000
@@ -59,7 +59,7 @@ class SqliteOverview:
 
     def code_roots(self) -> tuple[CodeRoot, ...]:
         with self._pool.reading() as db:
-            paths = [path for (path,) in db.execute(overview_sql.CODE_ROOTS)]
+            paths = [path for (path,) in db.execute(code_sql.ROOTS)]
             files: Iterable[Any] = db.execute(overview_sql.CODE_FILES).fetchall()
             return code_roots(paths, files, db.execute(overview_sql.CODE_RUNS))
 

@@ -95,7 +95,6 @@ STATES = f"""
 LANGUAGES = """
     select language, count(*) from code_file join memory indexed by memory_by_number
     on memory.id = code_file.memory and trash is null and not stale group by language"""
-CODE_ROOTS = "select path from code_root order by id"
 CODE_FILES = """
     select code_root.path, language, stale, count(*), sum(lines) from code_file
     join code_root on code_root.id = code_file.root

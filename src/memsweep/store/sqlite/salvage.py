@@ -71,7 +71,7 @@ def salvage(source: Path, target: Path, now: int) -> Saved:
 
 def _hopeless(source: Path, how: str) -> StoreCorrupt:
     return StoreCorrupt(
-        f"nothing can be read of {source} ({how}); it was left as it is.", hint="Restore a backup with --replace."
+        f"nothing in {source} can be read ({how}); it was left as it is.", hint="Restore a backup with --replace."
     )
 
 

@@ -130,7 +130,7 @@ def restore(call: Call) -> Response:
     """As `memsweep restore --replace`: a file that is not whole changes nothing, and what was here is put aside."""
     require_owner(call)
     if call.given("understood") != "yes":
-        raise Unconfirmed("the tick that says you have read what happens is missing.", hint="Go back to tick it.")
+        raise Unconfirmed("the box that confirms it is not ticked.", hint="Go back and tick it.")
     done = call.page.app.restore(_known(call, call.given("file")).path, call.workspace, replace=True)
     number = counted(done.seal.memories, "memory", "memories")
     return call.go("/care", f"Restored {number}. What was here until now is in the trash, whole.")
@@ -141,7 +141,7 @@ def _known(call: Call, path: str) -> Copy:
     for copy in _backups(call):
         if copy.path == path and copy.size is not None:
             return copy
-    raise NotFound(f"{path!r:.200} is no backup that is listed here.", hint="`memsweep restore FILE` takes any.")
+    raise NotFound(f"{path!r:.200} is not one of the backups listed here.", hint="`memsweep restore FILE` takes any.")
 
 
 def _size(path: str) -> int | None:

@@ -9,7 +9,7 @@ from memsweep.graph.facts import Neighbourhood
 from memsweep.model.audit import AuditEvent
 from memsweep.model.graph import Edge, Entity, Split
 from memsweep.model.receipts import ReceiptDetails
-from memsweep.web.events import told
+from memsweep.web.events import event_lines
 from memsweep.web.graph_picture import MOST_NODES, draw
 from memsweep.web.screen import Call, Screen
 from memsweep.web.words import counted
@@ -60,7 +60,7 @@ def entity(call: Call) -> Response:
 def why(call: Call) -> Response:
     """What keeps it and what happened to it, merges among that; a part of the page, which comes after the rest."""
     verdict, _, history = call.memory.sweep.explain(call.part("entity"))
-    return call.show("entity_why.html", verdict=verdict, lines=told(history), merges=_merges(call, history))
+    return call.show("entity_why.html", verdict=verdict, lines=event_lines(history), merges=_merges(call, history))
 
 
 def doubts(call: Call) -> Response:

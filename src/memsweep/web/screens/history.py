@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memsweep.model.receipts import ReceiptDetails
-from memsweep.web.events import Told, told
+from memsweep.web.events import EventLine, event_lines
 from memsweep.web.screen import Call, Screen
 from memsweep.web.words import day
 
@@ -34,7 +34,7 @@ def history(call: Call) -> Response:
     asked = {name: call.asked(name) for name in ASKED}
     given: dict[str, Any] = {name: value for name, value in asked.items() if value}
     page = call.memory.sweep.audit_page(limit=PER_PAGE, cursor=call.asked("after") or None, **given)
-    lines = told(page.events)
+    lines = event_lines(page.events)
     days = [(name, list(rows)) for name, rows in groupby(lines, lambda line: day(line.at, call.now))]
     return call.show(
         "history.html",
@@ -50,7 +50,7 @@ def history(call: Call) -> Response:
     )
 
 
-def _receipts(call: Call, lines: list[Told]) -> dict[str, ReceiptDetails]:
+def _receipts(call: Call, lines: list[EventLine]) -> dict[str, ReceiptDetails]:
     """What has become of what these lines tell of; one page of receipts reaches about as far as one of events."""
     wanted, cursor = {line.receipt_id for line in lines if line.receipt_id}, None
     found: dict[str, ReceiptDetails] = {}
@@ -63,7 +63,7 @@ def _receipts(call: Call, lines: list[Told]) -> dict[str, ReceiptDetails]:
     return found
 
 
-def _plans_before(lines: list[Told]) -> dict[str, str]:
+def _plans_before(lines: list[EventLine]) -> dict[str, str]:
     """For each plan the one before it by the same strategy."""
     before: dict[str, str] = {}
     last: dict[str, str] = {}

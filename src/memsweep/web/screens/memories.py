@@ -88,7 +88,7 @@ def _listed(call: Call, asked: dict[str, str]) -> dict[str, Any]:
 
 def _searched(call: Call, asked: dict[str, str]) -> dict[str, Any]:
     if asked["state"] not in ("", "current", "stale"):
-        raise BadInput(f"a search does not know the state {asked['state']!r:.40}.", hint="List them without a query.")
+        raise BadInput(f"a search cannot filter by the state {asked['state']!r:.40}.", hint="Leave out the query.")
     filters = _filters(asked) | ({"include_stale": True} if asked["state"] != "current" else {})
     found = call.memory.search(asked["q"], limit=PER_PAGE, filters=filters, cursor=call.asked("after") or None)
     after = call.url("/memories", **{**asked, "after": found.next_cursor}) if found.next_cursor else ""

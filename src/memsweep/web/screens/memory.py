@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from memsweep.errors import Conflict
 from memsweep.report.collector import deleted
-from memsweep.web.events import told
+from memsweep.web.events import event_lines
 from memsweep.web.screen import Call, Screen
 
 _MOST_SHOWN = 20_000
@@ -21,7 +21,7 @@ def memory(call: Call) -> Response:
 def explain(call: Call) -> Response:
     """What keeps it and what would take it: a part of the page, which comes after the rest."""
     verdict, path, history = call.memory.sweep.explain(call.part("memory"))
-    return call.show("explained.html", verdict=verdict, path=path, lines=told(history))
+    return call.show("explained.html", verdict=verdict, path=path, lines=event_lines(history))
 
 
 def edit_form(call: Call) -> Response:

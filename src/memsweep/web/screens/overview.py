@@ -1,4 +1,4 @@
-"""Overview: what a collection would take, how much there is, how it grew, what happened lately."""
+"""Overview: what a collection would take, how much there is, how it grew, what happened recently."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from memsweep.model.counts import Counts
 from memsweep.project.runs import summaries
-from memsweep.web.events import told
+from memsweep.web.events import event_lines
 from memsweep.web.pictures import growth
 from memsweep.web.screen import Call, Screen
 
@@ -28,7 +28,7 @@ def overview(call: Call) -> Response:
         tags=list(counts.tags.items())[:_TAGS],
         contexts=memory.contexts()[:5],
         hooks=summaries(call.page.app.settings.home, call.workspace),
-        lately=told(memory.sweep.audit(limit=60))[:6],
+        lately=event_lines(memory.sweep.audit(limit=60))[:6],
         trashed=memory.sweep.trash(limit=1)[1],
         revision=call.revision,
     )

@@ -1,4 +1,4 @@
-"""Tokens: who may come in over HTTP. A new one is shown once; only whoever runs memsweep here makes or revokes any."""
+"""Tokens: who has access over HTTP. A new one is shown once; only whoever runs memsweep here makes or revokes any."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def create(call: Call) -> Response:
     require_owner(call)
     where, days = call.given("where"), call.given("days")
     if where not in ("here", "everywhere"):
-        raise BadInput("a token is for this workspace or for all.", hint="Choose one of them.")
+        raise BadInput("a token gives access to this workspace or to all.", hint="Choose one of them.")
     token, secret = call.page.app.tokens.create(
         call.given("name"),
         [call.workspace] if where == "here" else (),
@@ -34,7 +34,7 @@ def _days(text: str) -> float | None:
     if not text:
         return None
     if not (text.isascii() and text.isdigit() and len(text) < 6):
-        raise BadInput(f"days {text!r:.20} is no number of days.", hint="Leave it empty for a token without an end.")
+        raise BadInput(f"days {text!r:.20} is not a number of days.", hint="Leave it empty for one that never expires.")
     return float(text)
 
 

@@ -55,7 +55,7 @@ def restore(call: Call) -> Response:
 def restore_workspace(call: Call) -> Response:
     """A whole workspace, which belongs to no single one; so whoever sees only some may not."""
     if call.session.grant.workspaces is not None:
-        raise BadInput("this login is for some workspaces, and brings back none.")
+        raise BadInput("this login is limited to some workspaces, and cannot bring any back.")
     call.page.app.undo(call.part("receipt"))
     return call.go("/trash", "The workspace is back.")
 
@@ -80,7 +80,7 @@ def before_purge(call: Call) -> Response:
 
 def purge(call: Call) -> Response:
     if call.given("understood") != "yes":
-        raise Unconfirmed("purging cannot be undone, and the tick that says so is missing.", hint="Go back to tick it.")
+        raise Unconfirmed("purging cannot be undone, and was not confirmed.", hint="Go back and tick it.")
     freed = call.memory.sweep.purge(_days(call.given("days")), confirm=True)
     what = amount(freed, revisions=freed.revisions)
     said = f"Freed {what} for good." if what else "There was nothing to free."

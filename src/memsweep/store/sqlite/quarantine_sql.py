@@ -1,4 +1,4 @@
-"""By whom facts and entities were told: statements. Pure text; values are always bound, sets of keys JSON lists."""
+"""Who stated facts and entities: statements. Pure text; values are always bound, sets of keys are JSON lists."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AdoptDependencies:
     """A client, its folder, the mirror of it, and what the steps need of the world."""
 
     client: Client
@@ -57,27 +57,27 @@ class Reading:
         return {place: digest_of(data) for place, data in self.contents.items()}
 
 
-def read(desk: Desk, scope: Scope, mirror: Mirror, *, dry_run: bool = False) -> Reading:
+def read(tools: AdoptDependencies, scope: Scope, mirror: Mirror, *, dry_run: bool = False) -> Reading:
     """The stores in scope, mirrored unless it is a dry run."""
-    on_disk = store_names(desk.client, desk.root)
+    on_disk = store_names(tools.client, tools.root)
     known = sorted({*on_disk, *(place.store for place in mirror.versions)})
-    projects = find_projects(desk.client, desk.root, known, scope.here)
-    names = frozenset(known if scope.all_projects or not desk.client.stores else _near(scope.here, projects))
+    projects = find_projects(tools.client, tools.root, known, scope.here)
+    names = frozenset(known if scope.all_projects or not tools.client.stores else _near(scope.here, projects))
     if not names:
-        _refuse_nothing(desk, scope, bool(known))
-    return _mirrored(desk, names, projects, mirror, dry_run=dry_run)
+        _refuse_nothing(tools, scope, bool(known))
+    return _mirrored(tools, names, projects, mirror, dry_run=dry_run)
 
 
-def refuse_unknown(desk: Desk, scope: Scope) -> None:
+def refuse_unknown(tools: AdoptDependencies, scope: Scope) -> None:
     """Where there is neither a memory nor a mirror of one, before anything is made."""
-    if not desk.vault.is_there and not store_names(desk.client, desk.root):
-        _refuse_nothing(desk, scope, False)
+    if not tools.vault.is_there and not store_names(tools.client, tools.root):
+        _refuse_nothing(tools, scope, False)
 
 
-def _refuse_nothing(desk: Desk, scope: Scope, has_others: bool) -> None:
-    where = "" if scope.all_projects or not desk.client.stores else f" for {scope.here}"
+def _refuse_nothing(tools: AdoptDependencies, scope: Scope, has_others: bool) -> None:
+    where = "" if scope.all_projects or not tools.client.stores else f" for {scope.here}"
     hint = "Pass --all-projects to look at every project." if has_others else ""
-    raise NotFound(f"{desk.client.title} keeps no memory{where} in {desk.root}.", hint=hint)
+    raise NotFound(f"{tools.client.title} keeps no memory{where} in {tools.root}.", hint=hint)
 
 
 def _near(here: str, projects: Mapping[str, Project]) -> list[str]:
@@ -87,36 +87,41 @@ def _near(here: str, projects: Mapping[str, Project]) -> list[str]:
     return [store for store, each in projects.items() if each.folder in folders or each.repository in folders]
 
 
-def read_named(desk: Desk, names: Iterable[str]) -> Reading:
-    return _mirrored(desk, frozenset(names), {}, desk.vault.mirror())
+def read_named(tools: AdoptDependencies, names: Iterable[str]) -> Reading:
+    return _mirrored(tools, frozenset(names), {}, tools.vault.mirror())
 
 
 def _mirrored(
-    desk: Desk, names: frozenset[str], projects: Mapping[str, Project], mirror: Mirror, *, dry_run: bool = False
+    tools: AdoptDependencies,
+    names: frozenset[str],
+    projects: Mapping[str, Project],
+    mirror: Mirror,
+    *,
+    dry_run: bool = False,
 ) -> Reading:
     caught: list[tuple[Place, Seen]] = []
     if not dry_run:
-        _clean_up(desk, names, mirror, caught)
-    stores = tuple(read_store(desk.client, desk.root, name, projects.get(name, Project())) for name in sorted(names))
+        _clean_up(tools, names, mirror, caught)
+    stores = tuple(read_store(tools.client, tools.root, name, projects.get(name, Project())) for name in sorted(names))
     files = [file for store in stores for file in store.files]
     seen = {file.place: Seen(digest_of(file.data), len(file.data), file.changed_at) for file in files}
     unread = [Place(store.name, name) for store in stores for name, _ in store.unread]
-    ours = our_changes(desk.vault.receipts())
-    now = desk.clock()
+    ours = our_changes(tools.vault.receipts())
+    now = tools.clock()
     after = with_caught(observed(mirror, seen, names, unread, now, ours), caught, now)
     if not dry_run and after != mirror:
         for file in files:
             latest = mirror.latest(file.place)
             if latest is None or latest.digest != seen[file.place].digest:
-                desk.vault.keep(file.data)
-        desk.vault.save_mirror(after)
+                tools.vault.keep(file.data)
+        tools.vault.save_mirror(after)
     return Reading(stores, after, names, {file.place: file.data for file in files})
 
 
-def _clean_up(desk: Desk, names: Iterable[str], mirror: Mirror, caught: list[tuple[Place, Seen]]) -> None:
+def _clean_up(tools: AdoptDependencies, names: Iterable[str], mirror: Mirror, caught: list[tuple[Place, Seen]]) -> None:
     """Put back what a process of ours left beside its place when it died."""
     for store in names:
-        top = store_folder(desk.client, desk.root, store)
+        top = store_folder(tools.client, tools.root, store)
         known: dict[str, list[str]] = {}
         for place in mirror.versions:
             if place.store == store:
@@ -124,28 +129,28 @@ def _clean_up(desk: Desk, names: Iterable[str], mirror: Mirror, caught: list[tup
                 known.setdefault(os.path.join(top, *below.split("/")) if below else top, []).append(name)
         for folder, _, files in os.walk(top) if not os.path.islink(top) else ():
             if any(name.startswith(OURS) for name in files):
-                put_back(Path(folder), known.get(folder, []), caught_by(desk, caught))
+                put_back(Path(folder), known.get(folder, []), caught_by(tools, caught))
 
 
-def caught_by(desk: Desk, caught: list[tuple[Place, Seen]]) -> Callable[[Path, bytes], None]:
+def caught_by(tools: AdoptDependencies, caught: list[tuple[Place, Seen]]) -> Callable[[Path, bytes], None]:
     """Keeps contents of somebody else that are not at their place any more."""
 
     def keep(file: Path, data: bytes) -> None:
-        seen = Seen(desk.vault.keep(data), len(data), desk.clock().timestamp())
-        caught.append((_place_of(desk, file), seen))
+        seen = Seen(tools.vault.keep(data), len(data), tools.clock().timestamp())
+        caught.append((_place_of(tools, file), seen))
 
     return keep
 
 
-def _place_of(desk: Desk, file: Path) -> Place:
-    way = file.relative_to(desk.root).parts
-    return Place(way[1], "/".join(way[3:])) if desk.client.stores else Place(ONLY_STORE, "/".join(way[1:]))
+def _place_of(tools: AdoptDependencies, file: Path) -> Place:
+    way = file.relative_to(tools.root).parts
+    return Place(way[1], "/".join(way[3:])) if tools.client.stores else Place(ONLY_STORE, "/".join(way[1:]))
 
 
-def path_of(desk: Desk, place: Place) -> Path:
-    return Path(store_folder(desk.client, desk.root, place.store)).joinpath(*place.name.split("/"))
+def path_of(tools: AdoptDependencies, place: Place) -> Path:
+    return Path(store_folder(tools.client, tools.root, place.store)).joinpath(*place.name.split("/"))
 
 
-def still_lost(desk: Desk, found: Reading) -> list[LostFile]:
+def still_lost(tools: AdoptDependencies, found: Reading) -> list[LostFile]:
     """What somebody else deleted, as far as the mirror still has it."""
-    return [each for each in lost_files(found.mirror, found.names) if desk.vault.has(each.digest)]
+    return [each for each in lost_files(found.mirror, found.names) if tools.vault.has(each.digest)]
