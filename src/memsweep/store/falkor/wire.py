@@ -71,6 +71,8 @@ def _rows(rows: Iterable[Any]) -> list[Row]:
             if kind == _INTEGER
             else value.decode()
             if kind == _STRING and _UNCUT_BYTES not in value
+            else None
+            if kind == _NULL
             else _value(kind, value)
             for kind, value in row
         ]
@@ -90,7 +92,7 @@ def _value(kind: int, value: Any) -> Any:
     if kind == _DOUBLE:
         return float(value)
     if kind == _ARRAY:
-        return [_value(*item) for item in value]
+        return _rows([value])[0]
     if kind == _MAP:
         return {name.decode(): _value(*item) for name, item in zip(value[::2], value[1::2], strict=True)}
     raise ValueError(f"a reply holds a value of kind {kind}, which no query of ours returns")
