@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import CODE_RELATIONS
-from memsweep.model.code_place import code_place
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
@@ -22,11 +21,10 @@ from memsweep.model.search import (
     statement,
     stream_and_position,
 )
-from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Row
-from memsweep.store.stored import expect
+from memsweep.store.passage_row import passage_of
 
 _LAST_LETTER = "\U0010ffff"  # comes behind every other
 Where = tuple[str, dict[str, Any]]
@@ -94,7 +92,7 @@ def unreadable(graph: GraphHandle, keys: Sequence[int]) -> int:
 def _read_passage(row: Row) -> Passage | None:
     """None if it is damaged: the others can still be had."""
     try:
-        return _passage(*row)
+        return passage_of(row, tuple(row[7]))
     except (TypeError, ValueError, ArithmeticError):
         return None
 
@@ -129,39 +127,3 @@ def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
 def held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
     keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
     return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
-
-
-def _passage(
-    key: int,
-    chunk: str,
-    memory: str,
-    text: str,
-    first_line: int,
-    last_line: int,
-    source: str,
-    tags: list[str],
-    created_at: int,
-    thread: str | None,
-    stale: bool,
-    pinned: bool,
-    seen: int,
-    *rest: Any,
-) -> Passage:
-    expect(str, chunk, memory, text, source, *tags)
-    return Passage(
-        key=key,
-        chunk_id=chunk,
-        memory_id=memory,
-        text=text,
-        first_line=first_line,
-        last_line=last_line,
-        source=source,
-        tags=tuple(tags),
-        created_at=from_micros(created_at),
-        thread_id=thread,
-        stale=stale,
-        pinned=pinned,
-        last_seen_at=from_micros(seen),
-        code=code_place(*rest[6:]),
-        origin=stored_origin(*rest[:6]),
-    )
