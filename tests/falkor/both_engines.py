@@ -86,11 +86,12 @@ class BothEngines:
             assert theirs[table] == wanted, table
 
     def align(self) -> None:
-        """So that the next entity has the same key on both sides."""
+        """So that the entity of a split has the same key on both sides: its receipt, which comes first, takes a number
+        as well in a graph."""
         keys = self.falkor.store.graph._graph.meta()["keys"]  # type: ignore[attr-defined]
         with store_files.open_file(self.place.file) as db, db:
             db.execute("delete from sqlite_sequence where name = 'entity'")
-            db.execute("insert into sqlite_sequence values ('entity', ?)", (keys,))
+            db.execute("insert into sqlite_sequence values ('entity', ?)", (keys + 1,))
 
     def same_by_id(self) -> None:
         """Both sides hold the same, whatever numbers they gave it."""

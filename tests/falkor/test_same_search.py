@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from memsweep.app import App, Memory, make_app
+from memsweep.embed.protocol import quantise
+from memsweep.model.search import Filters
 from memsweep.settings import load_settings
 from tests.support import falkor
 from tests.support.engines import Home
@@ -89,3 +91,46 @@ def test_segments_are_found_in_falkor(apps: Apps) -> None:
         app.memory().remember("Ledgers are closed on Fridays.")
     ((kind, text, _),) = same(apps, "why did the ledger migration fail", filters={"kind": "segment"})
     assert (kind, "E1234" in text) == ("segment", True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_code", [False, True])
+def test_what_only_words_find_is_the_same_in_falkor(apps: Apps, tmp_path: Path, with_code: bool) -> None:
+    (tmp_path / "lamp.py").write_text("def lamp():\n    return 'broken'\n")
+    for app in apps:
+        memory = app.memory()
+        for number in range(60):
+            what = "A lamp" if number % 4 == 0 else "The window pane"
+            memory.remember(f"{what} of room {number} is broken.", thread_id=f"t{number % 9}" if number % 2 else None)
+        old = memory.remember("The lamp of the hall is repaired on Monday.")
+        memory.remember("The lamp of the hall is repaired on Friday.", supersedes=[old.memory_id])
+        if with_code:
+            memory.code.index(tmp_path)
+    for filters in (Filters(), Filters(include_stale=True), Filters(include_tests=False), Filters(kind="memory")):
+        sqlite, falkor = (seen_by_words(app, "lamp", "a window pane of a room", filters) for app in apps)
+        assert falkor == sqlite
+        lamps = [text for text, (words, *_) in sqlite.items() if words]
+        assert len(lamps) == 16 + (with_code and filters.kind is None)
+        assert not any("Monday" in text for text in sqlite)
+
+
+def seen_by_words(
+    app: App, query: str, meaning: str, filters: Filters
+) -> dict[str, tuple[bool, float, bool, bool, str]]:
+    """By text: whether the words found it, its similarity, whether it has a place and is code, and its tier."""
+    store = app.engine.open("default")
+    (vector,) = quantise(app.embedder.embed([meaning]))
+    found = store.candidates(query, vector, filters, 20)
+    keys = [each.key for each in found]
+    texts, owners = store.passages(keys), store.owners(keys)
+    assert all(each.owner in (None, owners[each.key]) for each in found)
+    return {
+        texts[each.key].text: (
+            each.words > 0,
+            round(each.similarity, 4),
+            each.place is not None,
+            each.is_code,
+            owners[each.key].tier,
+        )
+        for each in found
+    }

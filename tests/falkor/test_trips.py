@@ -13,6 +13,7 @@ from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from memsweep.store.falkor import care_cypher, cypher, vectors
 from memsweep.store.falkor.transaction import GraphHandle
+from memsweep.store.falkor.wire import Query
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
 
@@ -153,6 +154,27 @@ def test_what_another_process_writes_to_falkor_is_found_by_one_that_has_searched
         assert hits[0].passage.text == f"the lamp of room {number} is broken"
         assert "similarity" in hits[0].why
     other.close()
+
+
+def test_what_is_superseded_during_a_search_of_falkor_is_not_found(
+    app: App, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = app.memory()
+    old = memory.remember("the lamp of room 1 is broken")
+    memory.search("lamp")
+    other = make_app(load_settings(home.variables))
+    ask_together = GraphHandle.ask_together
+
+    def late(graph: GraphHandle, *queries: Query) -> Any:
+        """Somebody writes between the first look of a search and the second."""
+        monkeypatch.setattr(GraphHandle, "ask_together", ask_together)
+        other.memory().remember("the lamp of room 1 is repaired", supersedes=[old.memory_id])
+        return graph.ask_together(*queries)
+
+    monkeypatch.setattr(GraphHandle, "ask_together", late)
+    hits = memory.search("lamp of room 1", mode="deep").hits
+    other.close()
+    assert "the lamp of room 1 is broken" not in [hit.passage.text for hit in hits]
 
 
 def test_a_vector_set_of_falkor_that_is_far_behind_catches_up_with_all(

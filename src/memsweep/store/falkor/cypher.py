@@ -164,9 +164,9 @@ PASSAGES = f"""
            m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
+_OWNER = "m.key, m.path, m.origin, m.created_at, c.hash"
 OWNERS = f"""
-    UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory) {origin_cypher.OF_MEMORY}
-    RETURN c.key, m.key, m.path, coalesce(o.tier, 'unknown'), m.created_at, c.hash"""
+    UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, {_OWNER}"""
 # What the full text has and does not count: as if it were not there.
 HIDDEN_TERMS = """
     MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms
@@ -175,13 +175,16 @@ HIDDEN_TERMS = """
     WITH startNode(link).ref AS newer, endNode(link).ref AS older
     MATCH (:Memory {ref: newer}) MATCH (:Memory {ref: older})-[:HAS_CHUNK]->(c:Chunk)
     RETURN c.key AS key, c.terms AS terms"""
+# Counted word by word: to group all that they find would take the server a fifth longer.
 COUNT_EACH = """
-    UNWIND $words AS words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN words, count(node)"""
+    UNWIND $words AS words
+    CALL { WITH words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN count(node) AS having }
+    WITH words, having WHERE having > 0 RETURN words, having"""
 COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
 COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
-EMBEDDINGS = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key, e.data"
+EMBEDDINGS = "UNWIND $refs AS ref MATCH (e:Embedding {ref: ref}) RETURN e.key, e.data"
 EMBEDDINGS_AFTER = "MATCH (e:Embedding) WHERE e.key > $after RETURN e.key, e.data ORDER BY e.key LIMIT $limit"
 
 # another model
@@ -288,25 +291,29 @@ def asked_for(
     return parts, values
 
 
-_OWNER = "m.key, m.path, coalesce(o.tier, 'unknown'), m.created_at, c.hash"
-_SPOT = f"{origin_cypher.OF_MEMORY} RETURN c.key, c.stream, c.stream_position, {_OWNER}"
+_SPOT = "c.key, c.stream, c.stream_position"
+_BEST = """CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score
+    WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"""
+# As one text: there may be 1,600 of them, and a value of its own for each takes both ends longer than all the rest.
+_TERMS = "string.join(collect(toString(c.key) + ' ' + c.terms), '|') AS terms"
+# The terms of the best `reach` chunks of a full-text query, whatever memory they are of, and the places of those that
+# have one.
+BEST_OF_ALL = f"""
+    {_BEST} WITH {_TERMS}, collect(CASE WHEN c.stream IS NULL THEN null ELSE [{_SPOT}] END) AS spots
+    RETURN terms, spots"""
 
 
-def match_words(where: str) -> str:
-    """Of the best `reach` chunks of a full-text query those that are live and pass, with their place, where they are
-    from, and their terms."""
-    return (
-        "CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score"
-        " WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"
-        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} {_SPOT}, c.terms"
-    )
+def best_of(where: str) -> str:
+    """The same of those that pass, with the places of all and where they are from."""
+    passing = f"MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where}"
+    return f"{_BEST} {passing} WITH {_TERMS}, collect([{_SPOT}, {_OWNER}]) AS spots RETURN terms, spots"
 
 
 def live_of(where: str) -> str:
     """Which of some chunks are live and pass, with their place and where they are from."""
     # With the condition in the first MATCH the server would begin at every memory.
     found = "UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
-    return f"{found} WHERE {where} {_SPOT}"
+    return f"{found} WHERE {where} RETURN {_SPOT}, {_OWNER}"
 
 
 def newest(where: str) -> str:

@@ -19,6 +19,7 @@ from memsweep.store.falkor.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
 from memsweep.store.ports.tombstones import NewTombstone
 
+_FEW = 100
 _FOUND: tuple[tuple[Kind, str], ...] = (
     ("memory", "Memory"),
     ("memory", "TrashedMemory"),
@@ -111,7 +112,24 @@ class FalkorItems:
         }
 
     def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
-        return {(kind, key): uid for kind, (key, uid) in self._live_and_trashed(wanted, gc_cypher.IDS)}
+        """Of many, all are usually live, or all are in the trash: where the first is, all are looked for first."""
+        if sum(map(len, wanted.values())) <= _FEW:
+            return {(kind, key): uid for kind, (key, uid) in self._live_and_trashed(wanted, gc_cypher.IDS)}
+        kind, keys = max(wanted.items(), key=lambda item: len(item[1]))
+        live, _ = gc_cypher.live_and_trashed(gc_cypher.IDS[kind])
+        found: dict[tuple[Kind, int], str] = {}
+        for in_trash in (False, True) if self._rows(live, [min(keys)]) else (True, False):
+            missing = {kind: [key for key in keys if (kind, key) not in found] for kind, keys in wanted.items()}
+            found |= self._ids_at(missing, in_trash=in_trash)
+        return found
+
+    def _ids_at(self, wanted: Keys, *, in_trash: bool) -> dict[tuple[Kind, int], str]:
+        asked = [
+            (kind, (gc_cypher.live_and_trashed(gc_cypher.IDS[kind])[in_trash], {"keys": sorted(keys)}))
+            for kind, keys in wanted.items()
+            if keys
+        ]
+        return {(kind, key): uid for kind, (key, uid) in self._ask_each(asked)}
 
     def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
         found = self._asked.ask_all(*((_COUNTED[kind], {}) for kind in kinds))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from memsweep.store.falkor.words import terms_of, terms_of_word, words_of
 
-Word = tuple[float, Sequence[str], str]  # how much it says, the terms that make it up, the first as it stands in a text
+Word = tuple[float, Sequence[str]]  # how much it says, the terms that make it up
 K, B = 1.2, 0.75
 _MAX_WORDS = 32
 _LEAST = 1e-6
@@ -19,27 +19,22 @@ def weight_of(total: int, having: int) -> float:
     return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
-def score(text: str, length: float, words: Iterable[Word]) -> float:
-    """BM25 of the terms of one text; `length` is in usual lengths.
+def scores(texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, float]:
+    """BM25 of each text, by place. The terms of a text are parted by spaces, and its length is their number."""
+    lengths = {place: text.count(" ") + 1 for place, text in texts.items()}
+    usual = sum(lengths.values()) / max(1, len(texts))
+    firsts = frozenset(parts[0] for _, parts in words)
+    return {place: _score(text.split(" "), lengths[place] / usual, words, firsts) for place, text in texts.items()}
 
-    Most texts have few of the words, and whether one has a term at all is told faster than how often.
-    """
-    total, room, padded = 0.0, K * (1 - B + B * length), f" {text} "
-    terms: list[str] = []
-    for weight, parts, first in words:
-        if first in padded:
-            terms = terms or text.split(" ")
-            times = min(map(terms.count, parts))
+
+def _score(terms: list[str], length: float, words: Iterable[Word], firsts: frozenset[str]) -> float:
+    """Most texts have few of the words, so it is asked at once whose first terms are there."""
+    total, room, here = 0.0, K * (1 - B + B * length), firsts.intersection(terms)
+    for weight, parts in words:
+        if parts[0] in here:
+            times = min(map(terms.count, parts)) if len(parts) > 1 else terms.count(parts[0])
             total += weight * times * (K + 1) / (times + room)
     return total
-
-
-def word_of(weight: float, parts: Sequence[str]) -> Word:
-    return weight, parts, f" {parts[0]} "
-
-
-def length_of(text: str) -> int:
-    return text.count(" ") + 1
 
 
 def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str], count: int) -> dict[int, float]:
@@ -48,11 +43,9 @@ def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str]
     if not parts or not texts:
         return {}
     having = Counter(word for text in everything for word in _words_in(terms_of(text), parts))
-    words = [word_of(weight_of(len(everything), having[word]), found) for word, found in parts.items()]
-    terms_at = {place: terms_of(text) for place, text in texts.items()}
-    usual = sum(map(length_of, terms_at.values())) / len(terms_at)
-    scores = {place: score(terms, length_of(terms) / usual, words) for place, terms in terms_at.items()}
-    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    words = [(weight_of(len(everything), having[word]), found) for word, found in parts.items()]
+    found_at = scores({place: terms_of(text) for place, text in texts.items()}, words)
+    ranked = sorted(found_at.items(), key=lambda item: (-item[1], item[0]))
     return {place: value for place, value in ranked[:count] if value > 0}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.matching import length_of, score, weight_of, word_of
+from memsweep.store.falkor.matching import scores, weight_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import any_of, terms_of_word, words_of
@@ -64,11 +64,8 @@ class Ranking:
 
     def scores(self, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
         """How well each chunk answers, by key; `texts` are their terms."""
-        lengths = {key: length_of(text) for key, text in texts.items()}
-        usual = sum(lengths.values()) / max(1, len(texts))
         total = max(self._counted_at, *words.values()) if words else 0
-        weights = [word_of(weight_of(total, having), terms_of_word(word)) for word, having in words.items()]
-        return {key: score(text, lengths[key] / usual, weights) for key, text in texts.items()}
+        return scores(texts, [(weight_of(total, having), terms_of_word(word)) for word, having in words.items()])
 
 
 def _askable(query: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Finding chunks by words and by meaning."""
+"""What a search asks for beside its candidates."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.model.code import CODE_RELATIONS
-from memsweep.model.code_place import code_place
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
@@ -22,61 +21,30 @@ from memsweep.model.search import (
     statement,
     stream_and_position,
 )
-from memsweep.model.times import from_micros
 from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
-from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
-from memsweep.store.falkor.vectors import VectorSet, cosines
-from memsweep.store.falkor.wire import Query, Row, rows_of
-from memsweep.store.falkor.words import any_of
-from memsweep.store.file.words import depth_of
-from memsweep.store.stored import expect
+from memsweep.store.falkor.wire import Row
+from memsweep.store.passage_row import passage_of
 
 _LAST_LETTER = "\U0010ffff"  # comes behind every other
 Where = tuple[str, dict[str, Any]]
-Spots = dict[int, tuple[Place | None, bool, Owner]]  # by key: its place, whether it is code, where it is from
-
-
-def candidates(
-    graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, filters: Filters, depth: int
-) -> list[Candidate]:
-    """Three times there and back: what both ways must know, what they find, the vectors of what only words found."""
-    where = _where(graph, filters)
-    reach = depth + depth // 4  # of those that are near nearly all pass
-    words, keys, all_of_them = _first_look(graph, ranking, vectors, query, vector, reach)
-    deep = depth_of(depth, ranking.chunks)
-    matching = [_matching(words, where, 2 * deep)] if words else []
-    *matches, live, embeddings = graph.ask_together(*matching, *_judging(keys, where))
-    at: Spots = {}
-    by_words = _by_words(graph, ranking, words, where, deep, matches[0], at) if words else {}
-    near = _near(vector, live, embeddings, at)
-    while len(near) < depth and not all_of_them:
-        reach *= 8
-        keys, all_of_them = _look_again(graph, vectors, vector, reach)
-        live, embeddings = graph.ask_together(*_judging(keys, where))
-        near = _near(vector, live, embeddings, at)
-    near = dict(sorted(near.items(), key=lambda item: (-item[1], item[0]))[:depth])
-    unscored = sorted(by_words.keys() - near.keys())
-    rest = graph.ask(cypher.EMBEDDINGS, refs=list(map(str, unscored))) if unscored else []
-    similarity = near | cosines(vector, rest)
-    found = sorted(by_words.keys() | near.keys())
-    return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), *at[key]) for key in found]
 
 
 def newest(graph: GraphHandle, filters: Filters, limit: int) -> list[Candidate]:
-    where, values = _where(graph, filters)
+    where, values = where_of(graph, filters)
     return [Candidate(key, 0.0, 0.0, None) for (key,) in graph.ask(cypher.newest(where), limit=limit, **values)]
 
 
 def at_places(graph: GraphHandle, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
-    where, values = _where(graph, filters)
+    where, values = where_of(graph, filters)
     wanted = [list(stream_and_position(place)) for place in places]
     rows = graph.ask(cypher.at_places(where), places=wanted, **values)
     return {place_at(stream, position): key for key, stream, position in rows}
 
 
 def smaller_kind(graph: GraphHandle) -> Kind | None:
-    (((everything,),), ((files,),)) = graph.ask_all((cypher.COUNT_EVERY_MEMORY, {}), (cypher.COUNT_FILES, {}))
+    ((files,),) = graph.looked_up(cypher.COUNT_FILES)
+    ((everything,),) = graph.ask(cypher.COUNT_EVERY_MEMORY) if files else [[0]]
     if not 0 < files < everything:
         return None
     return "memory" if 2 * files > everything else "code"
@@ -98,15 +66,18 @@ def _ranges(beginnings: Iterable[str]) -> list[list[str]]:
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
     rows = graph.ask(cypher.OWNERS, keys=list(keys))
-    return {key: _owner(*rest) for key, *rest in rows}
+    tiers = origins.tiers_of(graph, {row[3] for row in rows})
+    return {key: owner_of(tiers, *rest) for key, *rest in rows}
 
 
-def _owner(memory: int, path: str | None, tier: str, created_at: int, digest: object) -> Owner:
+def owner_of(
+    tiers: Mapping[int | None, str], memory: int, path: str | None, origin: int | None, created_at: int, digest: object
+) -> Owner:
     """Of a chunk that is damaged there is no digest."""
     try:
-        return Owner(memory, path, tier, created_at, bytes.fromhex(digest))  # type: ignore[arg-type]
+        return Owner(memory, path, tiers[origin], created_at, bytes.fromhex(digest))  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        return Owner(memory, path, tier, created_at)
+        return Owner(memory, path, tiers[origin], created_at)
 
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
@@ -121,79 +92,12 @@ def unreadable(graph: GraphHandle, keys: Sequence[int]) -> int:
 def _read_passage(row: Row) -> Passage | None:
     """None if it is damaged: the others can still be had."""
     try:
-        return _passage(*row)
+        return passage_of(row, tuple(row[7]))
     except (TypeError, ValueError, ArithmeticError):
         return None
 
 
-def _first_look(
-    graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
-) -> tuple[dict[str, int], list[int], bool]:
-    """The words to ask for, the keys of what is nearest, and whether those were all."""
-    counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
-    look = vectors.look_near(graph.seen["generation"], vector, reach)
-    lacking = graph.question(look.lacking[0], **look.lacking[1])
-    told = graph.look([*counting, lacking, *look.commands], steady=[*counting[:2], lacking])
-    rows = [rows_of(reply) for reply in told[: len(counting) + 1]]
-    words = ranking.words_for(query, rows[:-1])
-    if graph.seen["generation"] == look.generation:
-        return words, *vectors.nearest(look, rows[-1], told[len(rows) :], vector, reach)
-    return words, *_look_again(graph, vectors, vector, reach)
-
-
-def _look_again(graph: GraphHandle, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:
-    look = vectors.look_near(graph.seen["generation"], vector, reach)
-    (lacking,) = graph.ask_all(look.lacking)
-    return vectors.nearest(look, lacking, graph.link.read_all(look.commands), vector, reach)
-
-
-def _matching(words: Mapping[str, int], where: Where, reach: int) -> Query:
-    return cypher.match_words(where[0]), {"words": any_of(list(words)), "reach": reach, **where[1]}
-
-
-def _judging(keys: Sequence[int], where: Where) -> list[Query]:
-    """Which of them are live and pass, and their vectors."""
-    return [
-        (cypher.live_of(where[0]), {"keys": keys, **where[1]}),
-        (cypher.EMBEDDINGS, {"refs": list(map(str, keys))}),
-    ]
-
-
-def _by_words(
-    graph: GraphHandle,
-    ranking: Ranking,
-    words: dict[str, int],
-    where: Where,
-    depth: int,
-    rows: Sequence[Row],
-    at: Spots,
-) -> dict[int, float]:
-    """The best of the full text that pass; looks further only where many of the best do not."""
-    reach = 2 * depth
-    while len(rows) < depth and sum(words.values()) > reach:
-        reach *= 8
-        (rows,) = graph.ask_all(_matching(words, where, reach))
-    at |= _spots(rows)
-    scores = ranking.scores(words, {key: terms for key, *_, terms in rows})
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
-
-
-def _near(query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: Spots) -> dict[int, float]:
-    """The cosines of those that are live and pass."""
-    at |= _spots(live)
-    passing = {row[0] for row in live}
-    return {key: score for key, score in cosines(query, embeddings).items() if key in passing and score > 0}
-
-
-def _spots(rows: Iterable[Row]) -> Spots:
-    found: Spots = {}
-    for key, stream, position, memory, path, *owner in rows:
-        place = None if stream is None else place_at(stream, position)
-        found[key] = place, path is not None, _owner(memory, path, *owner[:3])
-    return found
-
-
-def _where(graph: GraphHandle, filters: Filters) -> Where:
+def where_of(graph: GraphHandle, filters: Filters) -> Where:
     where, values = _asked_for(graph, filters)
     if (back := filters.held_back) is None:
         return where, values
@@ -223,39 +127,3 @@ def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
 def held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
     keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
     return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
-
-
-def _passage(
-    key: int,
-    chunk: str,
-    memory: str,
-    text: str,
-    first_line: int,
-    last_line: int,
-    source: str,
-    tags: list[str],
-    created_at: int,
-    thread: str | None,
-    stale: bool,
-    pinned: bool,
-    seen: int,
-    *rest: Any,
-) -> Passage:
-    expect(str, chunk, memory, text, source, *tags)
-    return Passage(
-        key=key,
-        chunk_id=chunk,
-        memory_id=memory,
-        text=text,
-        first_line=first_line,
-        last_line=last_line,
-        source=source,
-        tags=tuple(tags),
-        created_at=from_micros(created_at),
-        thread_id=thread,
-        stale=stale,
-        pinned=pinned,
-        last_seen_at=from_micros(seen),
-        code=code_place(*rest[6:]),
-        origin=stored_origin(*rest[:6]),
-    )

@@ -20,6 +20,7 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import (
+    candidates,
     code,
     cypher,
     gc_cypher,
@@ -122,7 +123,7 @@ class FalkorStore:
         known = self.model()
         if known is not None and known.dimension != len(vector):
             raise other_query_model(known)
-        return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
+        return candidates.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
     def revision(self, *, now: bool) -> str:
         if now:

@@ -48,6 +48,7 @@ class GraphHandle:
         self.name = name
         self.seen: dict[str, Any] = {}  # what the workspace last said of itself
         self.origins: dict[Origin, int] = {}  # those that are known to be there
+        self.tiers: dict[int, str] = {}  # of origins that were asked for
         self._steady: tuple[int, dict[Command, Any]] = -1, {}  # answers that hold for a revision
 
     def question(self, query: str, **values: Any) -> Command:
@@ -84,6 +85,11 @@ class GraphHandle:
         known = {command: reply for command, reply in {**known, **told}.items() if command in steady}
         self._steady = self.seen["revision"], known
         return [told[command] if command in told else known[command] for command in asked]
+
+    def looked_up(self, query: str) -> list[Row]:
+        """What is steady as the last look had it; asked for where none has asked."""
+        known = self._steady[1].get(self.question(query))
+        return self.ask(query) if known is None else rows_of(known)
 
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""

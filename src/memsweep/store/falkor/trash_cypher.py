@@ -14,7 +14,9 @@ MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receip
 CHUNKS_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 ENTITIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
 RELATIONS_OF = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"
+# Many memories are asked about at once, each for 3 microseconds: not where no file is in the trash.
 FILES_OF = """
+    MATCH (one:TrashedMemory) WHERE one.root > '' WITH one LIMIT 1
     UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)}) WHERE m.path IS NOT NULL
     RETURN m.key, m.id, m.root, m.path"""
 SAME_TEXTS = """

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memsweep.model.code_place import code_place
-from memsweep.model.origin import stored_origin
 from memsweep.model.search import Candidate, FactWords, Filters, Kind, Owner, Passage, Place, Statement, statement
-from memsweep.model.times import from_micros
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.suspects import SUSPECTS
 from memsweep.store.file.words import any_of, depth_of
+from memsweep.store.passage_row import passage_of
 from memsweep.store.refusals import other_query_model
 from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
 from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, totals
-from memsweep.store.stored import expect, expect_or_null, texts
+from memsweep.store.stored import texts
 
 if TYPE_CHECKING:
     from memsweep.store.sqlite.cosines import Cosines
@@ -106,7 +104,7 @@ def live_count(db: apsw.Connection, keys: Sequence[int]) -> int:
 
 
 def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
-    return {row[0]: _passage(row) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
+    return {row[0]: passage_of(row, texts(row[7])) for row in db.execute(sql.PASSAGES, (json.dumps(list(keys)),))}
 
 
 def _found_by_words(
@@ -164,28 +162,3 @@ def _any_hidden(db: apsw.Connection) -> tuple[bool, bool]:
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:
     stale, superseded = _any_hidden(db)
     return search_sql.eligible(filters, any_stale=stale, any_superseded=superseded, key=key)
-
-
-def _passage(row: tuple[Any, ...]) -> Passage:
-    key, chunk, memory, text, first_line, last_line, source, tags, created_at, thread, stale, pinned, seen, *rest = row
-    expect(str, chunk, memory, text, source)
-    expect_or_null(str, thread, *rest[:11])
-    expect(int, first_line, last_line, stale, pinned)
-    created = from_micros(created_at)
-    return Passage(
-        key=key,
-        chunk_id=chunk,
-        memory_id=memory,
-        text=text,
-        first_line=first_line,
-        last_line=last_line,
-        source=source,
-        tags=texts(tags),
-        created_at=created,
-        thread_id=thread,
-        stale=bool(stale),
-        pinned=bool(pinned),
-        last_seen_at=created if seen == created_at else from_micros(seen),
-        code=code_place(*rest[6:]),
-        origin=stored_origin(*rest[:6]),
-    )
