@@ -3,14 +3,16 @@
 One workspace a conversation, one memory a turn, one thread a session; every question is searched. Evidence
 recall is the mean, over the questions, of the share of the needed evidence that is among the first ten hits.
 The variants are the product's own parts with other weights, so they show what each part is worth.
-`MEMSWEEP_EMBEDDING_PROVIDER=minilm` measures another model, as for every other command.
+`MEMSWEEP_EMBEDDING_PROVIDER=minilm` measures another model, as for every other command, and
+`MEMSWEEP_SEARCH_READER=ms-marco` what a reader adds.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from common import Conversation, Figure, Recall, arguments, at_least, load_locomo, show_figures, table, write_json
@@ -23,10 +25,11 @@ from memsweep.remember.ranking import DEPTH
 from memsweep.settings import load_settings
 
 LIMIT = 10
+FIRST = (1, 5)
 TARGETS = {"local": 0.66, "minilm": 0.74}
 PRODUCT = 'search(mode="deep"): fused, with neighbours'
 SHORT = "search(): what answers"
-Search = Callable[[str], Collection[str]]
+Search = Callable[[str], Sequence[str]]
 
 
 def variants(model: str) -> dict[str, FusionWeights]:
@@ -66,7 +69,7 @@ def main() -> None:
 def measure(conversations: list[Conversation], home: Path) -> dict[str, Recall]:
     parts = make_app(load_settings(overrides={"MEMSWEEP_HOME": str(home)}))
     weighed = variants(parts.embedder.model.name)
-    measured = {name: Recall() for name in (*weighed, PRODUCT, SHORT)}
+    measured = {name: Recall() for name in (*weighed, PRODUCT, SHORT, *(_first(count) for count in FIRST))}
     for conversation in conversations:
         with open_memory(conversation.id, home=home) as memory:
             turn_of = remember(memory, conversation)
@@ -74,10 +77,16 @@ def measure(conversations: list[Conversation], home: Path) -> dict[str, Recall]:
             searches |= {PRODUCT: as_it_is(memory, "deep"), SHORT: as_it_is(memory, "precise")}
             for question in conversation.questions:
                 for name, search in searches.items():
-                    found = {turn for memory_id in search(question.text) for turn in turn_of[memory_id]}
-                    measured[name].count(question, found)
+                    found = [turn_of[memory_id] for memory_id in search(question.text)]
+                    measured[name].count(question, set(chain.from_iterable(found)))
+                    for count in FIRST if name == PRODUCT else ():
+                        measured[_first(count)].count(question, set(chain.from_iterable(found[:count])))
     parts.close()
     return measured
+
+
+def _first(count: int) -> str:
+    return f"{PRODUCT}, the first {count}"
 
 
 def remember(memory: Memory, conversation: Conversation) -> dict[str, list[str]]:
@@ -90,17 +99,17 @@ def remember(memory: Memory, conversation: Conversation) -> dict[str, list[str]]
 
 
 def as_it_is(memory: Memory, mode: SearchMode) -> Search:
-    return lambda query: {hit.passage.memory_id for hit in memory.search(query, limit=LIMIT, mode=mode).hits}
+    return lambda query: [hit.passage.memory_id for hit in memory.search(query, limit=LIMIT, mode=mode).hits]
 
 
 def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:
     store, embedder = app.engine.open(workspace_id), app.embedder
 
-    def search(query: str) -> Collection[str]:
+    def search(query: str) -> Sequence[str]:
         (vector,) = quantise(embedder.embed([query]))
         ranking = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
         keys = [item.key for item in shown(ranking[:LIMIT]) if item.score > 0]
-        return {passage.memory_id for passage in store.passages(keys).values()}
+        return [passage.memory_id for passage in store.passages(keys).values()]
 
     return search
 

@@ -3,6 +3,7 @@
 python benchmarks/relevance.py [--json FILE]
 
 Prints the row for `CALIBRATIONS` in `remember/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`),
+or for `READ_CALIBRATIONS` if a reader is set (`MEMSWEEP_SEARCH_READER`; `--words` leaves the model out),
 what a relevance turned out to mean in the scenes that were left out, and precision, recall and right silence there for
 several choices of the least relevance and of how far behind the best an answer may be.
 """
@@ -12,7 +13,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from memsweep.app import App, make_app
 from memsweep.model.search import Filters
 from memsweep.remember.judging import Judge
 from memsweep.remember.ranking import look_at, rank
-from memsweep.remember.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in
+from memsweep.remember.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in, pieces_of
 from memsweep.settings import load_settings
 from precision import OPEN_CASES
 
@@ -44,23 +44,30 @@ class Answers(NamedTuple):
     evidence: list[Evidence]
     right: list[bool]
 
+    def by_words(self) -> Answers:
+        return self._replace(evidence=[each._replace(similarity=0.0, uncovered=0.0) for each in self.evidence])
+
 
 def main() -> None:
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--words", action="store_true", help="without cosines, for models that were not measured")
+    options = parser.parse_args()
     cases = json.loads(OPEN_CASES.read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="memsweep-relevance-") as home:
         app = make_app(load_settings(overrides={"MEMSWEEP_HOME": home}))
         questions = list(asked(cases, app))
-        model = app.embedder.model.name
+        model, read = app.embedder.model.name, app.reader is not None
         app.close()
+    if options.words:
+        model, questions = "", [question.by_words() for question in questions]
     fitted = fit(questions)
-    print(f"{model}: {len(questions)} questions\nfitted {fitted}\nin use {calibration_for(model)}\n")
+    print(f"{model}: {len(questions)} questions\nfitted {fitted}\nin use {calibration_for(model, read=read)}\n")
     odds = left_out(questions)
     _show_meaning(questions, odds)
     _show_choices(questions, odds)
     figures = [Figure("logarithmic loss, scenes left out", _loss(questions, odds))]
     show_figures(figures)
-    write_json(options.json, "relevance", figures, model=model, fitted=astuple(fitted))
+    write_json(options.json, "relevance", figures, model=model, fitted=repr(fitted))
 
 
 def asked(cases: Mapping[str, Any], app: App) -> Iterator[Answers]:
@@ -80,27 +87,33 @@ def asked(cases: Mapping[str, Any], app: App) -> Iterator[Answers]:
 
 def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str], replaced: set[str]) -> Answers:
     store, question = app.engine.open(name), step["question"]
-    judge = Judge(app.embedder.model.name, app.local_model)
+    judge = Judge(app.embedder.model.name, app.local_model, app.reader)
     ranking = rank(store, app.embedder, judge, question, Filters(), datetime.now(UTC))
     found, _ = look_at(store, judge, question, ranking, ALL)
     (words,) = store.matched_words(question, [question])
     asked = Asked(words, names_in(question, words), tuple(app.local_model.rarities(words)))
-    live = [each for each in found if known[each.passage.memory_id] not in replaced]
+    live = [
+        each
+        for each in found
+        if known[each.passage.memory_id] not in replaced and (each.reading is not None or app.reader is None)
+    ]
     nearest = app.local_model.nearest(words, [each.passage.text for each in live])
     pairs = zip(live, nearest, strict=True)
-    evidence = [evidence_of(each.similarity, asked, each.words, close) for each, close in pairs]
+    evidence = [evidence_of(each.similarity, asked, each.words, close, each.reading) for each, close in pairs]
     right = [known[each.passage.memory_id] in step["right"] for each in live]
     return Answers(name, step.get("kind", "session"), len(step["right"]), evidence, right)
 
 
 def fit(questions: Sequence[Answers]) -> Calibration:
-    """More words must never count against a passage: where they would, only all of them together count."""
+    """A higher cosine or reading, or more words, must never count against a passage: if so, they do not count."""
     rows, right = _rows(questions)
-    fitted = _fit(rows, right)
-    if fitted.share < 0:
-        rows[:, 2] = 0.0
+    while True:
         fitted = _fit(rows, right)
-    return fitted
+        worth = {1: fitted.similarity, 2: fitted.share, **dict(enumerate(fitted.reading, 6))}
+        against = [column for column, value in worth.items() if value < 0]
+        if not against:
+            return fitted
+        rows[:, against] = 0.0
 
 
 def _fit(rows: Floats, right: Floats) -> Calibration:
@@ -116,12 +129,14 @@ def _fit(rows: Floats, right: Floats) -> Calibration:
         weights -= np.linalg.solve(bend, slope)
     weights /= width
     base = weights[0] - weights[1:] @ middle[1:] + np.log((1 - right).sum() / right.sum())
-    return Calibration(*(round(float(value), 2) for value in (base, *weights[1:])))
+    own, *rest = (round(float(value), 2) for value in (base, *weights[1:]))
+    similarity, share, all_words, lacking, uncovered, first, second, third = rest
+    return Calibration(own, similarity, share, all_words, lacking, uncovered, (first, second, third))
 
 
 def _rows(questions: Sequence[Answers]) -> tuple[Floats, Floats]:
     rows = [
-        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking, each.uncovered)
+        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking, each.uncovered, *pieces_of(each.reading))
         for question in questions
         for each in question.evidence
     ]

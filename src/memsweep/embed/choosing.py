@@ -1,10 +1,10 @@
-"""Which embedder the settings ask for."""
+"""Which embedder and which reader the settings ask for."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from memsweep.embed.protocol import Embedder
+from memsweep.embed.protocol import Embedder, Reader
 from memsweep.settings import Settings
 
 
@@ -23,3 +23,11 @@ def make_embedder(settings: Settings, local: Callable[[], Embedder]) -> Embedder
         return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
     headers = {"Authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
     return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
+
+
+def make_reader(settings: Settings) -> Reader | None:
+    if settings.search.reader == "none":
+        return None
+    from memsweep.embed.reader import MarcoReader
+
+    return MarcoReader(settings.embedding.threads)

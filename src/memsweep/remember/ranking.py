@@ -15,6 +15,7 @@ from memsweep.remember import loose
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
+from memsweep.remember.reading import read_the_best
 from memsweep.remember.relevance import relevance_of
 from memsweep.remember.tiers import by_tier, leading
 
@@ -37,10 +38,12 @@ class Found(NamedTuple):
     passage: Passage
     words: tuple[str, ...]
     similarity: float
+    reading: float | None = None
 
 
 class Ranking(NamedTuple):
-    """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys.
+    """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys;
+    what a reader said of the best.
 
     If `settled` is a number, only so many of the rows are sure to stand in their order.
     """
@@ -49,6 +52,7 @@ class Ranking(NamedTuple):
     similarity: Mapping[int, float]
     loose: Mapping[int, Found] = {}
     settled: int | None = None
+    readings: Mapping[int, float] = {}
 
     def reaches(self, end: int) -> bool:
         return self.settled is None or end <= self.settled
@@ -77,15 +81,18 @@ def rank(
     others = _loose(store, embedder, judge, query, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
     rankings, similarity, settled = whole
+    rankings, readings = read_the_best(store, judge.reader, query, rankings)
     several = len(rankings) + bool(others) > 1
     if several:
-        rankings = [_by_relevance(store, judge, query, Ranking(rows, similarity)) for rows in rankings]
+        apart = [Ranking(rows, similarity, readings=readings) for rows in rankings]
+        rankings = [_by_relevance(store, judge, query, each) for each in apart]
     rows = [row for rows in rankings for row in rows]
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
     rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
     if not alone:
-        return Ranking(rows, similarity, others, settled)
-    return Ranking(rows[:first], {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}, others, settled)
+        return Ranking(rows, similarity, others, settled, readings)
+    similarity = {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}
+    return Ranking(rows[:first], similarity, others, settled, readings)
 
 
 def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
@@ -94,7 +101,8 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
     keys = [item.key for item in window if item.key not in ranking.loose]
     passages = store.passages(keys)
     read = [(key, passages[key]) for key in keys if key in passages]
-    judged = judge.odds(store, query, [(passage, ranking.similarity.get(key, 0.0)) for key, passage in read])
+    similar = [(passage, ranking.similarity.get(key, 0.0)) for key, passage in read]
+    judged = judge.odds(store, query, similar, [ranking.readings.get(key) for key, _ in read])
     by_key = {key: (passage, *said) for (key, passage), said in zip(read, judged, strict=True)}
     found = []
     for item in window:
@@ -103,7 +111,8 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
         elif item.key in by_key:
             passage, odds, words = by_key[item.key]
             judgement = Judged(item, odds, passage.kind)
-            found.append(Found(judgement, passage, words, ranking.similarity.get(item.key, 0.0)))
+            similarity, reading = ranking.similarity.get(item.key, 0.0), ranking.readings.get(item.key)
+            found.append(Found(judgement, passage, words, similarity, reading))
     return found, store.unreadable([key for key in keys if key not in passages])
 
 

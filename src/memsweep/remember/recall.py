@@ -18,7 +18,7 @@ from memsweep.remember.relevance import is_measured
 from memsweep.remember.same_model import check_model
 
 if TYPE_CHECKING:
-    from memsweep.embed.protocol import Embedder, Words
+    from memsweep.embed.protocol import Embedder, Reader, Words
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
@@ -36,6 +36,7 @@ def recall(
     cursor: str | None = None,
     mode: SearchMode = "precise",
     listings: Listings | None = None,
+    reader: Reader | None = None,
 ) -> Page:
     """What answers any text, or in `deep` mode all that resembles it; a text without words gets the newest."""
     _check(query, limit, mode)
@@ -46,7 +47,7 @@ def recall(
         return _newest(store, filters, limit, offset, listing)
     check_model(store.model(), embedder.model)
     model = embedder.model.name
-    judge = Judge(model, words)
+    judge = Judge(model, words, reader)
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
@@ -129,6 +130,8 @@ def _why(found: Found) -> str:
         parts.append(f"words: {', '.join(word[:24] for word in found.words[:8])}")
     if found.similarity > 0:
         parts.append(f"similarity {found.similarity:.2f}")
+    if found.reading is not None:
+        parts.append(f"reading {found.reading:.1f}")
     if found.judged.ranked.neighbours > 0:
         parts.append(f"neighbours {found.judged.ranked.neighbours:.2f}")
     return "; ".join(parts)

@@ -22,12 +22,13 @@ _ENDS_A_SENTENCE = re.compile(r"[.!?:]\s*$")
 
 class Evidence(NamedTuple):
     """What speaks for a passage: the cosine, and the shares of the query's words it has and of the names it lacks; how
-    much it has nothing like one of the words, and a rare one."""
+    much it has nothing like one of the words, and a rare one; what a model said that read both together."""
 
     similarity: float
     share: float
     lacking: float
     uncovered: float = 0.0
+    reading: float | None = None
 
 
 @frozen
@@ -41,6 +42,8 @@ class Calibration:
     all_words: float
     lacking: float
     uncovered: float = 0.0
+    reading: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Of the pieces of a reading: up to -8, from there to 0, and beyond."""
 
     def odds(self, evidence: Evidence) -> float:
         """The logarithm of the odds that the passage is relevant."""
@@ -51,7 +54,18 @@ class Calibration:
             + self.all_words * (evidence.share == 1)
             + self.lacking * evidence.lacking
             + self.uncovered * evidence.uncovered
+            + self.of_reading(evidence.reading)
         )
+
+    def of_reading(self, reading: float | None) -> float:
+        return sum(weight * piece for weight, piece in zip(self.reading, pieces_of(reading), strict=True))
+
+
+def pieces_of(reading: float | None) -> tuple[float, float, float]:
+    """A point of a reading is not worth the same everywhere: most passages have -11, and answers have 8."""
+    if reading is None:
+        return (0.0, 0.0, 0.0)
+    return (min(0.0, reading + 8), min(8.0, max(0.0, reading + 8)), max(0.0, reading))
 
 
 # By name of the embedding model: what a cosine means differs from model to model.
@@ -59,7 +73,13 @@ CALIBRATIONS = {
     "wordllama-l2-supercat-256": Calibration(2.91, 6.18, 0.84, 3.32, -1.21, -5.18),
     "all-MiniLM-L6-v2-int8": Calibration(-0.48, 10.03, 0.0, 5.08, -1.31, -2.78),
 }
+# The same for passages that a reader has read.
+READ_CALIBRATIONS = {
+    "wordllama-l2-supercat-256": Calibration(3.95, 0.0, 0.0, 4.01, -1.23, -3.36, (0.82, 0.07, 0.38)),
+    "all-MiniLM-L6-v2-int8": Calibration(0.67, 7.01, 0.0, 4.73, -1.2, -2.52, (0.35, 0.0, 0.16)),
+}
 WORDS_ALONE = Calibration(-0.33, 0.0, 9.24, 1.46, -1.73)
+READ_AND_WORDS = Calibration(1.41, 0.0, 0.0, 6.03, -1.34, 0.0, (0.87, 0.08, 0.44))
 """For a model that was not measured."""
 
 
@@ -71,8 +91,8 @@ def is_measured(model: str, asked: Collection[str]) -> bool:
     return model in CALIBRATIONS and len(asked) <= MOST_WORDS
 
 
-def calibration_for(model: str) -> Calibration:
-    return CALIBRATIONS.get(model, WORDS_ALONE)
+def calibration_for(model: str, *, read: bool = False) -> Calibration:
+    return READ_CALIBRATIONS.get(model, READ_AND_WORDS) if read else CALIBRATIONS.get(model, WORDS_ALONE)
 
 
 def relevance_of(odds: float) -> float:
@@ -87,13 +107,19 @@ class Asked(NamedTuple):
     rarities: tuple[float, ...] = ()
 
 
-def evidence_of(similarity: float, asked: Asked, found: Collection[str], nearest: Sequence[float] = ()) -> Evidence:
+def evidence_of(
+    similarity: float,
+    asked: Asked,
+    found: Collection[str],
+    nearest: Sequence[float] = (),
+    reading: float | None = None,
+) -> Evidence:
     """`found` are the words of the query that a passage has, `nearest` how close it comes to each."""
     share = len(found) / len(asked.words) if asked.words else 0.0
     lacking = len(asked.names.difference(found)) / len(asked.names) if asked.names else 0.0
     missing = zip(asked.words, asked.rarities, nearest, strict=False)
     uncovered = max((rarity * (1 - close) for word, rarity, close in missing if word not in found), default=0.0)
-    return Evidence(similarity, share, lacking, uncovered)
+    return Evidence(similarity, share, lacking, uncovered, reading)
 
 
 def names_in(query: str, asked: Collection[str]) -> frozenset[str]:

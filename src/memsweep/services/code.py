@@ -37,6 +37,7 @@ class CodeService(Generic[Mode]):
         progress: Progress = lambda done, total: None,
     ) -> IndexResult:
         """Bring the index of a folder up to date; only what changed is read and embedded."""
+        from memsweep.code.exclude import Exclusions
         from memsweep.code.index import IndexDependencies, index_codebase
         from memsweep.code.lock import one_at_a_time
         from memsweep.code.request import make_scope, narrowed, project_of, require_folder
@@ -50,7 +51,8 @@ class CodeService(Generic[Mode]):
             include_tests=include_tests,
         )
         access.gate(CODE_SOURCE).own_id(scope.root, "repo_path")
-        scope, exclusions = narrowed(scope, app.exclusions, project_of(scope.root))
+        exclusions = Exclusions().with_secrets(app.settings.code.secrets)
+        scope, exclusions = narrowed(scope, exclusions, project_of(scope.root))
         if not allow_empty and not access.exists():  # no workspace is made for what cannot be indexed
             require_folder(scope.root)
         with one_at_a_time(app.settings.home / "locks", access.workspace_id, scope.root):

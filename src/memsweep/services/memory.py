@@ -162,7 +162,8 @@ class BaseMemory(Generic[Mode]):
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
             now = self._access.clock()
-            page = recall(store, app.embedder, query, words=app.local_model, now=now, filters=checked, **options)
+            options |= {"words": app.local_model, "reader": app.reader}
+            page = recall(store, app.embedder, query, now=now, filters=checked, **options)
             app.sightings.note(store, page.hits, now)
             return page
 

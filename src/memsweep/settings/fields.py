@@ -68,7 +68,21 @@ class Embedding:
         "OPENAI_API_KEY", "environment variable that holds the key; the key itself is never stored or shown"
     )
     timeout_seconds: float = setting(30.0, "how long to wait for the server", above=0, most=3600)
-    threads: int = setting(0, "how many texts `minilm` embeds at once; 0: one per core", least=0, most=256)
+    threads: int = setting(
+        0, "how many texts `minilm` embeds at once, or the reader reads; 0: one per core", least=0, most=256
+    )
+
+
+@frozen
+class Search:
+    """The table `[search]`."""
+
+    reader: str = setting(
+        "none",
+        "which model reads the query together with each of the best hits, to order and judge them: none, or `ms-marco`"
+        " (English prose, no network, 50 to 200 ms per search; `pip install 'memsweep[reader]'`)",
+        choices=("none", "ms-marco"),
+    )
 
 
 @frozen
@@ -258,6 +272,7 @@ class Settings:
     )
     log_level: str = setting("WARNING", "the log goes to standard error", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
     embedding: Embedding = table(Embedding, "who makes the vectors")
+    search: Search = table(Search, "how hits are judged")
     chunking: Chunking = table(Chunking, "how texts are cut")
     code: Code = table(Code, "the code index")
     gc: Gc = table(Gc, "the collector")
