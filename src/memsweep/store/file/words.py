@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
@@ -71,11 +71,27 @@ def rarest(having: dict[str, int], chunks: int) -> list[str]:
 
 def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text, the words of the query that stand in it, whatever their ending."""
-    wanted = [(word, stems) for word in words_of(query) if (stems := set(stems_of(db, word)))]
+    cut = _cutter(db)
+    wanted = _wanted(query, cut)
     found = []
     for text in texts:
-        here = set(stems_of(db, text))
+        here = set(cut(text))
         found.append(tuple([word for word, stems in wanted if stems <= here]))
+    return found
+
+
+_asked: dict[str, list[tuple[str, set[Any]]]] = {}  # of the last queries: each is matched several times
+_MOST_ASKED = 16
+
+
+def _wanted(query: str, cut: Callable[[str], list[Any]]) -> list[tuple[str, set[Any]]]:
+    """The words of a query with their stems."""
+    if (known := _asked.get(query)) is not None:
+        return known
+    found = [(word, stems) for word in words_of(query) if (stems := set(cut(word)))]
+    if len(_asked) >= _MOST_ASKED:
+        _asked.clear()
+    _asked[query] = found
     return found
 
 
@@ -95,6 +111,15 @@ def _quoted(word: str) -> str:
 
 
 def stems_of(db: apsw.Connection, text: str) -> list[Any]:
+    return _cutter(db)(text)
+
+
+def _cutter(db: apsw.Connection) -> Callable[[str], list[Any]]:
+    """Gives the stems of texts; made once for several, since that takes as long as a short text."""
     tokenise = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-    spread = spread_script(text).encode()
-    return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
+
+    def cut(text: str) -> list[Any]:
+        spread = spread_script(text).encode()
+        return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
+
+    return cut
