@@ -20,6 +20,8 @@ _DEEPEST = 8
 _READ = 50_000  # characters of a query that are read at either end; the end of a traceback says most
 _MOST_WORDS = 2000
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _STOP = frozenset(
     (
         "a an the and or but if of to in on at for with by from as is are was were be been being am do does did "
@@ -33,13 +35,27 @@ _STOP = frozenset(
 
 def words_of(query: str) -> list[str]:
     """The words of a query that carry meaning, each once; all of them where none does."""
-    if len(query) > 2 * _READ:
-        query = f"{query[:_READ]} {query[-_READ:]}"
-    composed = unicodedata.normalize("NFC", query)  # else an accent of its own ends a word
+    composed = unicodedata.normalize("NFC", _both_ends(query))  # else an accent of its own ends a word
     runs = (run for word in _WORD.findall(composed) for run in runs_of_script(word))
     found = list(dict.fromkeys(run.lower() for run in runs))
     telling = [word for word in found if word not in _STOP] or found
     return telling if len(telling) <= _MOST_WORDS else telling[: _MOST_WORDS // 2] + telling[-_MOST_WORDS // 2 :]
+
+
+def words_to_find(query: str) -> list[str]:
+    """The words to ask for: those of the query, and of an identifier both what it is called as a whole and its parts.
+
+    `URLTypes` also asks for `url` and `types`, `raise_for_status` for `raiseforstatus`, as names are indexed. A part is
+    at least as frequent as the names that have it, so it weighs less than they do.
+    """
+    named = dict.fromkeys(run for run in _NAME.findall(_both_ends(query)) if not run.islower() or "_" in run)
+    taken_apart = ([part.lower() for part in _PART.findall(run)] for run in named)
+    more = [each for parts in taken_apart if len(parts) > 1 for each in (*parts, "".join(parts))]
+    return list(dict.fromkeys([*words_of(query), *(each for each in more[:_MOST_WORDS] if each not in _STOP)]))
+
+
+def _both_ends(query: str) -> str:
+    return query if len(query) <= 2 * _READ else f"{query[:_READ]} {query[-_READ:]}"
 
 
 def needs_counts(words: Sequence[str], chunks: int) -> bool:
