@@ -34,7 +34,7 @@ from common import (
     write_json,
 )
 from memsweep import Memory, open_memory
-from memsweep.remember import recall
+from memsweep.remember import ranking
 from memsweep.store.file import words
 
 WORKSPACE = "large"
@@ -67,9 +67,11 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--chunks", type=int, default=100_000, help="how many (%(default)s)")
     parser.add_argument("--home", type=Path, help="keep the store in this folder, and use it again if it is there")
+    parser.add_argument("--questions", type=int, metavar="N", help="only so many, spread over all")
     options = parser.parse_args()
     conversations, what = conversations_from(options.data)
     questions = [question for conversation in conversations for question in conversation.questions]
+    questions = questions[:: max(1, len(questions) // options.questions)] if options.questions else questions
     print(f"{what}, blended to {options.chunks:,} chunks; {len(questions)} questions", flush=True)
     with tempfile.TemporaryDirectory(prefix="memsweep-store-") as folder:
         home = options.home or Path(folder)
@@ -150,7 +152,7 @@ def _measure(
 @contextmanager
 def _shortcuts(**changed: int) -> Iterator[None]:
     """The product with other limits, for as long as the `with` lasts."""
-    places = {"small": (words, "_SMALL"), "depth": (recall, "DEPTH"), "spread_from": (recall, "_SPREAD_FROM")}
+    places = {"small": (words, "_SMALL"), "depth": (ranking, "DEPTH"), "spread_from": (ranking, "_SPREAD_FROM")}
     usual = {name: getattr(*places[name]) for name in changed}
     try:
         for name, value in changed.items():

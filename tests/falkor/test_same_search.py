@@ -58,6 +58,7 @@ def test_facts_notes_and_code_are_the_same_in_falkor(apps: Apps, tmp_path: Path)
             "The deploy is signed off.", relations=[{"from": "Priya", "relation": "SIGNS", "to": "deploys"}]
         )
         memory.code.index(shop)
+    assert same(apps, "what became of `InvoiceTotal`", mode="deep")
     assert same(apps, "where does the build run")[0][:2] == ("fact", "build runs on Buildkite")
     assert ("fact", "Priya signs deploys") in [each[:2] for each in same(apps, "who signs deploys")]
     assert "build server stands in the basement" in [

@@ -33,9 +33,9 @@ GUARDED = {
     "hooks/sockets.py": {"os.geteuid", "socket.AF_UNIX", "socket.SO_PEERCRED"},  # is_offered, hasattr
     "project/file.py": {"os.getuid"},  # hasattr
     "project/locate.py": {"fcntl"},  # sys.platform
-    "server/descriptors.py": {"fcntl"},  # sys.platform
+    "server/descriptors.py": {"fcntl", "select.PIPE_BUF", "termios"},  # sys.platform, is_watchable
     "server/front.py": {"select.PIPE_BUF", "select.POLLIN", "select.POLLOUT", "select.poll"},  # is_watchable
-    "server/pipes.py": {"select.PIPE_BUF", "select.POLLOUT", "select.poll"},  # is_watchable
+    "server/pipes.py": {"select.POLLOUT", "select.poll"},  # is_watchable
     "store/file/connect.py": {"os.register_at_fork"},  # hasattr
     "store/file/mark.py": {"os.pread", "os.pwrite"},  # hasattr
 }

@@ -10,6 +10,7 @@ from memsweep import Memory
 from memsweep.model.roles import role_of
 from memsweep.model.search import Owner, Page
 from memsweep.remember.files import by_file
+from memsweep.store.file.words import words_to_find
 from tests.code.trees import grow
 
 PARSER = "def parse_config(path):\n    return read(path)\n"
@@ -29,6 +30,7 @@ PARSER = "def parse_config(path):\n    return read(path)\n"
         ("examples/config.py", "example"),
         ("vendor/lib/config.js", "generated"),
         ("api/user_pb2.py", "generated"),
+        ("PKG-INFO", "generated"),
         ("src/testing.py", "source"),
         ("src/latest/contest.py", "source"),
         ("src/documents.py", "source"),
@@ -94,3 +96,29 @@ def test_names_of_files_folders_and_definitions_find_them(memory: Memory, tmp_pa
     )
     memory.code.index(tmp_path)
     assert paths(memory.search(query))[0] == "storage_engine/models/query_set.py"
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("Reintroduced `URLTypes`", ["reintroduced", "urltypes", "url", "types"]),
+        ("raise_for_status()", ["raise", "status", "raiseforstatus"]),
+        ("HTTPTransport.handle", ["httptransport", "handle", "http", "transport"]),
+        ("Where does Tom work", ["tom", "work"]),
+        ("utf8 and PEP 8", ["utf8", "pep", "8"]),
+    ],
+)
+def test_an_identifier_is_looked_for_whole_and_by_its_parts(query: str, words: list[str]) -> None:
+    assert words_to_find(query) == words
+
+
+def test_a_name_that_is_not_there_is_found_by_its_parts(memory: Memory, tmp_path: Path) -> None:
+    grow(
+        tmp_path,
+        {
+            "app/url_types.py": "Shortcut = str\n",
+            **{f"app/other{number}.py": f"def other{number}():\n    return {number}\n" for number in range(9)},
+        },
+    )
+    memory.code.index(tmp_path)
+    assert paths(memory.search("Reintroduced `URLTypes`"))[0] == "app/url_types.py"

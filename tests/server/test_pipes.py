@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.app import App
+from memsweep.server.descriptors import room_in
 from memsweep.server.envelope import LongLine
 from memsweep.server.pipes import Lines
 from tests.redact.test_ways_in import AWS
@@ -142,6 +144,17 @@ def test_a_client_that_does_not_read_is_waited_for(home: Path, app: App) -> None
         assert len(text) > 10_000
         assert ("a long text " * 20_000).startswith(text)
         assert answers[later]["isError"] is False
+
+
+def test_an_empty_pipe_takes_much_at_once_and_a_full_one_what_every_system_promises() -> None:
+    reading, writing = os.pipe()
+    try:
+        empty = room_in(writing)
+        os.write(writing, bytes(empty))  # which would wait for ever if there were less room
+        assert empty >= room_in(writing) == select.PIPE_BUF
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def test_a_client_that_closes_only_its_ears_ends_the_server(home: Path) -> None:

@@ -7,7 +7,7 @@ import re
 import struct
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, islice, repeat
+from itertools import accumulate, chain, islice, repeat
 from operator import add
 
 from memsweep.embed.weights import Weights
@@ -43,12 +43,14 @@ class Meanings:
             self._read(texts)
             asked, of_text = self._places_of(words), [self._texts[text] for text in texts]
             rows, lengths = self._rows, self._lengths
-        met = list(dict.fromkeys(place for places in of_text for place in places))
-        spots = {place: spot for spot, place in enumerate(met)}
-        mine, theirs = ([rows[place] for place in places] for places in (asked, met))
-        dots = compared(b"".join(mine), b"".join(theirs), self._weights.width, "dot", "float16")
-        sizes = [lengths[place] for place in asked], [lengths[place] for place in met]
-        return _best(dots, *sizes, [[spots[place] for place in places] for places in of_text])
+        every = list(chain.from_iterable(of_text))
+        met = list(dict.fromkeys(every))
+        spots = dict(zip(met, range(len(met)), strict=True))
+        mine, theirs = (b"".join(map(rows.__getitem__, places)) for places in (asked, met))
+        dots = compared(mine, theirs, self._weights.width, "dot", "float16")
+        mine_long, theirs_long = [lengths[place] for place in asked], [lengths[place] for place in met]
+        at = list(map(spots.__getitem__, every))
+        return _best(dots, mine_long, theirs_long, at, list(map(len, of_text)))
 
     def _forget(self) -> None:
         self._places: dict[str, int] = {}
@@ -65,7 +67,7 @@ class Meanings:
     def _places_of(self, words: Sequence[str]) -> list[int]:
         if new := [word for word in dict.fromkeys(words) if word not in self._places]:
             self._learn(new)
-        return [self._places[word] for word in words]
+        return list(map(self._places.__getitem__, words))
 
     def _learn(self, words: Sequence[str]) -> None:
         rows = [self._row(self._tokens(word)) for word in words]
@@ -79,26 +81,32 @@ class Meanings:
         """Most words are a token, and have its row as it is."""
         if len(tokens) == 1:
             return self._weights.row(tokens[0])
-        rows = map(self._weights.numbers, tokens)
-        summed: Iterable[float] = repeat(0.0, self._weights.width)
-        for row in rows:
+        width = self._weights.width
+        if (np := numpy_for(width * len(tokens))) is not None:
+            halves = np.frombuffer(b"".join(map(self._weights.row, tokens)), np.float16)
+            summed_halves: bytes = halves.reshape(-1, width).sum(axis=0, dtype=np.float64).astype(np.float16).tobytes()
+            return summed_halves
+        summed: Iterable[float] = repeat(0.0, width)
+        for row in map(self._weights.numbers, tokens):
             summed = map(add, summed, row)
-        return struct.pack(f"<{self._weights.width}e", *summed)
+        return struct.pack(f"<{width}e", *summed)
 
 
 def _best(
-    dots: memoryview[float], mine: list[float], theirs: list[float], of_text: list[list[int]]
+    dots: memoryview[float], mine: list[float], theirs: list[float], spots: list[int], sizes: list[int]
 ) -> list[list[float]]:
-    """For each text and each of my words, the best cosine with those of theirs that the text has."""
+    """For each text and each of my words, the best cosine with those of theirs that the text has: one text behind the
+    other, of these sizes."""
+    ends = list(accumulate(sizes))
     np = numpy_for(len(dots))
     if np is not None:
         cosines = np.frombuffer(dots).reshape(len(mine), -1) / (np.array(mine)[:, None] * np.array(theirs))
-        starts = np.cumsum([0, *map(len, of_text[:-1])])
-        best: list[list[float]] = np.maximum.reduceat(cosines[:, list(chain(*of_text))], starts, axis=1).T.tolist()
+        best: list[list[float]] = np.maximum.reduceat(cosines[:, spots], [0, *ends[:-1]], axis=1).T.tolist()
         return best
     rows = [dots[at : at + len(theirs)] for at in range(0, len(dots), len(theirs))]
     close = [
         [dot / (own * other) for dot, other in zip(row, theirs, strict=True)]
         for row, own in zip(rows, mine, strict=True)
     ]
-    return [[max(map(row.__getitem__, spots)) for row in close] for spots in of_text]
+    of_text = [spots[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    return [[max(map(row.__getitem__, places)) for row in close] for places in of_text]

@@ -18,7 +18,9 @@ _TEST_NAMES = re.compile(
 _BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         "generated",
-        re.compile(r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart)$"),
+        re.compile(
+            r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart)$|(?:^|/)PKG-INFO$"
+        ),
     ),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|history|news|releases?|release[-_]notes)(?:\.[a-z]+)?$")),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|newsfragments|release[-_]notes)(?:\.d)?/")),

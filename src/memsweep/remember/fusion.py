@@ -8,6 +8,7 @@ turn next to a good turn is good.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from memsweep.model.frozen import frozen
 from memsweep.model.search import Candidate, Place, Ranked
@@ -44,8 +45,8 @@ def shown(rows: Iterable[Row]) -> list[Ranked]:
 def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Row]:
     """Scores without neighbours, best first; equal scores keep the order of their keys."""
     pool = list(candidates)
-    best_words = max([c.words for c in pool], default=0.0) or 1.0
-    best_similarity = max([c.similarity for c in pool], default=0.0)
+    _, all_words, similarities, *_ = zip(*pool, strict=True) if pool else ((),) * 6
+    best_words, best_similarity = max(all_words, default=0.0) or 1.0, max(similarities, default=0.0)
     floor = weights.floor * best_similarity
     span = best_similarity - floor or 1.0
     for_meaning, for_words = weights.meaning, 1 - weights.meaning
@@ -75,9 +76,9 @@ def spread(rows: Iterable[Row], keys_at: Mapping[Place, int], weights: FusionWei
     found = {row[1]: row for row in rows}
     gained: dict[int, float] = {}
     steps = _steps(weights)
+    linked = _with_neighbours(keys_at, len(weights.neighbours))
     for place, key in keys_at.items():
-        turned = found[key][0] if key in found else 0.0
-        if turned < 0:
+        if place in linked and key in found and (turned := found[key][0]) < 0:
             for step, weight in steps:
                 if (taker := keys_at.get(place + step)) is not None:
                     gained[taker] = gained.get(taker, 0.0) - weight * turned
@@ -88,6 +89,11 @@ def spread(rows: Iterable[Row], keys_at: Mapping[Place, int], weights: FusionWei
 
 
 _NOT_FOUND: Row = (0.0, 0, 0.0, 0.0, 0.0)
+
+
+def _with_neighbours(places: Iterable[Place], reach: int) -> set[Place]:
+    """Those that are not alone; of the candidates of a search most are, and need not be asked for each step."""
+    return {place for pair in pairwise(sorted(places)) if pair[1] - pair[0] <= reach for place in pair}
 
 
 def _steps(weights: FusionWeights) -> list[tuple[int, float]]:

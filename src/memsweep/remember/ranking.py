@@ -133,7 +133,7 @@ def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, f
     ranked = fuse(candidates, weights)
     keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
     ranked = spread(ranked, keys_at, weights)
-    similarity = {each.key: each.similarity for each in candidates}
+    similarity = {key: close for key, _, close, _, _, _ in candidates}
     if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
         lead = leading(ranked, first)
         owners = _owners(store, candidates, ranked[:lead])
@@ -147,7 +147,7 @@ def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, f
 
 def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
     """Where the chunks of some rows are from, which not every engine has said yet, nor of neighbours."""
-    known = {each.key: each.owner for each in candidates if each.owner is not None}
+    known = {key: owner for key, _, _, _, _, owner in candidates if owner is not None}
     unknown = [row[1] for row in rows if row[1] not in known]
     return known | store.owners(unknown) if unknown else known
 
@@ -218,7 +218,8 @@ def _neighbourhood(
     weights: FusionWeights,
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
-    known = {each.place: each.key for each in candidates if each.place is not None}
-    speaking = {key for _, key, *_ in ranking[:_SPREAD_FROM]}
-    around = places_around((place for place, key in known.items() if key in speaking), weights)
+    place_of = {key: place for key, _, _, place, _, _ in candidates if place is not None}
+    known = {place: key for key, place in place_of.items()}
+    speaking = (place_of.get(row[1]) for row in ranking[:_SPREAD_FROM])
+    around = places_around((place for place in speaking if place is not None), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known

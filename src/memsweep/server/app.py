@@ -6,6 +6,7 @@ client has asked what tools there are. stdout belongs to the protocol, the log g
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Mapping, Sequence
@@ -99,6 +100,7 @@ def serve(app: App, profile: Profile, front: Front) -> None:
     background.start()
     listener = HookListener(app)
     listener.start()
+    gc.freeze()  # what was imported stays, and need not be looked through
     try:
         server.run("stdio")
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import stat
 import sys
 
@@ -33,3 +34,21 @@ def is_watchable(descriptor: int) -> bool:
         return False
     mode = os.fstat(descriptor).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def room_in(descriptor: int) -> int:
+    """How much something that can be written takes at once: all of an empty pipe, and else what every system promises.
+
+    Each piece wakes the client, and most answers have several times what is promised.
+    """
+    if sys.platform != "linux":
+        return select.PIPE_BUF
+    import fcntl
+    import termios
+
+    try:
+        whole = fcntl.fcntl(descriptor, fcntl.F_GETPIPE_SZ)
+        unread = fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4))
+    except OSError:  # no pipe
+        return select.PIPE_BUF
+    return select.PIPE_BUF if any(unread) else whole

@@ -24,7 +24,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_PARAMS, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from memsweep.model.text import clipped, shown
-from memsweep.server.descriptors import PIECE, is_watchable
+from memsweep.server.descriptors import PIECE, is_watchable, room_in
 from memsweep.server.envelope import MAX_LINE_BYTES, LongLine, Refused, read_line, write_line
 from memsweep.server.front import Front
 
@@ -224,4 +224,4 @@ class Answers:
             return await anyio.to_thread.run_sync(os.write, self._descriptor, left)
         if not self._ready.poll(0):
             await anyio.wait_writable(self._descriptor)
-        return os.write(self._descriptor, left[: select.PIPE_BUF])
+        return os.write(self._descriptor, left[: room_in(self._descriptor)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 
 from memsweep.errors import BadInput
@@ -9,6 +10,13 @@ from memsweep.project.resolver import existing_folder
 from memsweep.server.front import Front
 from memsweep.server.profiles import PROFILES, Profile
 from memsweep.settings import load_settings
+
+_OBJECTS_BETWEEN_LOOKS = 10_000
+
+
+def look_for_cycles_seldom() -> None:
+    """Of what a call makes hardly anything is part of a cycle: to look every 700 objects took 2 to 10 % of a search."""
+    gc.set_threshold(_OBJECTS_BETWEEN_LOOKS)
 
 
 def known_profile(name: str) -> Profile:
@@ -21,6 +29,7 @@ def known_profile(name: str) -> Profile:
 def start(profile: str, project: str = "") -> None:
     """Serve until the client hangs up. What is heavy is imported while the front answers."""
     chosen = known_profile(profile)
+    look_for_cycles_seldom()
     # Python's way to stop would wait for the thread that reads standard input; nothing here needs a farewell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     settings = load_settings()  # a server that cannot serve does not greet

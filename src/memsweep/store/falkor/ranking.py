@@ -11,7 +11,7 @@ from memsweep.store.falkor import cypher
 from memsweep.store.falkor.matching import scores, weight_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query, Row
-from memsweep.store.falkor.words import any_of, terms_of_word, words_of
+from memsweep.store.falkor.words import any_of, terms_of_word, words_to_find
 from memsweep.store.file.words import MAX_WORDS, rarest
 
 _COUNTED = 4 * MAX_WORDS
@@ -69,7 +69,7 @@ class Ranking:
 
 
 def _askable(query: str) -> list[str]:
-    words = [word for word in words_of(query) if terms_of_word(word)]
+    words = [word for word in words_to_find(query) if terms_of_word(word)]
     return words if len(words) <= _COUNTED else words[: _COUNTED // 2] + words[-_COUNTED // 2 :]
 
 

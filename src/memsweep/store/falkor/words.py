@@ -57,6 +57,10 @@ def words_of(query: str) -> list[str]:
     return embedded.words_of(query)
 
 
+def words_to_find(query: str) -> list[str]:
+    return embedded.words_to_find(query)
+
+
 def matched(query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     with _lock:
         return embedded.matched(_tokeniser(), query, texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
@@ -20,6 +20,8 @@ _DEEPEST = 8
 _READ = 50_000  # characters of a query that are read at either end; the end of a traceback says most
 _MOST_WORDS = 2000
 _WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _STOP = frozenset(
     (
         "a an the and or but if of to in on at for with by from as is are was were be been being am do does did "
@@ -33,13 +35,27 @@ _STOP = frozenset(
 
 def words_of(query: str) -> list[str]:
     """The words of a query that carry meaning, each once; all of them where none does."""
-    if len(query) > 2 * _READ:
-        query = f"{query[:_READ]} {query[-_READ:]}"
-    composed = unicodedata.normalize("NFC", query)  # else an accent of its own ends a word
+    composed = unicodedata.normalize("NFC", _both_ends(query))  # else an accent of its own ends a word
     runs = (run for word in _WORD.findall(composed) for run in runs_of_script(word))
     found = list(dict.fromkeys(run.lower() for run in runs))
     telling = [word for word in found if word not in _STOP] or found
     return telling if len(telling) <= _MOST_WORDS else telling[: _MOST_WORDS // 2] + telling[-_MOST_WORDS // 2 :]
+
+
+def words_to_find(query: str) -> list[str]:
+    """The words to ask for: those of the query, and of an identifier both what it is called as a whole and its parts.
+
+    `URLTypes` also asks for `url` and `types`, `raise_for_status` for `raiseforstatus`, as names are indexed. A part is
+    at least as frequent as the names that have it, so it weighs less than they do.
+    """
+    named = dict.fromkeys(run for run in _NAME.findall(_both_ends(query)) if not run.islower() or "_" in run)
+    taken_apart = ([part.lower() for part in _PART.findall(run)] for run in named)
+    more = [each for parts in taken_apart if len(parts) > 1 for each in (*parts, "".join(parts))]
+    return list(dict.fromkeys([*words_of(query), *(each for each in more[:_MOST_WORDS] if each not in _STOP)]))
+
+
+def _both_ends(query: str) -> str:
+    return query if len(query) <= 2 * _READ else f"{query[:_READ]} {query[-_READ:]}"
 
 
 def needs_counts(words: Sequence[str], chunks: int) -> bool:
@@ -71,11 +87,27 @@ def rarest(having: dict[str, int], chunks: int) -> list[str]:
 
 def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text, the words of the query that stand in it, whatever their ending."""
-    wanted = [(word, stems) for word in words_of(query) if (stems := set(stems_of(db, word)))]
+    cut = _cutter(db)
+    wanted = _wanted(query, cut)
     found = []
     for text in texts:
-        here = set(stems_of(db, text))
+        here = set(cut(text))
         found.append(tuple([word for word, stems in wanted if stems <= here]))
+    return found
+
+
+_asked: dict[str, list[tuple[str, set[Any]]]] = {}  # of the last queries: each is matched several times
+_MOST_ASKED = 16
+
+
+def _wanted(query: str, cut: Callable[[str], list[Any]]) -> list[tuple[str, set[Any]]]:
+    """The words of a query with their stems."""
+    if (known := _asked.get(query)) is not None:
+        return known
+    found = [(word, stems) for word in words_of(query) if (stems := set(cut(word)))]
+    if len(_asked) >= _MOST_ASKED:
+        _asked.clear()
+    _asked[query] = found
     return found
 
 
@@ -95,6 +127,15 @@ def _quoted(word: str) -> str:
 
 
 def stems_of(db: apsw.Connection, text: str) -> list[Any]:
+    return _cutter(db)(text)
+
+
+def _cutter(db: apsw.Connection) -> Callable[[str], list[Any]]:
+    """Gives the stems of texts; made once for several, since that takes as long as a short text."""
     tokenise = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-    spread = spread_script(text).encode()
-    return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
+
+    def cut(text: str) -> list[Any]:
+        spread = spread_script(text).encode()
+        return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
+
+    return cut

@@ -98,8 +98,9 @@ class _WithNumpy:
 
         if not len(self._keys):
             return [0.0] * len(keys)
-        spots = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        found: list[float] = np.where(self._keys[spots] == keys, self._values[spots], 0.0).tolist()
+        wanted = np.array(keys, np.int64)
+        spots = np.minimum(np.searchsorted(self._keys, wanted), len(self._keys) - 1)
+        found: list[float] = np.where(self._keys[spots] == wanted, self._values[spots], 0.0).tolist()
         return found
 
     def among(self, keys: Iterable[int]) -> Cosines:

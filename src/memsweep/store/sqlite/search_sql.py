@@ -155,12 +155,15 @@ _PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place and whether they are code."""
+    """Which of some chunks are live and pass, with their place and whether they are code.
+
+    A chunk is in the trash with its memory, which is not looked at where nothing is asked of it.
+    """
+    of_memory = " cross join memory on memory.id = chunk.memory and memory.trash is null" if where else ""
     return (
         f"select chunk.id, {_PLACE}, chunk.memory in (select memory from code_file)"
-        " from json_each(?) as wanted cross join chunk on chunk.id = wanted.value"
-        " cross join memory on memory.id = chunk.memory"
-        f" where chunk.trash is null and memory.trash is null{where}"
+        f" from json_each(?) as wanted cross join chunk on chunk.id = wanted.value{of_memory}"
+        f" where chunk.trash is null{where}"
     )
 
 

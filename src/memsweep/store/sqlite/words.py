@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from memsweep.store.file.connect import one
-from memsweep.store.file.words import needs_counts, rarest, stems_of, words_of
+from memsweep.store.file.words import needs_counts, rarest, stems_of, words_to_find
 from memsweep.store.sqlite import search_sql
 from memsweep.store.sqlite.live_words import Hidden, having
 
@@ -21,7 +21,7 @@ class WordQuery:
 
     def words(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden) -> list[str]:
         """For a workspace of so many chunks, and some that do not count."""
-        words = words_of(query)
+        words = words_to_find(query)
         return self._rarest(db, words, chunks, hidden) if needs_counts(words, chunks) else words
 
     def _rarest(self, db: apsw.Connection, words: list[str], chunks: int, hidden: Hidden) -> list[str]:
