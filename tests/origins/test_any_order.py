@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import App, Memory, called_by
-from tests.origins.test_memories_of_several import AMENDED, TEXT, WORSE, retract, said, state, undone
+from memsweep.errors import MemsweepError
+from tests.origins.test_memories_of_several import AMENDED, KEY, TEXT, WORSE, retract, said, state, undone
 from tests.origins.test_poisoning import EVIL, GOOD, OTHER
-from tests.origins.test_retraction_law import SAID, SESSIONS, Act, acts, do, seen, taken_back
+from tests.origins.test_retraction_law import (
+    NAMES,
+    REDACTION,
+    SAID,
+    SESSIONS,
+    UNSAID,
+    Act,
+    acts,
+    do,
+    first_of,
+    seen,
+    taken_back,
+    undo_all,
+)
+from tests.origins.test_retraction_law import undone as undone_now
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
+from tests.support.store_files import file_of, open_file
 
+DELETION, MERGE = "deletion", "merge"
 TURNS = st.lists(st.sampled_from(SESSIONS), min_size=2, max_size=7)
 """Whose turn it is to be taken back, or to be given back if they are."""
 
@@ -58,15 +75,68 @@ def test_any_retractions_undone_in_any_order_leave_what_the_others_make(
     law()
 
 
-def in_turn(memory: Memory, turns: list[str]) -> dict[str, Any]:
-    """The receipts of those who are taken back in the end, in the order in which they were."""
+ANYBODY = st.lists(st.sampled_from([*SESSIONS, REDACTION, DELETION, MERGE]), min_size=2, max_size=9)
+
+
+@pytest.mark.slow
+@on_every_engine
+def test_whatever_else_is_done_and_undone_between_retractions_all_comes_back(
+    make: Callable[..., App], engine_kind: str, tmp_path: Path
+) -> None:
+    """Secrets are redacted, memories deleted and entities merged in between; each is undone when its turn comes."""
+    app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
+
+    @settings(max_examples=rounds(15 if engine_kind == "sqlite" else 3, 300))
+    @given(acts(*SAID, *UNSAID), ANYBODY)
+    def law(acts: list[Act], turns: list[str]) -> None:
+        number = next(numbers)
+        memory = app.memory(f"w{number}")
+        memory.remember("There is something.")
+        for place, act in enumerate(acts):
+            do(memory, act, place)
+        before = state(memory, tmp_path / f"{number}-before")
+        standing = in_turn(memory, turns)
+        assert not memory.care.doctor().findings
+        undo_all(memory, list(standing.values()))
+        assert state(memory, tmp_path / f"{number}-undone") == before
+        assert not memory.care.doctor().findings
+
+    law()
+
+
+def in_turn(memory: Memory, turns: list[str]) -> dict[str, str]:
+    """The receipts of what stands in the end, in the order in which it was done."""
     standing: dict[str, str] = {}
-    for session in turns:
-        if session in standing:
-            memory.sweep.undo(standing.pop(session))
-        else:
-            standing[session] = taken_back(memory, session)
+    for turn in turns:
+        if turn not in standing:
+            if (receipt := done(memory, turn)) is not None:
+                standing[turn] = receipt
+        elif undone_now(memory, standing[turn]):
+            del standing[turn]
     return standing
+
+
+def done(memory: Memory, turn: str) -> str | None:
+    with suppress(MemsweepError):
+        if turn == DELETION:
+            return memory.delete(first_of(memory, 0)[0], confirm=True).id
+        if turn == MERGE:
+            return memory.graph.merge([NAMES[0]], NAMES[1]).receipt_id
+        return taken_back(memory, turn)
+    return None
+
+
+@on_every_engine
+def test_a_merge_is_undone_after_a_redaction_that_came_before_it(make: Callable[..., App], tmp_path: Path) -> None:
+    """Its undo gives the memory new chunks, and the merge knows its mentions by theirs."""
+    memory = make(MEMSWEEP_SECRETS_ACTION="off").memory()
+    said(memory, GOOD, f"The key is {KEY}.", entities=["Quay"])
+    said(memory, GOOD, entities=["Shop"])
+    before = state(memory, tmp_path / "1")
+    redaction, merge = memory.sweep.prune("secrets", confirm=True).id, memory.graph.merge(["Quay"], "Shop").receipt_id
+    memory.sweep.undo(redaction)
+    assert merge is not None
+    undone(memory, merge, before, tmp_path / "2")
 
 
 @on_every_engine
@@ -191,4 +261,25 @@ def test_a_memory_that_is_recovered_by_its_id_has_what_its_holder_took_back(memo
         [newer],
     )
     assert memory.sweep.undo(good).conflicts == ()
+    undone(memory, evil, before, tmp_path / "2")
+
+
+def test_what_was_taken_back_before_acts_went_with_it_waits_for_its_own_receipt(
+    make: Callable[..., App], home: Path, tmp_path: Path
+) -> None:
+    """Files of an earlier version: the acts of what went as a whole were not taken back with it."""
+    memory = make().memory()
+    memory.remember("There is something.")
+    for who in (GOOD, EVIL):
+        own = said(memory, who, tags=[who.session])
+        with called_by(who):
+            memory.graph.relate("Ada", "KNOWS", "Bob")
+    before = state(memory, tmp_path / "1")
+    good, evil = retract(memory, {"session": "ses_good"}), retract(memory)
+    with open_file(file_of(home)) as db:
+        for table in ("memory_act", "contribution"):
+            db.execute(f"update {table} set trash = null where trash = (select id from receipt where uid = ?)", (evil,))
+    waiting = dict(memory.sweep.undo(good).conflicts)
+    assert waiting.pop(own) == f"it is in the trash; undoing {evil} brings it back"
+    assert [*waiting.values()] == [f"it is in the trash; undoing {evil} brings it back"]
     undone(memory, evil, before, tmp_path / "2")

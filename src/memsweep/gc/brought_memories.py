@@ -48,12 +48,13 @@ class BroughtMemories:
 
     def gone(self, ended: Ended) -> dict[int, MemoryGone]:
         """What goes, with what it may not have should somebody else say it again. Else its links wait with it."""
-        return {key: self._gone_with(key, ended) if self._gone.get(key) else MemoryGone() for key in self.going}
-
-    def _gone_with(self, key: int, ended: Ended) -> MemoryGone:
-        links = {new: bases for (old, new), bases in ended.items() if old == key}
-        superseded = {old: bases for (old, new), bases in ended.items() if new == key}
-        return MemoryGone(frozenset(self._gone[key]), links, superseded)
+        found = {key: MemoryGone(frozenset(self._gone.get(key, ())), {}, {}) for key in self.going}
+        for (old, new), bases in ended.items():
+            if old in found and found[old].acts:
+                found[old].links[new] = bases
+            if new in found and found[new].acts:
+                found[new].superseded[old] = bases
+        return found
 
     def staying(self, ended: Ended) -> Iterator[MemoryWithout]:
         """What is another without it, also in the trash if somebody else says it, too."""

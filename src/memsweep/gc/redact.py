@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.gc.chunk_moves import ChunkMoves
 from memsweep.gc.masking import MaskedMemory, Masking, masked_memory, masked_record, numbered
 from memsweep.gc.revert_records import DESCRIPTION, MOVE
 from memsweep.gc.secret_places import found, kind_of, known_in
@@ -188,6 +189,7 @@ class _Redaction:
             if row == records[kind, key].before and row.version == planned[kind, key]
         }
         self._after = {key: self._new_form(each) for key, each in self._memories.items()}
+        self._chunk_moves = ChunkMoves(tx, self._memories)
         self._follow_revisions(tx)
         self._follow_acts(tx)
         self._free_names(tx)
@@ -205,7 +207,7 @@ class _Redaction:
     def write(self, tx: Changes, receipt: int) -> None:
         tx.revisions.add(self._revisions(receipt))
         for key, each in self._memories.items():
-            tx.texts.write(self._after[key], each.after.pieces)
+            self._chunk_moves.write(tx, key, tx.texts.write(self._after[key], each.after.pieces))
         for kind in FIELDS:
             tx.records.write(kind, [(key, each.values) for (of, key), each in self._records.items() if of == kind])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.gc.chunk_moves import ChunkMoves
 from memsweep.gc.earlier_texts import Embed, Entities, renewed
 from memsweep.gc.revert_records import RecordsBack, of_memories
 from memsweep.model.graph_rows import RelationChange, Source
@@ -63,6 +64,7 @@ class Reverting:
         )
         self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
         self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
+        self._chunk_moves = ChunkMoves(tx, {each.now.key for each in self._back if each.is_redaction})
         self._restated: list[RelationChange] = []
 
     @property
@@ -103,7 +105,8 @@ class Reverting:
         self._records.write(tx)
         tx.trash.restore(Selection(entities=self._entities.returning))
         for each in self._back:
-            tx.texts.write(each.after, None if each.pieces is None else self._written(each, each.pieces))
+            chunks = tx.texts.write(each.after, None if each.pieces is None else self._written(each, each.pieces))
+            self._chunk_moves.write(tx, each.now.key, chunks)
         tx.relations.write(self._restated)
 
     def _given_up(self, each: _Back) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class StayingAgain:
         given = {act.key: act for act in acts if act.memory not in back}
         self._forms = Forms(tx, {act.memory for act in given.values()}, doing)
         self._whole = {key: given_back(acts, receipt) for key, acts in self._forms.journal.items()}
-        self.conflicts = self._bring_back(tx)
+        self.conflicts = self._make_returning(tx)
         stuck = self._pick(tx)
         self._given = [act for act in given.values() if act.memory not in stuck]
         moves = tx.moves.of([receipt], (MENTION,))
@@ -62,7 +62,8 @@ class StayingAgain:
     def returning(self) -> SaidAgain:
         """What comes out of the trash of other retractions, but for facts."""
         forms = [form for form in self._forms.made if form.returns]
-        placed = {each.entity for each in self._placed if self._lives(each.memory)}
+        live = {form.now.key for form in self._forms.made if form.returns or form.now.trash is None}
+        placed = {each.entity for each in self._placed if each.memory in live}
         return SaidAgain(
             memories=frozenset(form.now.key for form in forms),
             as_they_were=frozenset(form.now.key for form in forms if form.earlier is None),
@@ -103,7 +104,7 @@ class StayingAgain:
         if self._has_moved:
             tx.moves.drop([self._receipt])
 
-    def _bring_back(self, tx: Changes) -> list[tuple[str, str]]:
+    def _make_returning(self, tx: Changes) -> list[tuple[str, str]]:
         """Make what is in the trash of another retraction, and said again, what it will be; why some of it stays."""
         journal, rows = self._forms.journal, self._forms.rows
         waiting = {
@@ -158,10 +159,6 @@ class StayingAgain:
         """What its holder took back with it is in its row, and comes back with it."""
         was, will = (told(given_back(acts, row.trash)) for acts in (self._forms.journal[row.key], self._whole[row.key]))
         return self._forms.make(row, was, will)
-
-    def _lives(self, memory: int) -> bool:
-        form = next((form for form in self._forms.made if form.now.key == memory), None)
-        return form is not None and (form.returns or form.now.trash is None)
 
     def _placed_mentions(self, tx: Changes) -> list[PlacedMention]:
         """What the acts handed in with the text that the memory has then: its chunks may be others by now."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from types import MappingProxyType
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
@@ -119,10 +118,10 @@ class MemoryGone(NamedTuple):
     Another retraction that is undone may say it again, and these must not come back with it.
     """
 
-    acts: frozenset[int] = frozenset()
-    links: Mapping[int, Bases] = MappingProxyType({})
+    acts: frozenset[int]
+    links: dict[int, Bases]
     """What supersedes it."""
-    superseded: Mapping[int, Bases] = MappingProxyType({})
+    superseded: dict[int, Bases]
     """What it supersedes."""
 
 

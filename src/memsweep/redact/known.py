@@ -43,7 +43,7 @@ class Known:
         if (kind := self._values.get(name)) is not None:
             return mark(kind), (kind,)
         name, kinds = self.redacted(name)
-        for secret, kind in self._long.items():
+        for secret, kind in self._long.items() if len(name) >= _LONG_NAME else ():
             if secret in name:
                 name, kinds = name.replace(secret, mark(kind)), (*kinds, kind)
         return name, tuple(dict.fromkeys(kinds))
