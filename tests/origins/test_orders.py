@@ -185,18 +185,15 @@ def test_a_fact_in_the_trash_comes_back_without_who_was_taken_back_meanwhile(mem
     undone(memory, evil, before, tmp_path / "2")
 
 
-def test_what_waits_for_the_undo_of_a_later_retraction_is_named(memory: Memory, tmp_path: Path) -> None:
+def test_what_waits_for_the_undo_of_a_deletion_is_named(memory: Memory, tmp_path: Path) -> None:
     memory.remember("There is something.")
     for who in (GOOD, EVIL):
         own = said(memory, who)
-        with called_by(who):
-            memory.graph.relate("Ada", "KNOWS", "Bob")
     before = state(memory, tmp_path / "1")
-    good, evil = retract(memory, {"session": "ses_good"}), retract(memory)
-    waiting = dict(memory.sweep.undo(good).conflicts)
-    assert waiting.pop(own) == f"it is in the trash; undoing {evil} brings it back"
-    assert [*waiting.values()] == [f"it is in the trash; undoing {evil} brings it back"]
-    undone(memory, evil, before, tmp_path / "2")
+    good = retract(memory, {"session": "ses_good"})
+    deleted = memory.delete(own, confirm=True).id
+    assert memory.sweep.undo(good).conflicts == ((own, f"it is in the trash; undoing {deleted} brings it back"),)
+    undone(memory, deleted, before, tmp_path / "2")
 
 
 def test_an_earlier_text_comes_back_though_who_is_taken_back_had_said_it_anew(memory: Memory, tmp_path: Path) -> None:

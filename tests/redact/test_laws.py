@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.gc.masking import masked_name
 from memsweep.redact.find import find, redacted
+from memsweep.redact.known import Known
 from memsweep.redact.providers import PROVIDERS
 from tests.redact.lines import negatives, positives
 
@@ -51,8 +51,8 @@ def test_a_name_that_is_nothing_but_the_key_of_a_provider_is_found() -> None:
     """But for one whose form is so common that the provider has to be named beside it."""
     theirs = {rule.kind for rule in PROVIDERS}
     alone = {line.kind: line.text[line.start : line.end] for line in positives() if line.kind in theirs}
-    assert {kind for kind, key in alone.items() if masked_name(key, {})[1] != (kind,)} == {"discord-token"}
-    assert masked_name("K9!x-hunter2", {})[1] == (), "only its context says that this is one"
+    assert {kind for kind, key in alone.items() if Known().name(key)[1] != (kind,)} == {"discord-token"}
+    assert Known().name("K9!x-hunter2")[1] == (), "only its context says that this is one"
 
 
 def test_a_block_inside_an_assignment_is_one_secret() -> None:

@@ -127,8 +127,9 @@ class Beside:
         # Those of a plan that nobody has pinned or taken out since.
         there = set(tx.segments.unpinned()) if selected.segments else set()
         self.segments = [*segments, *(each for each in selected.segments if each in there)]
-        self.retraction = Retraction(tx, selected.changes, selected.going.relations)
-        self.staying = Staying(tx, selected.changes, removal.by, removal.embed, selected.going.memories)
+        changes, going, retracted = selected.changes, selected.going, selected.retracted
+        self.retraction = Retraction(tx, changes, going.relations, retracted)
+        self.staying = Staying(tx, changes, removal.by, removal.embed, going.memories, retracted)
 
 
 class _Forgetting:

@@ -11,6 +11,7 @@ from memsweep.errors import BadInput
 from memsweep.gc.brought_memories import BroughtMemories, ended_links
 from memsweep.model.brought import Brought, FactWithout, Wanted, make_wanted
 from memsweep.model.contribution import Contribution, told
+from memsweep.model.taken_back import given_back
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey
@@ -46,10 +47,13 @@ def brought_by(tx: Changes, wanted: Wanted) -> Brought:
         journal[act.relation].append(act)
     facts = rows.facts(touched)
     trashed = {key: fact for key, fact in rows.facts(touched, trashed=True).items() if key not in facts}
+    for row in tx.relations.at(trashed) if trashed else ():
+        journal[row.key] = given_back(journal[row.key], row.trash)
     stated = {relation for relation, memory in tx.items.sources(touched) if memory not in found.going}
+    links = ended_links(tx, wanted, origins)
     return Brought(
-        memories=frozenset(found.going),
-        staying=tuple(found.staying(ended_links(tx, wanted, origins, found.going))),
+        memories=found.gone(links),
+        staying=tuple(found.staying(links)),
         entities=frozenset() if by_source else frozenset(_within(rows.entities(origins), wanted)),
         facts=(
             *(_without(facts[key], key, journal[key], acts, made, stated) for key in sorted(facts)),

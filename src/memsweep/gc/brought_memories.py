@@ -7,17 +7,18 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memsweep.gc.earlier_texts import Entities
-from memsweep.model.brought import MemoryWithout, Wanted
+from memsweep.model.brought import MemoryGone, MemoryWithout, Wanted
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
 from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
 from memsweep.model.superseding import Bases, Pair, without
+from memsweep.model.taken_back import given_back
 from memsweep.model.text import content_hash
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
     from memsweep.store.ports.memory_acts import MentionAt
 
-Ended = Mapping[int, Mapping[int, Bases]]
+Ended = Mapping[Pair, Bases]
 """By the older memory and the one that supersedes it: what says so and is taken back."""
 
 
@@ -35,8 +36,8 @@ class BroughtMemories:
             self._gone[act.memory].add(act.key)
         self.touched = made | self._gone.keys()
         """What it said, said again or updated."""
-        self._journal = by_memory(tx.acts.of_memories(self.touched | others))
         self._rows = tx.texts.at(self.touched | others)
+        self._journal = as_the_rows_are(by_memory(tx.acts.of_memories(self.touched | others)), self._rows)
         self._texts = earlier_texts(tx.revisions.of_items(MEMORY, self._gone) if self._gone else [])
         nothing_left = {key for key in self._rows if self._goes(key, made)}
         live = tx.items.live({"memory": nothing_left}) if nothing_left else {}
@@ -45,10 +46,21 @@ class BroughtMemories:
         self._staying = self._rows.keys() - nothing_left
         self.going = {key for key in nothing_left if self._rows[key].trash is None}
 
-    def staying(self, links: Ended) -> Iterator[MemoryWithout]:
+    def gone(self, ended: Ended) -> dict[int, MemoryGone]:
+        """What goes, with what it may not have should somebody else say it again. Else its links wait with it."""
+        found = {key: MemoryGone(frozenset(self._gone.get(key, ())), {}, {}) for key in self.going}
+        for (old, new), bases in ended.items():
+            if old in found and found[old].acts:
+                found[old].links[new] = bases
+            if new in found and found[new].acts:
+                found[new].superseded[old] = bases
+        return found
+
+    def staying(self, ended: Ended) -> Iterator[MemoryWithout]:
         """What is another without it, also in the trash if somebody else says it, too."""
         keys = self._staying
         mentions = self._lost_mentions(keys)
+        links = self._links_that_end(ended)
         self._rows |= self._tx.texts.at(links.keys() - self._rows.keys()) if links else {}
         for key in sorted(keys | (links.keys() & self._rows.keys())):
             acts = frozenset(self._gone.get(key, ()))
@@ -65,6 +77,14 @@ class BroughtMemories:
                 trash=row.trash,
                 version=row.version,
             )
+
+    def _links_that_end(self, ended: Ended) -> dict[int, dict[int, Bases]]:
+        """Of memories that stay; what goes supersedes nothing anyway."""
+        found: dict[int, dict[int, Bases]] = defaultdict(dict)
+        for (old, new), bases in ended.items():
+            if self.going.isdisjoint((old, new)):
+                found[old][new] = bases
+        return found
 
     def _goes(self, key: int, made: Collection[int]) -> bool:
         """Whether nobody else says it, or its earlier text was purged."""
@@ -83,7 +103,7 @@ class BroughtMemories:
         text = self._text_without(key) if self._gone.get(key) and row.trash is None else None
         if text is None or text == row.content_hash.hex():
             return False
-        return self._tx.texts.twin(row._replace(text=self._texts[key, text]["text"]), besides=going) is not None
+        return said_in_place_of(self._tx, row._replace(text=self._texts[key, text]["text"]), going) is not None
 
     def _text_without(self, key: int) -> str | None:
         state = told(self._journal[key], self._gone[key])
@@ -119,21 +139,28 @@ class BroughtMemories:
         return frozenset(entity for entity, gone in chunks.items() if self._all[key, entity] <= gone)
 
 
-def ended_links(tx: Changes, wanted: Wanted, origins: Collection[int] | None, going: Collection[int]) -> Ended:
-    """What was said to be superseded by those who are taken back; what goes supersedes nothing anyway."""
+def said_in_place_of(tx: Changes, memory: MemoryText, besides: Collection[int]) -> str | None:
+    """The id of a live memory that says what this one would say. One that was superseded is beside it, not in its way.
+
+    A text that was superseded may be said again, and is a new memory.
+    """
+    twin = tx.texts.twin(memory, besides)
+    return None if twin is None or tx.acts.ever_superseded({memory.key}) else twin
+
+
+def ended_links(tx: Changes, wanted: Wanted, origins: Collection[int] | None) -> Ended:
+    """What was said to be superseded by those who are taken back."""
     if wanted.source is not None:
         return {}
     ended: dict[Pair, Bases] = {}
     for pair, at, bases in tx.acts.links():
         left = () if origins is None else without(bases, origins)
-        if left != bases and wanted.has_time(at) and not {*pair} & {*going}:
+        if left != bases and wanted.has_time(at):
             ended[pair] = tuple(basis for basis in bases if basis not in left)
     there = tx.texts.at({key for pair in ended for key in pair}) if ended else {}
-    found: dict[int, dict[int, Bases]] = defaultdict(dict)
-    for (old, new), bases in ended.items():
-        if not any(_went_before(there.get(key), origins) for key in (old, new)):
-            found[old][new] = bases
-    return found
+    return {
+        pair: bases for pair, bases in ended.items() if not any(_went_before(there.get(key), origins) for key in pair)
+    }
 
 
 def _went_before(row: MemoryText | None, origins: Collection[int] | None) -> bool:
@@ -152,6 +179,14 @@ def by_memory(acts: list[MemoryAct]) -> dict[int, list[MemoryAct]]:
     for act in acts:
         found[act.memory].append(act)
     return found
+
+
+def as_the_rows_are(
+    journal: Mapping[int, list[MemoryAct]], rows: Mapping[int, MemoryText]
+) -> dict[int, list[MemoryAct]]:
+    """Acts that what memories are in the trash with has taken back are still in their rows."""
+    held = {key: rows[key].trash if key in rows else None for key in journal}
+    return defaultdict(list, {key: given_back(acts, held[key]) for key, acts in journal.items()})
 
 
 def by_entity(mentions: list[MentionAt]) -> dict[tuple[int, int], set[int]]:

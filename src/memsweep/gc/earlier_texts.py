@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.graph_rows import EntityRecord
+from memsweep.model.memory_act import Place
 from memsweep.model.revision import Piece, model_before, pieces_before
 from memsweep.model.text import counted
 from memsweep.model.workspace import EmbeddingModel
@@ -36,19 +37,35 @@ def renewed(befores: Iterable[Mapping[str, Any]], model: EmbeddingModel | None, 
 
 
 class EarlierTexts:
-    """Pieces that revisions hold, as they come back."""
+    """Pieces that revisions hold, by memory, as they come back: without what is `lost` of what they mention."""
 
-    def __init__(self, tx: Changes, befores: Sequence[Mapping[str, Any]], embed: Embed) -> None:
-        pieces = [piece for before in befores for piece in pieces_before(before) or ()]
-        self._entities = Entities(tx, {key for piece in pieces for key in piece.entities})
-        self._vectors = renewed(befores, tx.texts.model(), embed)
-        self.returning = self._entities.returning
+    def __init__(
+        self,
+        tx: Changes,
+        befores: Mapping[int, Mapping[str, Any]],
+        embed: Embed,
+        lost: Mapping[int, Collection[Place]],
+    ) -> None:
+        pieces = {memory: pieces_before(before) or [] for memory, before in befores.items()}
+        entities = Entities(tx, {key for each in pieces.values() for piece in each for key in piece.entities})
+        self._vectors = renewed(befores.values(), tx.texts.model(), embed)
+        self._pieces = {
+            memory: [
+                _without(piece.mentioning(entities.standing), position, lost.get(memory, ()))
+                for position, piece in enumerate(each)
+            ]
+            for memory, each in pieces.items()
+        }
+        self.returning = entities.returning & {
+            key for each in self._pieces.values() for piece in each for key in piece.entities
+        }
 
-    def pieces(self, before: Mapping[str, Any]) -> list[Piece]:
-        return [
-            piece.mentioning(self._entities.standing)._replace(vector=self._vectors.get(piece.text, piece.vector))
-            for piece in pieces_before(before) or ()
-        ]
+    def pieces(self, memory: int) -> list[Piece]:
+        return [piece._replace(vector=self._vectors.get(piece.text, piece.vector)) for piece in self._pieces[memory]]
+
+
+def _without(piece: Piece, position: int, lost: Collection[Place]) -> Piece:
+    return piece.mentioning({key: key for key in piece.entities if (position, key) not in lost})
 
 
 class Entities:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.model.graph_rows import Move
-from memsweep.model.superseding import bases_from, bases_text, together
+from memsweep.model.superseding import Basis, bases_from, bases_text, together
 from memsweep.store.ports.memory_acts import Link
 
 if TYPE_CHECKING:
@@ -26,25 +26,30 @@ class LinksWithout:
             for item in items
             for new, bases in item.evidence.get("links", {}).items()
         }
-        self._before = [link for link in tx.acts.links() if link.pair in gone] if gone else []
-        left = [
-            link._replace(bases=tuple(basis for basis in link.bases if basis not in gone[link.pair]))
-            for link in self._before
-        ]
+        gone |= {
+            (int(old), item.key): {frozenset(basis) for basis in bases}
+            for item in items
+            for old, bases in item.evidence.get("superseded", {}).items()
+        }
+        there = [link for link in tx.acts.links() if link.pair in gone] if gone else []
+        left = [_with(link, [basis for basis in link.bases if basis not in gone[link.pair]]) for link in there]
+        # Not all that says so: another retraction may take that back meanwhile.
+        self._taken = [_with(link, [basis for basis in link.bases if basis in gone[link.pair]]) for link in there]
         self._changed = [link for link in left if link.bases]
         self._ended = [link.pair for link in left if not link.bases]
 
     def write(self, tx: Changes, receipt: int) -> None:
-        tx.moves.add([Move(receipt, _LINK, *link.pair, link.at, bases_text(link.bases)) for link in self._before])
+        moves = [Move(receipt, _LINK, *link.pair, link.at, bases_text(link.bases)) for link in self._taken]
+        tx.moves.add([move for move, link in zip(moves, self._taken, strict=True) if link.bases])
         tx.acts.set_links(self._changed)
         tx.acts.drop_links(self._ended)
 
 
 class LinksAgain:
-    """The links that a receipt ended, once it is undone; decided when it is made."""
+    """The links that a receipt ended, once it is undone or `only` one memory comes back; decided when it is made."""
 
-    def __init__(self, tx: Changes, receipt: int) -> None:
-        moves = [move for move in tx.moves.of([receipt], (_LINK,)) if move.b is not None and move.c is not None]
+    def __init__(self, tx: Changes, receipt: int, only: int | None = None) -> None:
+        moves = [move for move in tx.moves.of([receipt], (_LINK,)) if only in (None, move.a, move.b)]
         self.has_moved = bool(moves)
         there = tx.texts.at({key for move in moves for key in (move.a, move.b) if key is not None}) if moves else {}
         known = {link.pair: link for link in tx.acts.links()} if moves else {}
@@ -63,3 +68,7 @@ class LinksAgain:
 
     def write(self, tx: Changes) -> None:
         tx.acts.set_links(self._links)
+
+
+def _with(link: Link, bases: Sequence[Basis]) -> Link:
+    return link._replace(bases=tuple(bases))

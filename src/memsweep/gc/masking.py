@@ -11,12 +11,26 @@ from memsweep.model.records import FIELDS, Record
 from memsweep.model.revision import MemoryText, Piece
 from memsweep.model.text import name_key
 from memsweep.redact.find import found_in, mark, redacted
+from memsweep.redact.known import Known
 
 _KEYS = {"name_key": "name", "type_key": "type", "relation_key": "relation"}
 """Columns that are made from others."""
 _SHORTEST = 8
 """A shorter secret is a word that may stand elsewhere: it goes where a rule finds it."""
 _LONG_LINE = 16
+
+
+class Masking(Gate):
+    """A gate that redacts what is known to be a secret as well."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__("redact")
+        self.known = known
+
+    def text(self, value: str, what: str = "text") -> str:
+        value, kinds = self.known.bare(super().text(value, what))
+        self.saw(kinds)
+        return value
 
 
 class MaskedMemory(NamedTuple):
@@ -27,11 +41,11 @@ class MaskedMemory(NamedTuple):
     kinds: tuple[str, ...]
 
 
-def masked_memory(memory: MemoryText, pieces: Sequence[Piece]) -> MaskedMemory:
+def masked_memory(memory: MemoryText, pieces: Sequence[Piece], known: Known) -> MaskedMemory:
     """Lines stay where they are, so that chunks are found where they were."""
-    gate = Gate("redact")
-    text, kinds = redacted(memory.text, keep_lines=True)
-    secrets = found_in(memory.text)
+    gate = Masking(known)
+    text, kinds = known.redacted(memory.text, keep_lines=True)
+    secrets = found_in(memory.text) | known.within(memory.text)
     after = memory._replace(
         text=text,
         tags=tuple(dict.fromkeys(gate.texts(memory.tags, "a tag"))),
@@ -39,33 +53,17 @@ def masked_memory(memory: MemoryText, pieces: Sequence[Piece]) -> MaskedMemory:
         metadata=gate.json(memory.metadata, "metadata"),
     )
     changed = [_piece(piece, secrets, gate) for piece in pieces]
-    moved = [_moved(before, piece, memory.text, secrets) for before, piece in zip(pieces, changed, strict=True)]
+    places = zip(pieces, changed, strict=True)
+    moved = [_moved(before, piece, memory.text, known) if secrets else piece for before, piece in places]
     everything = tuple(dict.fromkeys([*kinds, *gate.redacted]))
     return MaskedMemory(after, None if moved == list(pieces) else moved, everything)
 
 
-def masked_name(name: str, known: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """A name without the secrets that a rule finds in it, or that are `known` from texts; and their kinds.
-
-    A name that was found in `SECRET_KEY=…` has only the value, which no rule knows by itself.
-    """
-    name, kinds = redacted(name)
-    for secret, kind in known.items():
-        if secret in name:
-            name, kinds = name.replace(secret, mark(kind)), (*kinds, kind)
-    return name, tuple(dict.fromkeys(kinds))
-
-
-def known_from(text: str) -> dict[str, str]:
-    """The secrets of a text that may have become names."""
-    return {secret: kind for secret, kind in found_in(text).items() if len(secret) >= _LONG_LINE}
-
-
-def masked_record(record: Record, known: Mapping[str, str]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def masked_record(record: Record, known: Known) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The values of a row without its secrets, and their kinds."""
-    fields, gate, values = FIELDS[record.kind], Gate("redact"), dict(record.values)
+    fields, gate, values = FIELDS[record.kind], Masking(known), dict(record.values)
     if record.kind == "entity":
-        values["name"], kinds = masked_name(values["name"], known)
+        values["name"], kinds = known.name(values["name"])
         gate.saw(kinds)
     for name in fields.texts:
         if name not in _KEYS and values[name] is not None:
@@ -90,11 +88,11 @@ def numbered(values: Mapping[str, Any], number: int) -> dict[str, Any]:
     return {**values, named: name, **keys}
 
 
-def _with_pieces(value: Any, gate: Gate) -> Any:
+def _with_pieces(value: Any, gate: Masking) -> Any:
     """What a memory was: a secret may begin in one chunk and end in the next."""
     if not isinstance(value, Mapping) or not value.get("pieces"):
         return value
-    secrets = found_in(value["text"])
+    secrets = found_in(value["text"]) | gate.known.within(value["text"])
     pieces = [{**kept, "text": _without(kept["text"], secrets, gate)} for kept in value["pieces"]]
     return {**value, "pieces": pieces}
 
@@ -130,8 +128,8 @@ def _without_ends(text: str, secret: str, kind: str) -> str:
     return text
 
 
-def _moved(before: Piece, after: Piece, text: str, secrets: Mapping[str, str]) -> Piece:
+def _moved(before: Piece, after: Piece, text: str, known: Known) -> Piece:
     """Where a chunk begins in a text that has become longer or shorter before it."""
-    if not secrets or not text.startswith(before.text, before.start):
+    if not text.startswith(before.text, before.start):
         return after
-    return after._replace(start=len(redacted(text[: before.start], keep_lines=True)[0]))
+    return after._replace(start=len(known.redacted(text[: before.start], keep_lines=True)[0]))

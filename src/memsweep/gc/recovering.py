@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict
+from memsweep.gc.links import LinksAgain
 from memsweep.model.selection import Selection
 
 if TYPE_CHECKING:
@@ -35,6 +36,29 @@ def _refuse_merged(tx: Changes, item_id: str, holders: Sequence[int | None]) -> 
     for merge in tx.moves.targets().keys() & {*holders}:
         receipt = tx.receipts.at({merge})[merge].id
         raise Conflict(f"{item_id} cannot come back alone: a merge put it away.", hint=f"Undo {receipt} instead.")
+
+
+class ActsBack:
+    """What a retraction took back with the one item that comes back from its trash; decided when it is made."""
+
+    def __init__(self, tx: Changes, only: Selection) -> None:
+        rows = tx.texts.at(only.memories) if only.memories else {}
+        held = {key: row.trash for key, row in rows.items() if row.trash is not None}
+        acts = tx.acts.of_memories(held) if held else []
+        self._acts = {act.key: act.receipt for act in acts if act.trash == held[act.memory]}
+        self._links = [LinksAgain(tx, receipt, only=key) for key, receipt in held.items()]
+        facts = {row.key: row.trash for row in tx.relations.at(only.relations)} if only.relations else {}
+        journal = tx.origins.journal(facts) if facts else []
+        self._contributions = {
+            each.key for each in journal if each.trash is not None and each.trash == facts[each.relation]
+        }
+
+    def write(self, tx: Changes) -> None:
+        """Before the item comes back: links are written where their ends are."""
+        tx.acts.mark({key: (receipt, None) for key, receipt in self._acts.items()})
+        for links in self._links:
+            links.write(tx)
+        tx.origins.take_back(self._contributions, None)
 
 
 def cannot_return(tx: Changes, item_id: str, only: Selection, conflicts: Sequence[tuple[str, str]]) -> Conflict:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.gc.masking import MaskedMemory, known_from, masked_memory, masked_name, masked_record, numbered
+from memsweep.gc.chunk_moves import ChunkMoves
+from memsweep.gc.masking import MaskedMemory, Masking, masked_memory, masked_record, numbered
 from memsweep.gc.revert_records import DESCRIPTION, MOVE
-from memsweep.model.gate import Gate
+from memsweep.gc.secret_places import found, kind_of, known_in
 from memsweep.model.graph_rows import Alias, Move
-from memsweep.model.plan import Kind, Plan, PlanDraft, PlanItem, Receipt, Totals
+from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.records import FIELDS, Record, digest_of
 from memsweep.model.revision import (
     MEMORY,
@@ -25,7 +26,6 @@ from memsweep.model.revision import (
     as_redaction,
     before_of,
     is_as_left,
-    is_redaction,
     left_as,
 )
 from memsweep.model.splitting import SPLIT_NAME
@@ -33,19 +33,16 @@ from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.redact.find import redacted
+from memsweep.redact.known import Known
 from memsweep.store import plans
 from memsweep.store.changes import NewReceipt
-from memsweep.store.plans import SECRET, Planning
+from memsweep.store.plans import Planning
 from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:
     from memsweep.gc.collect import CollectorDependencies
     from memsweep.store.changes import Changes, WorkspaceReads
 
-_PAGE = 500
-_KINDS: dict[str, Kind] = {"entity": "entity", "relation": "relation", "segment": "segment"}
-"""Rows that people know; all others are records of the workspace about itself."""
 _NAMED = ("alias", "name", SPLIT_NAME)
 _CHANGED = "changed since the plan was made"
 _GONE = "gone since the plan was made"
@@ -71,7 +68,7 @@ class _Looked(NamedTuple):
 def plan(tools: CollectorDependencies) -> Plan:
     """Find secrets in everything that is stored, and save the list of it. Nothing is changed."""
     with tools.store.reading() as rows:
-        items = tuple(_found(rows))
+        items = tuple(found(rows))
     draft = PlanDraft(items, (), (), 0.0, 0)
     planning = Planning(tools.new_id("plan"), SECRETS, tools.clock(), timedelta(hours=tools.plan_hours))
     with tools.store.changing() as tx:
@@ -81,84 +78,39 @@ def plan(tools: CollectorDependencies) -> Plan:
     return made
 
 
-def count(rows: WorkspaceReads) -> int:
-    """In how many places there is a secret."""
-    return sum(1 for _ in _found(rows))
-
-
 def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
     """Redact what a saved plan names, and nothing else, in one transaction."""
     with tools.store.reading() as rows:
         saved, made = plans.load(rows, plan_id)
         items = rows.plans.items(saved.key)
-        memories, records, known = _masked(rows, items)
+        known = known_in(rows)
+        memories, records = _masked(rows, items, known)
         model, description = rows.texts.model(), rows.records.description()
-        aliases = [alias for alias in rows.records.aliases() if masked_name(alias.name, known)[1]]
+        aliases = [alias for alias in rows.records.aliases() if known.name(alias.name)[1]]
         # These are only counted: who names them again is counted again.
-        names = [name for name in rows.records.names_seen() if masked_name(name, known)[1]]
+        names = [name for name in rows.records.names_seen() if known.name(name)[1]]
     memories = _embedded(tools, memories, model)
     doing, receipt_id = tools.operation(), tools.new_id("rcpt")
-    if any(_kind_of(item) == DESCRIPTION for item in items):
-        tools.list_as(redacted(description)[0])  # first: a plan finds what is left in the workspace itself
+    if any(kind_of(item) == DESCRIPTION for item in items):
+        tools.list_as(known.redacted(description)[0])  # first: a plan finds what is left in the workspace itself
     with tools.store.changing(tools.apply_seconds) as tx:
         saved, made = plans.load_usable(tx, plan_id, doing.now)
         plans.refuse_altered(made, items)
         redaction = _Redaction(tx, items, memories, records, to_micros(doing.now))
         totals, described = redaction.totals, tx.records.description()
-        moves = _masked_moves(tx, redaction.names | {each.name_key: _masked_key(each, known) for each in aliases})
+        renamed = redaction.names | {each.name_key: name_key(known.name(each.name)[0]) for each in aliases}
+        moves = _masked_moves(tx, renamed, known)
         named = NewReceipt(receipt_id, SECRETS, SECRETS, doing.actor, doing.now, plan_id, totals, redaction.skipped)
         receipt = tx.receipts.add(named)
         redaction.write(tx, receipt)
         _redact_aliases(tx, aliases, receipt, to_micros(doing.now))
         tx.records.forget_names(names)
         _redact_moves(tx, moves, receipt, to_micros(doing.now))
-        _redact_description(tx, described, receipt, to_micros(doing.now))
+        _redact_description(tx, described, known.redacted(described)[0], receipt, to_micros(doing.now))
         tx.plans.use(saved.key, receipt)
         plans.use_whole(tx, made, receipt)
         tx.audit(doing.counted(SECRETS, receipt_id, totals, SECRETS, redaction.ids))
     return Receipt(receipt_id, plan_id, SECRETS, totals, redaction.skipped, doing.now)
-
-
-def _found(rows: WorkspaceReads) -> Iterator[PlanItem]:
-    """Everything that holds a secret; the kinds of it are the evidence, never the value."""
-    known: dict[str, str] = {}
-    for memory in _memories(rows):
-        known |= known_from(memory.text)
-        if kinds := masked_memory(memory, ()).kinds:
-            yield PlanItem("memory", memory.key, memory.version, SECRET, {"secrets": list(kinds)})
-    for segment in _records(rows, "segment"):
-        known |= known_from(segment.values["text"])
-    for kind in FIELDS:
-        for record in _records(rows, kind):
-            if is_redaction(before := record.values.get("before")):
-                continue  # it waits for the purge
-            known |= known_from(before.get("text", "")) if before else {}
-            if kinds := masked_record(record, known)[1]:
-                where = {} if kind in _KINDS else {"in": kind}
-                evidence = {"secrets": list(kinds), **where, **({"id": record.id} if kind == "segment" else {})}
-                yield PlanItem(_KINDS.get(kind, "record"), record.key, record.version, SECRET, evidence)
-    if kinds := redacted(rows.records.description())[1]:
-        yield PlanItem("record", 0, 0, SECRET, {"secrets": list(kinds), "in": DESCRIPTION})
-    for alias in rows.records.aliases():
-        if kinds := masked_name(alias.name, known)[1]:
-            yield PlanItem("record", alias.entity, 0, SECRET, {"secrets": list(kinds), "in": "alias"})
-    for name in rows.records.names_seen():
-        if kinds := masked_name(name, known)[1]:
-            yield PlanItem("record", 0, 0, SECRET, {"secrets": list(kinds), "in": "name_seen"})
-
-
-def _memories(rows: WorkspaceReads) -> Iterator[MemoryText]:
-    after = 0
-    while page := rows.texts.page(after, _PAGE):
-        yield from page
-        after = page[-1].key
-
-
-def _records(rows: WorkspaceReads, kind: str) -> Iterator[Record]:
-    after = 0
-    while page := rows.records.page(kind, after, _PAGE):
-        yield from page
-        after = page[-1].key
 
 
 def totals_of(items: Iterable[PlanItem]) -> Totals:
@@ -167,27 +119,18 @@ def totals_of(items: Iterable[PlanItem]) -> Totals:
     return Totals(counts["memory"], 0, counts["entity"], counts["relation"], counts["segment"])
 
 
-def _kind_of(item: PlanItem) -> str:
-    return str(item.evidence.get("in", item.kind))
-
-
 def _masked(
-    rows: WorkspaceReads, items: Sequence[PlanItem]
-) -> tuple[dict[int, _Looked], dict[Item, _Masked], dict[str, str]]:
-    """What a plan names, without its secrets; and the secrets of the texts."""
+    rows: WorkspaceReads, items: Sequence[PlanItem], known: Known
+) -> tuple[dict[int, _Looked], dict[Item, _Masked]]:
+    """What a plan names, without its secrets."""
     keys = [item.key for item in items if item.kind == "memory"]
     texts, pieces = rows.texts.at(keys), rows.texts.pieces(keys)
-    memories = {key: _Looked(row, pieces[key], masked_memory(row, pieces[key])) for key, row in texts.items()}
-    known = {value: of for row in texts.values() for value, of in known_from(row.text).items()}
-    segments = rows.records.at("segment", [item.key for item in items if _kind_of(item) == "segment"])
-    known |= {value: of for row in segments.values() for value, of in known_from(row.values["text"]).items()}
+    memories = {key: _Looked(row, pieces[key], masked_memory(row, pieces[key], known)) for key, row in texts.items()}
     records: dict[Item, _Masked] = {}
     for kind in FIELDS:
-        found = rows.records.at(kind, [item.key for item in items if _kind_of(item) == kind])
-        befores = [record.values.get("before") for record in found.values()]
-        known |= {value: of for before in befores if before for value, of in known_from(before.get("text", "")).items()}
+        found = rows.records.at(kind, [item.key for item in items if kind_of(item) == kind])
         records |= {(kind, key): _Masked(record, masked_record(record, known)[0]) for key, record in found.items()}
-    return memories, records, known
+    return memories, records
 
 
 def _embedded(
@@ -232,7 +175,7 @@ class _Redaction:
     ) -> None:
         self._now = now
         self._model = tx.texts.model()
-        planned = {(_kind_of(item), item.key): item.version for item in items}
+        planned = {(kind_of(item), item.key): item.version for item in items}
         there = tx.texts.at(memories)
         self._memories = {
             key: each
@@ -246,12 +189,13 @@ class _Redaction:
             if row == records[kind, key].before and row.version == planned[kind, key]
         }
         self._after = {key: self._new_form(each) for key, each in self._memories.items()}
+        self._chunk_moves = ChunkMoves(tx, self._memories)
         self._follow_revisions(tx)
         self._follow_acts(tx)
         self._free_names(tx)
         done = {("memory", key) for key in self._memories} | self._records.keys()
         self.skipped = tuple(self._skip(item, records, memories) for item in items if not _is_done(item, done))
-        self.totals = totals_of(item for item in items if (_kind_of(item), item.key) in done)
+        self.totals = totals_of(item for item in items if (kind_of(item), item.key) in done)
         self.ids = [each.before.id for each in self._memories.values()]
 
     @property
@@ -263,7 +207,7 @@ class _Redaction:
     def write(self, tx: Changes, receipt: int) -> None:
         tx.revisions.add(self._revisions(receipt))
         for key, each in self._memories.items():
-            tx.texts.write(self._after[key], each.after.pieces)
+            self._chunk_moves.write(tx, key, tx.texts.write(self._after[key], each.after.pieces))
         for kind in FIELDS:
             tx.records.write(kind, [(key, each.values) for (of, key), each in self._records.items() if of == kind])
 
@@ -334,7 +278,7 @@ class _Redaction:
     def _skip(
         self, item: PlanItem, records: Mapping[Item, _Masked], memories: Mapping[int, _Looked]
     ) -> tuple[str, str]:
-        kind = _kind_of(item)
+        kind = kind_of(item)
         if kind == "memory":
             looked = memories.get(item.key)
             return (looked.before.id, _CHANGED) if looked else (f"memory {item.key}", _GONE)
@@ -347,20 +291,16 @@ def _hash(text: str) -> str:
 
 
 def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:
-    return (_kind_of(item), item.key) in done or _kind_of(item) in ("alias", "name_seen", DESCRIPTION)
+    return (kind_of(item), item.key) in done or kind_of(item) in ("alias", "name_seen", DESCRIPTION)
 
 
-def _masked_moves(tx: Changes, names: Mapping[str, str]) -> list[tuple[Move, Move]]:
+def _masked_moves(tx: Changes, names: Mapping[str, str], known: Known) -> list[tuple[Move, Move]]:
     """What merges wrote down of names, before and after; `names` as they are compared, which no rule knows."""
     moves = tx.moves.of({*tx.moves.targets(), *tx.moves.splits()}, _NAMED)
     masked = (
-        (move, Gate("redact").json([names.get(move.said[0], move.said[0]), *move.said[1:]], "")) for move in moves
+        (move, Masking(known).json([names.get(move.said[0], move.said[0]), *move.said[1:]], "")) for move in moves
     )
     return [(move, move._replace(said=said)) for move, said in masked if said != list(move.said)]
-
-
-def _masked_key(alias: Alias, known: Mapping[str, str]) -> str:
-    return name_key(masked_name(alias.name, known)[0])
 
 
 def _redact_moves(tx: Changes, moves: Sequence[tuple[Move, Move]], receipt: int, now: int) -> None:
@@ -370,9 +310,8 @@ def _redact_moves(tx: Changes, moves: Sequence[tuple[Move, Move]], receipt: int,
     tx.revisions.add(NewRevision(receipt, MOVE, merge, now, as_redaction(before)) for merge, before in kept)
 
 
-def _redact_description(tx: Changes, before: str, receipt: int, now: int) -> None:
-    after, kinds = redacted(before)
-    if kinds:
+def _redact_description(tx: Changes, before: str, after: str, receipt: int, now: int) -> None:
+    if after != before:
         tx.records.describe(after)
         kept = {"id": DESCRIPTION, "text": before, "after": after}
         tx.revisions.add([NewRevision(receipt, DESCRIPTION, 0, now, as_redaction(kept))])

@@ -10,9 +10,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.model.contribution import Contribution, told
+from memsweep.model.contribution import Contribution, FactState, told
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
+from memsweep.model.taken_back import given_back, was_retracted
 from memsweep.store.ports.origins import Fact
 
 if TYPE_CHECKING:
@@ -25,21 +26,28 @@ _FALLBACK = "fallback"
 class Retraction:
     """What becomes of the facts in a plan that fall back; decided when it is made."""
 
-    def __init__(self, tx: Changes, items: Iterable[PlanItem], going: Collection[int] = ()) -> None:
-        """`going` are relations that leave with the plan."""
+    def __init__(
+        self,
+        tx: Changes,
+        items: Iterable[PlanItem],
+        going: Collection[int] = (),
+        retracted: Iterable[PlanItem] = (),
+    ) -> None:
+        """`going` are relations that leave with the plan; the acts of those `retracted` are taken back with them."""
         wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}
         self.skipped: list[tuple[str, str]] = []
-        self._acts: set[int] = set()
+        self._acts = {act for item in retracted if item.kind == "relation" for act in item.evidence["acts"]}
         self._facts: dict[int, Fact] = {}
         if not wanted:
             return
         live, there = tx.origins.facts(wanted), tx.origins.facts(wanted, trashed=True)
         facts = {key: fact for key, fact in there.items() if (key in live) != (wanted[key].reason == IN_TRASH)}
+        holders = {row.key: row.trash for row in tx.relations.at(wanted)}
         journal = _by_relation(tx.origins.journal(wanted))
         taken = _places_taken(tx, [key for key in wanted if wanted[key].reason == "holds_again"], going)
         ids = tx.items.ids({"relation": wanted})
         for key, item in sorted(wanted.items()):
-            if why := self._take(item, facts.get(key), journal[key], taken):
+            if why := self._take(item, facts.get(key), given_back(journal[key], holders.get(key)), taken):
                 self.skipped.append((ids.get(("relation", key), f"relation {key}"), why))
 
     def _take(
@@ -65,7 +73,7 @@ class Retraction:
         return len(self._facts)
 
     def write(self, tx: Changes, receipt: int) -> None:
-        if not self._facts:
+        if not self._acts:
             return
         tx.origins.take_back(self._acts, receipt)
         tx.origins.set_facts(self._facts)
@@ -78,21 +86,28 @@ class Restatement:
     def __init__(self, tx: Changes, receipt: int) -> None:
         self._receipt = receipt
         self._facts: dict[int, Fact] = {}
-        self._relations = relations = tx.origins.taken_back_by(receipt)
+        self.said_again: dict[int, FactState] = {}
+        """Facts in the trash of another retraction that these contributions state, as they make them."""
+        self.relations = relations = tx.origins.taken_back_by(receipt)
+        """What they are about."""
         if not relations:
             return
         left = {move.a: move.b for move in tx.moves.of([receipt], (_FALLBACK,))}
+        holders = {row.key: row.trash for row in tx.relations.at(relations)}
         facts = tx.origins.facts(relations, trashed=True)  # another receipt may hold it, and give it back as it will be
         journal = _by_relation(tx.origins.journal(relations))
         for key, fact in facts.items():
-            whole = [act._replace(trash=None) if act.trash == receipt else act for act in journal[key]]
-            after = told(whole)
+            whole = given_back(journal[key], receipt)
+            after = told(given_back(whole, holders[key]))
             if after is not None and after != fact.state:
                 self._facts[key] = Fact(after, _version(fact, left.get(key)))
+            if holders[key] != receipt and (stated := _said_without(whole, holders[key])) is not None:
+                self.said_again[key] = stated
+        self._versions = {key: facts[key].version for key in self.said_again}
 
     @property
     def count(self) -> int:
-        return len(self._facts)
+        return len(self._facts.keys() | self.said_again.keys())
 
     @property
     def ended(self) -> set[int]:
@@ -101,12 +116,17 @@ class Restatement:
 
     def conflicts(self, tx: Changes, returning: Collection[int]) -> list[tuple[str, str]]:
         """Facts that others of these contributions make again, and another receipt holds."""
-        rows = [row for row in tx.relations.at(self._facts) if row.key not in returning] if self._facts else []
+        waiting = (self._facts.keys() | self.said_again.keys()) - {*returning}
+        rows = tx.relations.at(waiting) if waiting else []
         return held_elsewhere(tx, {row.id: row.trash for row in rows if row.trash not in (None, self._receipt)})
 
-    def write(self, tx: Changes) -> None:
-        if self._relations:
-            tx.origins.set_facts(self._facts)
+    def write(self, tx: Changes, returning: Collection[int]) -> None:
+        """`returning` are relations that come back: without what those took back in whose trash they are."""
+        if self.relations:
+            again = {key: state for key, state in self.said_again.items() if key in returning}
+            tx.origins.set_facts(
+                self._facts | {key: Fact(state, self._versions[key] + 1) for key, state in again.items()}
+            )
             tx.origins.give_back(self._receipt)
             tx.moves.drop([self._receipt])
 
@@ -116,6 +136,14 @@ def held_elsewhere(tx: Changes, held: Mapping[str, int | None]) -> list[tuple[st
     receipts = tx.receipts.at({key for key in held.values() if key is not None}) if held else {}
     ways = {key: f"undoing {row.id}" if row.undone_at is None else "recovering it" for key, row in receipts.items()}
     return [(uid, f"it is in the trash; {ways[key]} brings it back") for uid, key in held.items() if key in ways]
+
+
+def _said_without(acts: Sequence[Contribution], holder: int | None) -> FactState | None:
+    """What a fact is without what its holder took back; nothing if nobody else states it, or it is no retraction's.
+
+    What is older than its journal may be what was taken back.
+    """
+    return told(acts) if was_retracted(acts, holder) and acts[0].before is None else None
 
 
 def _version(fact: Fact, left: int | None) -> int:

@@ -7,13 +7,16 @@ two receipts gives the same in either order, and nothing that lives waits for a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence, Set
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.gc.joining import Joining
 from memsweep.gc.same_texts import said_again
 from memsweep.gc.selection import ids_of
 from memsweep.gc.unmerge import Unmerge
+from memsweep.gc.unspoken import unspoken
+from memsweep.model.contribution import FactState
 from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
 from memsweep.model.plan import Totals
@@ -26,10 +29,25 @@ if TYPE_CHECKING:
 _ENDS = ("subject", "object")
 
 
+class SaidAgain(NamedTuple):
+    """What lies in the trash of other retractions, and is said again by the acts that a receipt gives back."""
+
+    memories: frozenset[int] = frozenset()
+    as_they_were: frozenset[int] = frozenset()
+    """Those of them whose text stays: their chunks come with them."""
+    entities: frozenset[int] = frozenset()
+    """What is mentioned again."""
+    facts: Mapping[int, FactState] = MappingProxyType({})
+    """Relations, as they will be."""
+    stated: Collection[int] = ()
+    """Every relation that the acts are about: one that comes back brings its ends."""
+
+
 class Returning:
     """Decided when it is made: `receipt` gives back what it holds, or `only` some of it, with what that needs.
 
     In the same transaction, which no read shows, a merge has been taken `apart`, and some relations have `ended`.
+    Beside what it holds, something is `said` again.
     """
 
     def __init__(
@@ -40,14 +58,16 @@ class Returning:
         apart: Unmerge | None = None,
         only: Selection | None = None,
         ended: Collection[int] = (),
+        said: SaidAgain = SaidAgain(),  # a value
     ) -> None:
-        self._tx, self._receipt, self._doing, self._only = tx, receipt, doing, only
+        self._tx, self._receipt, self._doing, self._only, self._said = tx, receipt, doing, only, said
         self._apart, self._ended = apart, ended
         self.conflicts: list[tuple[str, str]] = []
         self._twin_of: dict[int, int] = {}
         self._explicit: dict[int, EntityRecord] = {}  # twins that something explicit has become part of
         self._put_away: Sequence[PutAway] = ()
         self._moved_on: dict[int, int] = {}
+        self._unspoken: dict[int, int] = {}
         self._joins: list[RelationChange] = []
         self._restated: list[RelationChange] = []
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
@@ -55,7 +75,7 @@ class Returning:
         self._splits = tx.moves.splits().keys()
         self._memories = self._pick_memories()
         self._chunks = self._pick_chunks()
-        self._own = tx.relations.trashed_by([receipt]) if only is None else tx.relations.at(only.relations)
+        self._own = self._own_relations()
         self._sources = tx.relations.sources({each.key for each in self._own})
         stated = self._free_to_return(tx.relations.stated_by(self._memories, besides=receipt))
         self._entities = self._pick_entities(stated)
@@ -92,6 +112,7 @@ class Returning:
         trashed = [each for each in self._put_away if each.relation.trash is not None]
         tx.relations.trash({each.relation.key: each.merge for each in living})
         tx.relations.hand_on({each.relation.key: each.merge for each in trashed} | self._moved_on)
+        tx.entities.hand_on(self._unspoken)
         tx.relations.restore(self._relations)
         tx.relations.write([*self._joins, *self._restated])
         tx.moves.add(self._moves)
@@ -105,13 +126,14 @@ class Returning:
         again = said_again(self._tx, texts)
         said |= {clash.id: f"the same text was added again as {clash.other_id}" for clash in again}
         self.conflicts += said.items()
-        return set(keys) - {clash.key for clash in files} - {clash.key for clash in again}
+        return {*keys, *self._said.memories} - {clash.key for clash in files} - {clash.key for clash in again}
 
     def _pick_chunks(self) -> set[int]:
         if self._only is not None:
             return {chunk for memory in self._memories for chunk in self._tx.trash.chunks_with(memory)}
         rows = self._tx.trash.chunks_of(self._receipt)
-        return {key for key, memory, lives in rows if memory is None or lives or memory in self._memories}
+        own = {key for key, memory, lives in rows if memory is None or lives or memory in self._memories}
+        return own | {chunk for memory in self._said.as_they_were for chunk in self._tx.trash.chunks_with(memory)}
 
     # entities
 
@@ -132,19 +154,37 @@ class Returning:
     def _trashed_entities(self, stated: Iterable[RelationRecord]) -> dict[int, EntityRecord]:
         own = self._tx.entities.trashed_by([self._receipt]) if self._only is None else ()
         picked = {each.key: each for each in own}
-        wanted = self._tx.entities.mentioned_by(self._memories)
+        wanted = self._tx.entities.mentioned_by(self._memories - self._said.memories) | self._said.entities
         wanted |= {end for each in (*stated, *self._own_stated()) for end in each.ends}
         if self._only is not None:
             wanted |= self._only.entities | {end for each in self._own for end in each.ends}
+        if self._only is None and self._memories:
+            spoken = wanted | {end for each in self._own for end in each.ends}
+            self._unspoken = unspoken(self._tx, picked, self._memories, self._receipt, spoken)
+            picked = {key: each for key, each in picked.items() if key not in self._unspoken}
         others = self._tx.entities.at(wanted - picked.keys())
         picked |= {key: each for key, each in others.items() if each.trash is not None}
         apart = self._apart.entities if self._apart else ()
         return {key: each for key, each in picked.items() if key not in apart}
 
     def _own_stated(self) -> list[RelationRecord]:
-        """What the memories that come back state, and this receipt holds."""
+        """What the memories that come back state, and this receipt holds; and what its acts state."""
         stated = {relation for relation, memory, _ in self._sources if memory in self._memories}
+        waiting = {relation for relation, _, lives in self._sources if not lives}
+        acted = [each for each in self._own if each.key in self._said.stated and each.invalid_at is None]
+        stated |= {each.key for each in acted if each.explicit or each.key not in waiting}
         return [each for each in self._own if each.key in stated]
+
+    def _own_relations(self) -> list[RelationRecord]:
+        """What the receipt holds, or is asked for; and what is said again, as it will be."""
+        if self._only is not None:
+            return self._tx.relations.at(self._only.relations)
+        facts = self._said.facts
+        again = self._tx.relations.at(facts) if facts else []
+        again = [
+            each._replace(explicit=facts[each.key].explicit, invalid_at=facts[each.key].invalid_at) for each in again
+        ]
+        return [*self._tx.relations.trashed_by([self._receipt]), *again]
 
     def _replace(self, picked: dict[int, EntityRecord], mine: EntityRecord, twin: EntityRecord) -> None:
         del picked[mine.key]
@@ -180,7 +220,7 @@ class Returning:
         ]
         back = self._settle(standing)
         settled = back | {each.relation.key for each in self._put_away}
-        self._hand_on([each for each in own if each.key not in settled], live)
+        self._hand_on([each for each in own if each.key not in settled | self._said.facts.keys()], live)
         return back
 
     def _at_its_ends(self, relation: RelationRecord) -> RelationRecord:
@@ -253,7 +293,8 @@ class Returning:
     def _contenders(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord]) -> list[Contender]:
         moved = self._moved_ends([*rivals, *live])
         undone = self._undone({each.trash for each in rivals if each.trash is not None} - {self._receipt})
-        trash = {each.key: self._receipt if each.trash in undone else each.trash for each in rivals}
+        mine = self._said.facts.keys() | {each.key for each in rivals if each.trash in undone}
+        trash = {each.key: self._receipt if each.key in mine else each.trash for each in rivals}
         return [
             Contender(
                 key=each.key,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.gc.chunk_moves import ChunkMoves
 from memsweep.gc.earlier_texts import Embed, Entities, renewed
 from memsweep.gc.revert_records import RecordsBack, of_memories
 from memsweep.model.graph_rows import RelationChange, Source
@@ -48,14 +49,9 @@ class _Back(NamedTuple):
 
 
 class Reverting:
-    """What comes back of a receipt's revisions, decided when it is made; the rest is left alone and said.
+    """What comes back of a receipt's revisions, decided when it is made; the rest is left alone and said."""
 
-    `returning` are relations that come back with the receipt.
-    """
-
-    def __init__(
-        self, tx: Changes, receipt: int, doing: Operation, embed: Embed, returning: Collection[int] = ()
-    ) -> None:
+    def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed) -> None:
         self._tx, self._doing = tx, doing
         revisions = tx.revisions.of_receipts([receipt])
         self._records = RecordsBack(tx, revisions)
@@ -68,7 +64,8 @@ class Reverting:
         )
         self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
         self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
-        self._restated = self._states(returning)
+        self._chunk_moves = ChunkMoves(tx, {each.now.key for each in self._back if each.is_redaction})
+        self._restated: list[RelationChange] = []
 
     @property
     def count(self) -> int:
@@ -108,7 +105,8 @@ class Reverting:
         self._records.write(tx)
         tx.trash.restore(Selection(entities=self._entities.returning))
         for each in self._back:
-            tx.texts.write(each.after, None if each.pieces is None else self._written(each, each.pieces))
+            chunks = tx.texts.write(each.after, None if each.pieces is None else self._written(each, each.pieces))
+            self._chunk_moves.write(tx, each.now.key, chunks)
         tx.relations.write(self._restated)
 
     def _given_up(self, each: _Back) -> dict[str, Any]:
@@ -162,14 +160,14 @@ class Reverting:
             for piece, by in zip(pieces, mentioned, strict=True)
         ]
 
-    def _states(self, returning: Collection[int]) -> list[RelationChange]:
-        """Relations that a memory states again, if they are live by then."""
+    def restate(self, returning: Collection[int]) -> None:
+        """Relations that a memory states again, if they are live by then: some come back with the receipt."""
         wanted = {(key, each.now.key) for each in self._back for key in each.revision.before["states"]}
         keys = {relation for relation, _ in wanted}
         known = {(each.relation, each.memory) for each in self._tx.relations.sources(keys)} if keys else set()
         rows = {row.key: row for row in self._tx.relations.at(keys)} if keys else {}
         live = {key for key, row in rows.items() if row.trash is None or key in returning}
-        return [
+        self._restated = [
             RelationChange(rows[relation], rows[relation], newly_stated_by=(Source(relation, memory, lives=True),))
             for relation, memory in sorted(wanted - known)
             if relation in live

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
-from memsweep.gc.brought_memories import by_memory
+from memsweep.gc.brought_memories import as_the_rows_are, by_memory
 from memsweep.model.memory_act import MemoryAct, told
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def said_again(tx: Changes, found: Iterable[SameText]) -> list[SameText]:
 
 def _saying_otherwise(tx: Changes, memories: Collection[int]) -> set[int]:
     """Those that would say another text if nobody were taken back."""
-    journal = by_memory(tx.acts.of_memories(memories))
+    journal = as_the_rows_are(by_memory(tx.acts.of_memories(memories)), tx.texts.at(memories))
     taken = {act.trash for acts in journal.values() for act in acts if act.trash is not None}
     # Undoing an update takes its act back as well, which is meant to last.
     retractions = {key for key, row in tx.receipts.at(taken).items() if row.plan_id} if taken else set()

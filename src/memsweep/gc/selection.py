@@ -28,6 +28,8 @@ class Selected(NamedTuple):
     """What stays as something else."""
     segments: tuple[tuple[int, int], ...] = ()
     """Each with its window."""
+    retracted: tuple[PlanItem, ...] = ()
+    """Of what goes: memories and facts whose acts are taken back with them."""
 
 
 def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
@@ -70,7 +72,9 @@ def select(
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
     ids = ids_of(rows, going.memories, going.entities)
-    return Selected(going, _skipped(rows, items, going, live, kept), ids, changes, segments)
+    gone = {"memory": going.memories, "relation": going.relations}
+    retracted = tuple(item for item in items if "acts" in item.evidence and item.key in gone.get(item.kind, ()))
+    return Selected(going, _skipped(rows, items, going, live, kept), ids, changes, segments, retracted)
 
 
 def ids_of(rows: ItemRows, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:

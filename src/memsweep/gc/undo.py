@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict, NotFound
 from memsweep.gc.earlier_texts import Embed
-from memsweep.gc.recovering import cannot_return, only_one
+from memsweep.gc.recovering import ActsBack, cannot_return, only_one
 from memsweep.gc.rejoin import take_back
 from memsweep.gc.retraction import Restatement
 from memsweep.gc.returning import Returning
 from memsweep.gc.revert import Reverting
-from memsweep.gc.staying import StayingAgain
+from memsweep.gc.staying_again import StayingAgain
 from memsweep.gc.unmerge import take_apart
 from memsweep.model.plan import Totals, Undone
 from memsweep.store.changes import NewReceipt, ReceiptRow
@@ -39,10 +39,12 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
             apart = take_apart(tx, receipt, doing)
             joined = take_back(tx, receipt)
             restated = Restatement(tx, receipt)
-            back = Returning(tx, receipt, doing, apart, ended=restated.ended)
-            facts = restated.conflicts(tx, back.relations)
-            changed = Reverting(tx, receipt, doing, embed, back.relations)
+            changed = Reverting(tx, receipt, doing, embed)
             again = StayingAgain(tx, receipt, doing, embed, changed.memories)
+            said = again.returning._replace(facts=restated.said_again, stated=restated.relations)
+            back = Returning(tx, receipt, doing, apart, ended=restated.ended, said=said)
+            changed.restate(back.relations)
+            facts = restated.conflicts(tx, back.relations)
         taken = tx.segments.clashing(receipt)
         summaries = _summaries(tx, receipt)
         going = [each for each in summaries if not each.pinned]
@@ -51,7 +53,8 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
             apart.write(tx)
         if joined is not None:
             joined.write(tx)
-        restated.write(tx)  # first: what it ends may give way to what comes back
+        restated.write(tx, back.relations)  # first: what it ends may give way to what comes back
+        again.bring_back(tx)
         back.write(tx)
         totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
         totals = totals.plus(changed.totals).plus(joined.totals if joined else Totals())
@@ -113,6 +116,8 @@ def recover(store: Collector, item_id: str, receipt_id: str, doing: Operation) -
         back = Returning(tx, holder, doing, only=only)
         if not back.has(only):
             raise cannot_return(tx, item_id, only, back.conflicts)
+        acts = ActsBack(tx, only)
+        acts.write(tx)
         back.write(tx)
         tx.receipts.add(NewReceipt(receipt_id, "recover", "recover", doing.actor, doing.now, undone_at=doing.now))
         tx.audit(doing.counted("recover", item_id, back.totals, ids=back.ids))

@@ -112,11 +112,24 @@ class MemoryWithout:
     version: int = 0
 
 
+class MemoryGone(NamedTuple):
+    """A memory of which nothing is left: the acts that said it, and who of those said what supersedes what.
+
+    Another retraction that is undone may say it again, and these must not come back with it.
+    """
+
+    acts: frozenset[int]
+    links: dict[int, Bases]
+    """What supersedes it."""
+    superseded: dict[int, Bases]
+    """What it supersedes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Brought:
     """What goes with an origin, by key."""
 
-    memories: frozenset[int] = frozenset()
+    memories: Mapping[int, MemoryGone] = field(default_factory=dict)
     staying: tuple[MemoryWithout, ...] = ()
     entities: frozenset[int] = frozenset()
     """Those that nobody else has handed in: they go if nothing else holds them."""

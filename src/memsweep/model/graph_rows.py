@@ -26,6 +26,8 @@ class EntityRecord(NamedTuple):
     version: int
     trash: int | None
     """The receipt that holds it; nothing if it is live."""
+    origin: int | None = None
+    """Who alone has handed it in, if somebody has."""
 
     @property
     def full_name(self) -> Name:

@@ -197,6 +197,20 @@ def entities_of(acts: Iterable[MemoryAct]) -> set[int]:
     return {entity for act in acts for _, entity in act.mentions | act.named}
 
 
+def only_taken_back(acts: Iterable[MemoryAct], given_back: int) -> dict[int, int]:
+    """Entities that nobody has handed in whose act is not taken back, once a receipt is undone; and what took it."""
+    taken: dict[int, int] = {}
+    others: set[int] = set()
+    for act in acts:
+        others |= {entity for _, entity in act.named}
+        handed_in = {entity for _, entity in act.mentions}
+        if act.trash is None or act.trash == given_back:
+            others |= handed_in
+        else:
+            taken |= {entity: max(act.trash, taken.get(entity, 0)) for entity in handed_in}
+    return {entity: receipt for entity, receipt in taken.items() if entity not in others}
+
+
 def lost_mentions(acts: Sequence[MemoryAct], without: Collection[int], text: str) -> set[Place]:
     """What only these acts handed in as mentioned in a text."""
     mine: set[Place] = set()

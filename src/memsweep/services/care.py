@@ -58,7 +58,7 @@ class CareService(Generic[Mode]):
 
     def _secrets_found(self) -> list[str]:
         """What the rules find in what is stored: how much, never what."""
-        from memsweep.gc.redact import count
+        from memsweep.gc.secret_places import count
 
         try:
             with self._access.store.collector.reading() as rows:

@@ -37,6 +37,8 @@ from memsweep.store.ports.trash import TrashRows
 MERGE = "merge"
 SECRET = "secret"
 """The reason whose items are shown with their secrets masked."""
+BARE = "bare"
+"""Evidence that a secret is known only by its value, which stands elsewhere with what tells that it is one."""
 NEAR_DUPLICATE = "near_duplicate"
 """The reason that is shown with both texts."""
 BESIDE = frozenset({NEAR_DUPLICATE, "duplicate", SECRET})
@@ -170,14 +172,19 @@ def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = 
 
 def _masked(view: PlanView, text: str, beside: bool) -> PlanView:
     """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
-    from memsweep.redact.find import redacted  # late: every start that touches the graph would pay for its rules
+    from memsweep.redact.find import mark, redacted  # late: every start that touches the graph would pay for its rules
+    from memsweep.redact.known import shown
 
+    kind = view.evidence["secrets"][0]
+    is_bare = view.evidence.get(BARE, False)
     if view.kind == "memory":
-        after = redacted(text)[0]
+        after = shown(text, kind) if is_bare else redacted(text)[0]
         name = None if view.file_path else excerpt(after)
         return replace(view, name=name, beside=_redaction(after) if beside else None)
-    if view.kind in ("entity", "relation"):
-        return replace(view, name=redacted(view.name or "")[0], relation=view.relation and redacted(view.relation)[0])
+    if view.kind == "entity":
+        return replace(view, name=mark(kind) if is_bare else redacted(view.name or "")[0])
+    if view.kind == "relation":  # one of its ends may be named by the value alone
+        return replace(view, name=shown(view.name or "", kind), relation=view.relation and shown(view.relation, kind))
     return replace(view, id=str(view.evidence.get("id") or view.evidence.get("in", view.kind)), name=None)
 
 

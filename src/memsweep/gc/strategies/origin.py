@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 def find(survey: Survey, options: Options) -> Iterator[Found]:
     if (brought := survey.brought) is None:
         return
-    for key in sorted(brought.memories):
-        yield Found("memory", key, "brought")
+    for key, gone in sorted(brought.memories.items()):
+        yield Found(
+            "memory", key, "brought", _said(acts=sorted(gone.acts), links=gone.links, superseded=gone.superseded)
+        )
     for memory in brought.staying:
         yield _stays(memory)
     for fact in brought.facts:
         if fact.is_trashed:
             yield Found("relation", fact.key, IN_TRASH, {"acts": sorted(fact.acts), "version": fact.version})
         elif fact.after is None:
-            yield Found("relation", fact.key, "brought")
+            yield Found("relation", fact.key, "brought", _said(acts=sorted(fact.acts)))
         elif fact.acts and fact.after != fact.before:
             yield _fallen(fact)
     for key in _entities(survey, brought, options):
@@ -47,20 +49,26 @@ def _fallen(fact: FactWithout) -> Found:
 
 
 def _stays(memory: MemoryWithout) -> Found:
-    links = {str(new): [sorted(basis) for basis in bases] for new, bases in sorted(memory.links.items())}
-    said: dict[str, Any] = {
-        "acts": sorted(memory.acts),
-        "mentions": [list(pair) for pair in memory.mentions],
-        "unmentioned": sorted(memory.unmentioned),
-        "links": links,
-    }
+    said = _said(
+        acts=sorted(memory.acts),
+        mentions=[list(pair) for pair in memory.mentions],
+        unmentioned=sorted(memory.unmentioned),
+        links=memory.links,
+    )
     if memory.trash is not None:
-        said |= {"trash": memory.trash, "version": memory.version}
-        return Found("memory", memory.key, IN_TRASH, {name: value for name, value in said.items() if value})
+        return Found("memory", memory.key, IN_TRASH, {**said, "trash": memory.trash, "version": memory.version})
     reason = "earlier_text" if memory.text_changes else "stays_without"
     if not memory.acts and not memory.mentions:
         reason = "current_again"
-    return Found("memory", memory.key, reason, {name: value for name, value in said.items() if value})
+    return Found("memory", memory.key, reason, said)
+
+
+def _said(**evidence: Any) -> dict[str, Any]:
+    """Without what is empty; links by what they lead to or come from."""
+    for name in evidence.keys() & {"links", "superseded"}:
+        links = sorted(evidence[name].items())
+        evidence[name] = {str(other): [sorted(basis) for basis in bases] for other, bases in links}
+    return {name: value for name, value in evidence.items() if value}
 
 
 def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
@@ -68,7 +76,7 @@ def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
     gone = {fact.key for fact in brought.facts if fact.after is None}
     links = [(row.subject, row.object) for row in survey.relations]
     left = [(row.subject, row.object) for row in survey.relations if row.key not in gone]
-    going = brought.memories - {row.key for row in survey.memories if protection(row, options)}
+    going = brought.memories.keys() - {row.key for row in survey.memories if protection(row, options)}
     unmentioned = {(memory.key, entity) for memory in brought.staying for entity in memory.unmentioned}
     before = liveness(survey, options, links=links)
     mine = [

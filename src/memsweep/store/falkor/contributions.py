@@ -78,7 +78,7 @@ class FalkorOrigins:
     def taken_back_by(self, receipt: int) -> set[int]:
         return {relation for (relation,) in self._asked.ask(own.TAKEN_BACK, receipt=receipt)}
 
-    def take_back(self, acts: Collection[int], receipt: int) -> None:
+    def take_back(self, acts: Collection[int], receipt: int | None) -> None:
         writable(self._asked).do(own.TAKE_BACK, [{"key": key, "trash": receipt} for key in sorted(acts)])
 
     def give_back(self, receipt: int) -> None:

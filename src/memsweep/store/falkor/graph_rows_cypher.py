@@ -8,7 +8,7 @@ from __future__ import annotations
 # entities
 _ENTITY = """
     e.key, e.id, e.name, e.name_key, e.type, e.type_key, e.confidence, e.last_seen, e.handed_in, e.pinned, e.version,
-    e.trash"""
+    e.trash, e.origin"""
 ENTITIES_AT = f"UNWIND $keys AS key MATCH (e:{{entity}} {{{{ref: toString(key)}}}}) RETURN {_ENTITY}"
 ENTITIES_TRASHED_BY = f"""
     UNWIND $receipts AS receipt MATCH (e:TrashedEntity {{trash: receipt}}) RETURN {_ENTITY} ORDER BY e.key"""

@@ -13,7 +13,9 @@ LAST_PLACES = "UNWIND $receipts AS receipt MATCH (m:MergeMove {receipt: receipt}
 ADD_MOVE = """
     CREATE (:MergeMove {receipt: row.receipt, place: row.place, kind: row.kind, a: row.a, b: row.b, c: row.c,
                         said: row.said})"""
-SET_MOVE = "MATCH (m:MergeMove {receipt: row.receipt}) WHERE m.place = row.place SET m.c = row.c SET m.said = row.said"
+SET_MOVE = """
+    MATCH (m:MergeMove {receipt: row.receipt}) WHERE m.place = row.place
+    SET m.a = row.a SET m.c = row.c SET m.said = row.said"""
 DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
 # Another entity stands for one that does not come back, or that is gone for good. Entities are known by their
 # versions, and this is another one: a merge cannot make it as it was.

@@ -52,7 +52,8 @@ class OriginRows(OriginReads, Protocol):
     def taken_back_by(self, receipt: int) -> set[int]:
         """The relations of the contributions that a receipt has taken back."""
 
-    def take_back(self, acts: Collection[int], receipt: int) -> None: ...
+    def take_back(self, acts: Collection[int], receipt: int | None) -> None:
+        """By key; without a receipt they are given back."""
 
     def give_back(self, receipt: int) -> None: ...
 

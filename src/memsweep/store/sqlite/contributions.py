@@ -73,7 +73,7 @@ class SqliteOrigins:
     def taken_back_by(self, receipt: int) -> set[int]:
         return {relation for (relation,) in self._db.execute(own.TAKEN_BACK, (receipt,))}
 
-    def take_back(self, acts: Collection[int], receipt: int) -> None:
+    def take_back(self, acts: Collection[int], receipt: int | None) -> None:
         self._db.execute(own.TAKE_BACK, (receipt, as_list(acts)))
 
     def give_back(self, receipt: int) -> None:

@@ -6,7 +6,7 @@ Sets of keys are JSON lists.
 from __future__ import annotations
 
 # entities
-_ENTITY = "id, uid, name, name_key, type, type_key, confidence, last_seen, handed_in, pinned, version, trash"
+_ENTITY = "id, uid, name, name_key, type, type_key, confidence, last_seen, handed_in, pinned, version, trash, origin"
 ENTITIES_AT = f"select {_ENTITY} from entity where id in (select value from json_each(?))"
 ENTITIES_TRASHED_BY = f"select {_ENTITY} from entity where trash in (select value from json_each(?)) order by id"
 ENTITIES_NAMED = f"""

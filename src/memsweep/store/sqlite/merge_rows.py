@@ -42,7 +42,8 @@ class SqliteMoves:
         self._db.executemany(merging_sql.ADD_MOVE, rows)
 
     def set(self, changed: Iterable[Move]) -> None:
-        self._db.executemany(merging_sql.SET_MOVE, [(move.c, json.dumps(move.said), move.place) for move in changed])
+        rows = [(move.a, move.c, json.dumps(move.said), move.place) for move in changed]
+        self._db.executemany(merging_sql.SET_MOVE, rows)
 
     def drop(self, receipts: Collection[int]) -> None:
         self._db.execute(merging_sql.DROP_MOVES, (as_list(receipts),))
