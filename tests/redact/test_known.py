@@ -62,3 +62,9 @@ class Bare(Used):
 @pytest.mark.parametrize("part", ["a1", VALUE, f"{VALUE} ", "a1.!?:", "!"])
 def test_it_takes_time_as_the_text_grows(part: str) -> None:
     assert not growth(Bare(re.compile(""), frozenset()), ("", part, "x"))
+
+
+def test_of_two_long_secrets_in_a_name_the_longer_goes_whole() -> None:
+    known = Known({"abcdefgh12345678": "password", "abcdefgh12345678-and-more": "api-key"})
+    assert known.name("db-abcdefgh12345678-and-more-x") == ("db-[secret: api-key]-x", ("api-key",))
+    assert known.name("db-abcdefgh12345678-x") == ("db-[secret: password]-x", ("password",))

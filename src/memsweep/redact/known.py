@@ -24,7 +24,10 @@ class Known:
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         found = secrets or {}
         self._values = {value: kind for value, kind in found.items() if _is_unmistakable(value)}
-        self._long = {value: kind for value, kind in found.items() if len(value) >= _LONG_NAME}
+        self._long: dict[str, list[tuple[str, str]]] = {}  # by how they begin: names are looked through once for all
+        for value, kind in found.items():
+            if len(value) >= _LONG_NAME:
+                self._long.setdefault(value[:_LONG_NAME], []).append((value, kind))
 
     def redacted(self, text: str, *, keep_lines: bool = False) -> tuple[str, tuple[str, ...]]:
         """A text without what a rule finds in it, and without what is known; and the kinds."""
@@ -43,10 +46,21 @@ class Known:
         if (kind := self._values.get(name)) is not None:
             return mark(kind), (kind,)
         name, kinds = self.redacted(name)
-        for secret, kind in self._long.items() if len(name) >= _LONG_NAME else ():
+        for secret, kind in self._long_within(name):
             if secret in name:
                 name, kinds = name.replace(secret, mark(kind)), (*kinds, kind)
         return name, tuple(dict.fromkeys(kinds))
+
+    def _long_within(self, name: str) -> list[tuple[str, str]]:
+        """The longest first: another may be a part of it, and gone with it."""
+        starts = range(len(name) - _LONG_NAME + 1) if self._long else ()
+        found = [
+            (secret, kind)
+            for at in starts
+            for secret, kind in self._long.get(name[at : at + _LONG_NAME], ())
+            if name.startswith(secret, at)
+        ]
+        return sorted(set(found), key=lambda each: -len(each[0]))
 
     def within(self, text: str) -> dict[str, str]:
         """What is known of the words of a text."""
