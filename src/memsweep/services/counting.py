@@ -8,7 +8,6 @@ from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
 from memsweep.model.frozen import replace
 from memsweep.model.memory import no_stats
 from memsweep.model.paging import within
-from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
 
 if TYPE_CHECKING:
     from memsweep.model.listing import MemoryPage
@@ -40,6 +39,8 @@ def count_up(access: Access[Any], days: int) -> Counts:
 def listed(
     access: Access[Any], filters: object, state: object, door: object, limit: int, cursor: str | None
 ) -> MemoryPage:
+    from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+
     asked, store = make_list_filters(filters, door, state), access.found()
     if store is None:
         return NO_MEMORIES
