@@ -48,26 +48,37 @@ def _is_loaded() -> bool:
 def kernels() -> Any:
     """numkong. When it is imported it looks for numpy, which takes fifty times as long, and does as well without."""
     if "numkong" not in sys.modules and not _is_loaded():
-        finder: Any = _WithoutNumpy()
-        sys.meta_path.insert(0, finder)
-        try:
+        with without_numpy:
             import numkong
-        finally:
-            sys.meta_path.remove(finder)
     import numkong
 
     return numkong
 
 
 class _WithoutNumpy:
-    """Lets no import of numpy begin in this thread; others go on with theirs."""
+    """Lets no import of numpy begin in the threads that are inside; others go on with theirs.
+
+    It stays where imports are looked for: to take it away would let another thread, which is going through the same
+    list at that moment, miss the one that follows, and not find a package that is there.
+    """
 
     def __init__(self) -> None:
-        self._thread = threading.get_ident()
+        self._threads: set[int] = set()
+
+    def __enter__(self) -> None:
+        if self not in sys.meta_path:
+            sys.meta_path.insert(0, self)
+        self._threads.add(threading.get_ident())
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.discard(threading.get_ident())
 
     def find_spec(self, name: str, *_: object) -> None:
-        if name == "numpy" and threading.get_ident() == self._thread:
+        if name == "numpy" and threading.get_ident() in self._threads:
             raise ModuleNotFoundError("numpy is not needed yet", name=name)
+
+
+without_numpy = _WithoutNumpy()
 
 
 def compared(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -96,15 +98,31 @@ def test_numpy_comes_when_there_is_enough_to_do(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_the_thread_that_loads_the_kernels_is_kept_from_numpy() -> None:
-    finder = numeric._WithoutNumpy()
-    finder.find_spec("json")
-    with pytest.raises(ModuleNotFoundError):
-        finder.find_spec("numpy")
+    finder = numeric.without_numpy
     other = threading.Thread(target=lambda: passed.append(finder.find_spec("numpy")))
     passed: list[None] = []
-    other.start()
-    other.join()
+    with finder:
+        finder.find_spec("json")
+        with pytest.raises(ModuleNotFoundError):
+            finder.find_spec("numpy")
+        other.start()
+        other.join()
     assert passed == [None]
+    finder.find_spec("numpy")
+
+
+def test_another_thread_that_looks_for_a_package_meanwhile_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Leave:
+        """What the other thread does while this one is about to ask the finder of installed packages."""
+
+        def find_spec(self, *_: object) -> None:
+            numeric.without_numpy.__exit__()
+
+    finders = [each for each in sys.meta_path if each is not numeric.without_numpy]
+    at = finders.index(PathFinder)
+    monkeypatch.setattr(sys, "meta_path", [*finders[:at], Leave(), *finders[at:]])
+    numeric.without_numpy.__enter__()
+    assert importlib.util.find_spec("wordllama") is not None
 
 
 LOADED = """
