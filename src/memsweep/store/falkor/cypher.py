@@ -184,7 +184,10 @@ COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
 COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
-EMBEDDINGS = "UNWIND $refs AS ref MATCH (e:Embedding {ref: ref}) RETURN e.key, e.data"
+# As one text, like the terms below: a search asks for some hundreds.
+EMBEDDINGS = """
+    UNWIND $refs AS ref MATCH (e:Embedding {ref: ref})
+    WITH string.join(collect(toString(e.key) + ' ' + e.data), '|') AS embeddings RETURN embeddings"""
 EMBEDDINGS_AFTER = "MATCH (e:Embedding) WHERE e.key > $after RETURN e.key, e.data ORDER BY e.key LIMIT $limit"
 
 # another model

@@ -23,18 +23,25 @@ def scores(texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, float]:
     """BM25 of each text, by place. The terms of a text are parted by spaces, and its length is their number."""
     lengths = {place: text.count(" ") + 1 for place, text in texts.items()}
     usual = sum(lengths.values()) / max(1, len(texts))
-    firsts = frozenset(parts[0] for _, parts in words)
-    return {place: _score(text.split(" "), lengths[place] / usual, words, firsts) for place, text in texts.items()}
+    apart = [(weight, parts, f" {parts[0]} ") for weight, parts in words]
+    return {place: _score(f" {text} ", lengths[place] / usual, apart) for place, text in texts.items()}
 
 
-def _score(terms: list[str], length: float, words: Iterable[Word], firsts: frozenset[str]) -> float:
-    """Most texts have few of the words, so it is asked at once whose first terms are there."""
-    total, room, here = 0.0, K * (1 - B + B * length), firsts.intersection(terms)
-    for weight, parts in words:
-        if parts[0] in here:
-            times = min(map(terms.count, parts)) if len(parts) > 1 else terms.count(parts[0])
+def _score(padded: str, length: float, words: Iterable[tuple[float, Sequence[str], str]]) -> float:
+    """Most texts have few of the words, so they are looked for in the text as it is, each by how it begins."""
+    total, room = 0.0, K * (1 - B + B * length)
+    for weight, parts, first in words:
+        if first in padded:
+            times = _times(padded, parts, first)
             total += weight * times * (K + 1) / (times + room)
     return total
+
+
+def _times(padded: str, parts: Sequence[str], first: str) -> int:
+    """How often a word stands in a text. Two of it in a row share a space, so there the terms have to be told apart."""
+    if len(parts) == 1 and f"{first}{parts[0]} " not in padded:
+        return padded.count(first)
+    return min(map(padded.split(" ").count, parts))
 
 
 def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str], count: int) -> dict[int, float]:

@@ -9,7 +9,7 @@ computed from them, so the set only has to know who is near.
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
@@ -168,19 +168,24 @@ def _similar(name: str, query: bytes, count: int, size: int) -> Command:
     return ("VSIM", name, "FP32", floats, "COUNT", count, *_effort(size, count))
 
 
-def _bytes_of(data: object) -> bytes:
+def _bytes_of(data: str) -> bytes:
     """What is no vector is as wide as none, and so compared with nothing."""
     try:
-        return a2b_base64(data)  # type: ignore[arg-type]
-    except (ValueError, TypeError):
+        return a2b_base64(data)
+    except ValueError:
         return b""
 
 
-def cosines(query: bytes, rows: Iterable[Sequence[Any]]) -> dict[int, float]:
-    """The cosine of the query with each vector, by key; nothing has an angle with a vector of no length."""
+def cosines(query: bytes, rows: Sequence[Row]) -> dict[int, float]:
+    """The cosine of the query with each vector, by key; nothing has an angle with a vector of no length.
+
+    `rows` is what `cypher.EMBEDDINGS` gives.
+    """
     import numpy as np
 
-    pairs = [(key, _bytes_of(data)) for key, data in rows]
+    ((told,),) = rows or [[""]]
+    lines = (line.partition(" ") for line in told.split("|")) if told else ()
+    pairs = [(int(key), _bytes_of(data)) for key, _, data in lines]
     pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
     if not pairs:
         return {}
