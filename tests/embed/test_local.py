@@ -18,14 +18,11 @@ from memsweep.embed.pieces import Pieces
 from memsweep.embed.protocol import quantise
 from memsweep.embed.words import WordTokens
 from tests.support.commands import run
+from tests.support.no_network import NO_NETWORK
 
-NO_NETWORK = """
-import socket
-def refuse(*_, **__):
-    raise AssertionError("the network was touched")
-class Refusing(socket.socket):
-    __init__ = refuse
-socket.socket, socket.create_connection, socket.getaddrinfo = Refusing, refuse, refuse
+QUIET = (
+    NO_NETWORK
+    + """
 import memsweep
 with memsweep.open_memory() as memory:
     added = memory.remember("Ada Lovelace wrote the first program.")
@@ -36,6 +33,7 @@ import sys
 assert not {"wordllama", "requests", "httpx", "huggingface_hub"} & set(sys.modules), "something heavy was imported"
 print("quiet")
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +56,7 @@ def test_every_token_of_the_vocabulary_is_cut_alike(embedder: LocalEmbedder, pie
 
 @pytest.mark.slow
 def test_the_bundled_model_never_touches_the_network(home: Path) -> None:
-    ran = run([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0")
+    ran = run([sys.executable, "-c", QUIET], home=home, HF_HUB_OFFLINE="0")
     assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
 
 

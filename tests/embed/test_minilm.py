@@ -24,16 +24,13 @@ from memsweep.remember.fusion import WEIGHTS_OF_MODELS
 from tests.support import store_files
 from tests.support.commands import Ran, run
 from tests.support.engines import on_every_engine
+from tests.support.no_network import NO_NETWORK
 
 MODEL = EmbeddingModel("all-MiniLM-L6-v2-int8", 384)
 CHOSEN = {"MEMSWEEP_EMBEDDING_PROVIDER": "minilm"}
-NO_NETWORK = """
-import socket
-def refuse(*_, **__):
-    raise AssertionError("the network was touched")
-class Refusing(socket.socket):
-    __init__ = refuse
-socket.socket, socket.create_connection, socket.getaddrinfo = Refusing, refuse, refuse
+QUIET = (
+    NO_NETWORK
+    + """
 import memsweep
 with memsweep.open_memory() as memory:
     added = memory.remember("Ada Lovelace wrote the first program.")
@@ -44,6 +41,7 @@ unwanted = {"torch", "transformers", "onnx", "pandas", "duckdb", "pyduck_janitor
 assert not unwanted & set(sys.modules), unwanted & set(sys.modules)
 print("quiet")
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 @pytest.mark.slow
 def test_it_never_touches_the_network_and_imports_nothing_heavy(home: Path) -> None:
-    ran = run([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0", **CHOSEN)
+    ran = run([sys.executable, "-c", QUIET], home=home, HF_HUB_OFFLINE="0", **CHOSEN)
     assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
 
 

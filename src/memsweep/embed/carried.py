@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memsweep.errors import BadSetting, EmbedderError
 from memsweep.model.frozen import frozen
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 @frozen
@@ -54,6 +60,20 @@ class Carried:
             f"{self.chosen_by} needs the package {package!r}, which is not installed.",
             hint=f"Install it with: pip install 'memsweep[{self.extra}]'",
         )
+
+
+class Workers:
+    """Threads that each run a network on one item at a time; `threads` 0: one per core."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads or os.cpu_count() or 1
+
+    def map(self, run: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        return map(run, items) if len(items) == 1 or self._threads == 1 else self._pool.map(run, items)
+
+    @cached_property
+    def _pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self._threads, thread_name_prefix="model")
 
 
 def tokenizer_from(path: Path) -> Any:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import struct
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memsweep.embed.carried import Carried, session_of, tokenizer_from, windows
+from memsweep.embed.carried import Carried, Workers, session_of, tokenizer_from, windows
 from memsweep.embed.minilm_network import DIMENSION, OUTPUT, TOKENS, minilm_network
 from memsweep.model.workspace import EmbeddingModel
 
@@ -49,7 +47,7 @@ class MiniLMEmbedder:
 
     def __init__(self, threads: int = 0) -> None:
         """`threads` 0: one per core."""
-        self._threads = threads or os.cpu_count() or 1
+        self._workers = Workers(threads)
         self._folder = _FILES.folder()
         self._loading = Lock()
 
@@ -77,15 +75,10 @@ class MiniLMEmbedder:
             for row, encoding in enumerate(encodings)
             for number, window in enumerate(windows(encoding.ids, _WINDOW))
         ]
-        vectors = self._run_all([window for _, window, _ in pieces])
+        vectors = self._workers.map(self._run, [window for _, window, _ in pieces])
         for (row, window, weight), vector in zip(pieces, vectors, strict=True):
             rows[row] += vector * (weight * (len(window) + 1))
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-
-    def _run_all(self, windows: Sequence[Sequence[int]]) -> Iterator[npt.NDArray[np.float32]]:
-        if len(windows) == 1 or self._threads == 1:
-            return map(self._run, windows)
-        return self._pool.map(self._run, windows)
 
     def _run(self, window: Sequence[int]) -> npt.NDArray[np.float32]:
         """The mean over all tokens, of length one."""
@@ -96,10 +89,6 @@ class MiniLMEmbedder:
         (states,) = self._session.run([OUTPUT], {TOKENS: tokens[None]})
         mean = states[0].mean(axis=0)
         return np.asarray(mean / np.linalg.norm(mean), np.float32)
-
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._threads, thread_name_prefix="embed")
 
     @cached_property
     def _tokenizer(self) -> Any:

@@ -5,15 +5,13 @@ It can tell "Tom is allergic to nuts" from an answer to "What is Maya allergic t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from memsweep.embed.carried import Carried, session_of, tokenizer_from, windows
+from memsweep.embed.carried import Carried, Workers, session_of, tokenizer_from, windows
 
 # The package is only a container of two data files and is never imported.
 _FILES = Carried(
@@ -40,8 +38,8 @@ class MarcoReader:
     name = "ms-marco-MiniLM-L-12-v2-int8"
 
     def __init__(self, threads: int = 0) -> None:
-        """`threads` 0: one a core."""
-        self._threads = threads or os.cpu_count() or 1
+        """`threads` 0: one per core."""
+        self._workers = Workers(threads)
         self._folder = _FILES.folder()
         self._loading = Lock()
 
@@ -60,14 +58,9 @@ class MarcoReader:
             for window in windows(ids[: room * _MOST_WINDOWS], room)
         ]
         best = [float("-inf")] * len(texts)
-        for (number, _, _), value in zip(pairs, self._run_all(pairs), strict=True):
+        for (number, _, _), value in zip(pairs, self._workers.map(self._run, pairs), strict=True):
             best[number] = max(best[number], value)
         return best
-
-    def _run_all(self, pairs: Sequence[tuple[int, Sequence[int], Sequence[int]]]) -> list[float]:
-        if len(pairs) == 1 or self._threads == 1:
-            return list(map(self._run, pairs))
-        return list(self._pool.map(self._run, pairs))
 
     def _run(self, pair: tuple[int, Sequence[int], Sequence[int]]) -> float:
         import numpy as np
@@ -78,10 +71,6 @@ class MarcoReader:
         parts[0, len(asked) + 2 :] = 1
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": parts}
         return float(self._session.run(None, given)[0][0, 0])
-
-    @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self._threads, thread_name_prefix="read")
 
     @cached_property
     def _tokenizer(self) -> Any:
