@@ -39,7 +39,7 @@ class SaidAgain(NamedTuple):
     """What is mentioned again."""
     facts: Mapping[int, FactState] = MappingProxyType({})
     """Relations, as they will be."""
-    stated: Collection[int] = ()
+    stated: frozenset[int] = frozenset()
     """Every relation that the acts are about: one that comes back brings its ends."""
 
 
@@ -219,8 +219,8 @@ class Returning:
             if live.issuperset(each.ends) and (each.explicit or sourced.get(key, True))
         ]
         back = self._settle(standing)
-        settled = back | {each.relation.key for each in self._put_away}
-        self._hand_on([each for each in own if each.key not in settled | self._said.facts.keys()], live)
+        settled = back | {each.relation.key for each in self._put_away} | self._said.facts.keys()
+        self._hand_on([each for each in own if each.key not in settled], live)
         return back
 
     def _at_its_ends(self, relation: RelationRecord) -> RelationRecord:

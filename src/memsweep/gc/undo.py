@@ -41,7 +41,7 @@ def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, 
             restated = Restatement(tx, receipt)
             changed = Reverting(tx, receipt, doing, embed)
             again = StayingAgain(tx, receipt, doing, embed, changed.memories)
-            said = again.returning._replace(facts=restated.said_again, stated=restated.relations)
+            said = again.returning._replace(facts=restated.said_again, stated=frozenset(restated.relations))
             back = Returning(tx, receipt, doing, apart, ended=restated.ended, said=said)
             changed.restate(back.relations)
             facts = restated.conflicts(tx, back.relations)
