@@ -130,10 +130,10 @@ class Returning:
 
     def _pick_chunks(self) -> set[int]:
         if self._only is not None:
-            return {chunk for memory in self._memories for chunk in self._tx.trash.chunks_with(memory)}
+            return set(self._tx.trash.chunks_with(self._memories))
         rows = self._tx.trash.chunks_of(self._receipt)
         own = {key for key, memory, lives in rows if memory is None or lives or memory in self._memories}
-        return own | {chunk for memory in self._said.as_they_were for chunk in self._tx.trash.chunks_with(memory)}
+        return own.union(self._tx.trash.chunks_with(self._said.as_they_were))
 
     # entities
 

@@ -29,7 +29,8 @@ CHUNKS_WITH_MEMORIES = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
     RETURN c.key, m.key, m.trash IS NULL"""
 CHUNKS_WITH = """
-    MATCH (m:TrashedMemory {ref: toString($key)})-[:HAS_CHUNK]->(c:TrashedChunk) WHERE c.trash = m.trash RETURN c.key"""
+    UNWIND $keys AS key
+    MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->(c:TrashedChunk) WHERE c.trash = m.trash RETURN c.key"""
 NAMED_BY_PLANS = """
     UNWIND $items AS item MATCH (i:PlanItem {ref: toString(item[0])}) WHERE i.kind = 'relation'
     WITH item, i, i.plan AS plan MATCH (p:Plan {ref: toString(plan)}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""

@@ -63,8 +63,9 @@ class FalkorTrash:
     def chunks_of(self, receipt: int) -> list[TrashedChunk]:
         return [TrashedChunk(*row) for row in self._tx.ask(trash_cypher.CHUNKS_WITH_MEMORIES, receipt=receipt)]
 
-    def chunks_with(self, memory: int) -> list[int]:
-        return [key for (key,) in self._tx.ask(trash_cypher.CHUNKS_WITH, key=memory)]
+    def chunks_with(self, memories: Collection[int]) -> list[int]:
+        asked = sorted(memories)
+        return [key for (key,) in self._tx.ask(trash_cypher.CHUNKS_WITH, keys=asked)] if asked else []
 
     def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
         items = [list(pair) for pair in held]

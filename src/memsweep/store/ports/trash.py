@@ -54,8 +54,8 @@ class TrashRows(Protocol):
 
     def chunks_of(self, receipt: int) -> list[TrashedChunk]: ...
 
-    def chunks_with(self, memory: int) -> list[int]:
-        """The chunks of a memory in the trash that went there with it."""
+    def chunks_with(self, memories: Collection[int]) -> list[int]:
+        """The chunks of memories in the trash that went there with them."""
 
     def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
         """Of relations, each with the receipt that holds it, those that the plan of that receipt named."""

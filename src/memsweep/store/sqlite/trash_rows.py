@@ -49,8 +49,8 @@ class SqliteTrash:
     def chunks_of(self, receipt: int) -> list[TrashedChunk]:
         return [TrashedChunk(*row) for row in self._db.execute(trash_sql.CHUNKS_OF, (receipt,))]
 
-    def chunks_with(self, memory: int) -> list[int]:
-        return [key for (key,) in self._db.execute(trash_sql.CHUNKS_WITH, (memory,))]
+    def chunks_with(self, memories: Collection[int]) -> list[int]:
+        return self._keys(trash_sql.CHUNKS_WITH, memories)
 
     def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
         pairs = set(held)

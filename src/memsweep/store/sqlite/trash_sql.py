@@ -40,9 +40,10 @@ SAME_TEXTS = """
 CHUNKS_OF = """
     select chunk.id, memory.id, memory.id is not null and memory.trash is null
     from chunk left join memory on memory.id = chunk.memory where chunk.trash = ?"""
+# Not by the index of the trash, which would give everything that the receipt holds for each memory.
 CHUNKS_WITH = """
-    select chunk.id from memory join chunk on chunk.memory = memory.id and chunk.trash = memory.trash
-    where memory.id = ?"""
+    select chunk.id from json_each(?) as wanted cross join memory on memory.id = wanted.value
+    cross join chunk on chunk.memory = memory.id where +chunk.trash = memory.trash"""
 NAMED_BY_PLANS = """
     select item.key, plan.receipt from plan cross join plan_item as item on item.plan = plan.id
     where item.kind = 'relation' and plan.receipt in (select value from json_each(:receipts))
