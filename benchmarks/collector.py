@@ -170,7 +170,7 @@ def unreachable(bench: Bench) -> list[Figure]:
         Figure("bare union-find over the edges in a list", bare, "s"),
         ratio("plan of unreachable_entities", product["plan"], bare, 5.0, "a bare union-find"),
         Figure("apply of unreachable_entities", product["apply"], "s"),
-        Figure("undo of unreachable_entities", product["undo"], "s"),
+        ratio("undo of unreachable_entities", product["undo"], product["apply"], 3, "its apply"),
         Figure("peak memory of it", product["megabytes"], "MB"),
     ]
 
