@@ -90,13 +90,27 @@ def test_names_threads_and_facts_cost_falkor_one_way_more_at_most(app: App) -> N
     assert trips(add, 20) <= 5
 
 
-def test_a_search_goes_to_falkor_and_back_six_times(app: App) -> None:
+def test_a_search_goes_to_falkor_and_back_five_times_and_once_more_for_facts(app: App) -> None:
     memory = app.memory()
     for number in range(30):
         memory.remember(f"the lamp of room {number} is broken")
     memory.search("which lamp")
-    # One of them looks for facts of the graph, one for the personal workspace.
+    # One of them looks for the personal workspace.
+    assert trips(lambda: memory.search("which lamp is broken in room 7"), 10) <= 5
+    memory.graph.relate("Ann", "likes", "Tea")
+    memory.search("which lamp")
     assert trips(lambda: memory.search("which lamp is broken in room 7"), 10) <= 6
+
+
+def test_a_first_fact_on_falkor_is_found_at_once_whoever_states_it(app: App, home: Home) -> None:
+    memory = app.memory()
+    memory.remember("the lamp of room 1 is broken")
+    for _ in range(2):
+        assert memory.search("who repairs", filters={"kind": "fact"}).hits == ()
+    other = make_app(load_settings(home.variables))
+    other.memory().graph.relate("Ann", "repairs", "Lamp")
+    other.close()
+    assert [hit.passage.text for hit in memory.search("who repairs", filters={"kind": "fact"}).hits] != []
 
 
 def test_the_vector_set_of_falkor_follows_one_memory_behind_and_nobody_notices(app: App) -> None:

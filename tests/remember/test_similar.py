@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from memsweep.app import Memory
+from memsweep.clock import new_id
+from memsweep.errors import StoreError
+from memsweep.model.search import Passage
 from memsweep.remember import agreement
 from memsweep.remember.agreement import judged, said
+from memsweep.remember.remember import ChunkSize, chunks_of
+from memsweep.remember.similar import similar_to
+from memsweep.store.sqlite.store import SqliteStore
 from tests.remember.labelled_pairs import CONTRADICTS, MISSED, NEITHER, REPEATS, Pair
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
@@ -128,6 +136,48 @@ def test_code_is_never_named_and_long_texts_are_not_judged(memory: Memory, tmp_p
     assert memory.remember("The office is in Paris.", find_similar=True).similar == ()
     long = "The office is in Rome.\n\n" + "\n\n".join("word " * 200 for _ in range(5))
     assert memory.remember(long, find_similar=True).similar == ()
+
+
+@on_every_engine
+def test_the_same_is_named_whether_the_new_memory_is_there_already_or_not(memory: Memory) -> None:
+    """The look and the write run side by side."""
+    cities = ["Berlin", "Rome", "Oslo", "Lima", "Cairo", "Delhi", "Quito", "Turin"]
+    first, *_ = [memory.remember(f"The office is in {city}.").memory_id for city in cities]
+    app, store = memory._access.app, memory._access.store
+    (chunk,) = chunks_of(app.embedder, app.local_model, "The office is in Tartu.", new_id, ChunkSize())
+    before = similar_to(store, chunk, "", [first])
+    added = memory.remember(chunk.text, supersedes=[first], find_similar=True)
+    afterwards = similar_to(store, chunk, added.memory_id, [first])
+    assert before == added.similar == afterwards
+    assert len(before) == 6
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
+def test_a_forked_child_finds_what_is_similar(memory: Memory) -> None:
+    def remember_another() -> None:
+        sys.exit(len(memory.remember("The office is in Rome.", find_similar=True).similar))
+
+    memory.remember("The office is in Berlin.")
+    memory.remember("The office is in Paris.", find_similar=True)
+    child = multiprocessing.get_context("fork").Process(target=remember_another)
+    child.start()
+    child.join(30)
+    child.kill()
+    assert child.exitcode == 2
+
+
+def test_a_memory_that_was_written_is_not_lost_with_a_look_that_fails(memory: Memory) -> None:
+    class Refusing(SqliteStore):
+        def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+            raise StoreError("the disk refused to read.")
+
+    memory.remember("The office is in Berlin.")
+    store = memory._access.store
+    assert isinstance(store, SqliteStore)
+    store.__class__ = Refusing
+    added = memory.remember("The office is in Paris.", find_similar=True)
+    assert (added.similar, added.duplicate_of) == ((), None)
+    assert memory.get(added.memory_id).text == "The office is in Paris."
 
 
 def test_the_library_looks_only_when_it_is_asked(memory: Memory) -> None:

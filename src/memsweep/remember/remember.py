@@ -24,7 +24,7 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
 from memsweep.remember.same_model import check_model
-from memsweep.remember.similar import similar_to
+from memsweep.remember.similar import looking_for_similar
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
@@ -76,9 +76,11 @@ def remember(
         actor=actor,
         origin=origin,
     )
-    known = similar_to(store, chunks[0], draft.supersedes) if find_similar and len(chunks) == 1 else ()
-    done = store.add(new, embedder.model)
-    return done if done.duplicate_of else replace(done, similar=known)
+    if not find_similar or len(chunks) > 1:
+        return store.add(new, embedder.model)
+    with looking_for_similar(store, chunks[0], new.id, draft.supersedes) as similar:
+        done = store.add(new, embedder.model)
+    return done if done.duplicate_of else replace(done, similar=similar())
 
 
 def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize) -> list[NewPiece]:

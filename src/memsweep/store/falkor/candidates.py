@@ -21,9 +21,10 @@ _ANYWHERE: Spot = None, False, None
 
 
 class _Known(NamedTuple):
-    """What is known before chunks are looked at: the words to ask for, the keys of chunks that do not count, whether
-    there is code, the keys of what is nearest, and whether those are all."""
+    """What is known at a revision, before chunks are looked at: the words to ask for, the keys of chunks that do not
+    count, whether there is code, the keys of what is nearest, and whether those are all."""
 
+    revision: int
     words: dict[str, int]
     hidden: frozenset[int]
     any_code: bool
@@ -69,17 +70,19 @@ def _first_look(
     graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
 ) -> _Known:
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
-    files = graph.question(cypher.COUNT_FILES)
+    files, facts = graph.question(cypher.COUNT_FILES), graph.question(cypher.COUNT_RELATIONS)
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
-    told = graph.look([*counting, files, lacking, *look.commands], steady=[*counting[:2], files, lacking])
-    *counts, ((code,),), behind = [rows_of(reply) for reply in told[: len(counting) + 2]]
+    asked = [*counting, facts, files, lacking, *look.commands]
+    seen, told = graph.look(asked, steady=[*counting[:2], facts, files, lacking])
+    *counts, _, ((code,),), behind = [rows_of(reply) for reply in told[: len(counting) + 3]]
     words = ranking.words_for(query, counts)
-    if graph.seen["generation"] == look.generation:
-        near = vectors.nearest(look, behind, told[len(counting) + 2 :], vector, reach)
+    if seen["generation"] == look.generation:
+        near = vectors.nearest(look, behind, told[len(counting) + 3 :], vector, reach)
     else:
         near = _look_again(graph, vectors, vector, reach)
-    return _Known(words, frozenset(row[0] for row in counts[1]) if counts else frozenset(), code > 0, *near)
+    hidden = frozenset(row[0] for row in counts[1]) if counts else frozenset[int]()
+    return _Known(seen["revision"], words, hidden, code > 0, *near)
 
 
 def _second_look(
@@ -97,7 +100,7 @@ def _second_look(
     ((revision,),), matches, *rest = graph.ask_together(
         (gc_cypher.REVISION, {}), matching, *_judging(known.near, where)
     )
-    if of_all and revision != graph.seen["revision"]:
+    if of_all and revision != known.revision:
         (matches,) = graph.ask_all(_matching(known.words, where, reach))
     terms = _matched(graph, matches, at)
     return _Seen({key: text for key, text in terms.items() if key not in known.hidden} if of_all else terms, *rest)

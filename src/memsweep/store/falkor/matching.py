@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from memsweep.store.falkor.words import terms_of, terms_of_word, words_of
 
@@ -21,25 +21,23 @@ def weight_of(total: int, having: int) -> float:
 
 def scores(texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, float]:
     """BM25 of each text, by place. The terms of a text are parted by spaces, and its length is their number."""
-    lengths = {place: text.count(" ") + 1 for place, text in texts.items()}
-    usual = sum(lengths.values()) / max(1, len(texts))
+    lengths = [text.count(" ") + 1 for text in texts.values()]
+    usual = sum(lengths) / max(1, len(texts))
     apart = [(weight, parts, f" {parts[0]} ") for weight, parts in words]
-    return {place: _score(f" {text} ", lengths[place] / usual, apart) for place, text in texts.items()}
-
-
-def _score(padded: str, length: float, words: Iterable[tuple[float, Sequence[str], str]]) -> float:
-    """Most texts have few of the words, so they are looked for in the text as it is, each by how it begins."""
-    total, room = 0.0, K * (1 - B + B * length)
-    for weight, parts, first in words:
-        if first in padded:
-            times = _times(padded, parts, first)
-            total += weight * times * (K + 1) / (times + room)
-    return total
+    found = dict.fromkeys(texts, 0.0)
+    for (place, text), length in zip(texts.items(), lengths, strict=True):
+        # Most texts have few of the words, so they are looked for in the text as it is, each by how it begins.
+        padded, room = f" {text} ", K * (1 - B + B * (length / usual))
+        for weight, parts, first in apart:
+            if first in padded:
+                times = _times(padded, parts, first)
+                found[place] += weight * times * (K + 1) / (times + room)
+    return found
 
 
 def _times(padded: str, parts: Sequence[str], first: str) -> int:
     """How often a word stands in a text. Two of it in a row share a space, so there the terms have to be told apart."""
-    if len(parts) == 1 and f"{first}{parts[0]} " not in padded:
+    if len(parts) == 1 and first + first[1:] not in padded:
         return padded.count(first)
     return min(map(padded.split(" ").count, parts))
 

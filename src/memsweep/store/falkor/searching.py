@@ -51,6 +51,9 @@ def smaller_kind(graph: GraphHandle) -> Kind | None:
 
 
 def statements_about(graph: GraphHandle, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+    ((relations,),) = graph.looked_up(cypher.COUNT_RELATIONS)
+    if not relations:
+        return []
     given = {
         "named": list(asked.names),
         "begins": "|".join(f"{start}*" for start in asked.names_begin) or _LAST_LETTER,

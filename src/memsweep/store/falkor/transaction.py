@@ -68,28 +68,29 @@ class GraphHandle:
         values = {f"{name}_{n}": value for n, (_, given) in enumerate(queries) for name, value in given.items()}
         return question(self.name, cypher.together([query for query, _ in queries]), values)
 
-    def look(self, asked: Sequence[Command], steady: Collection[Command]) -> list[Any]:
-        """Answers, in one go with what the workspace says of itself.
+    def look(self, asked: Sequence[Command], steady: Collection[Command]) -> tuple[dict[str, Any], list[Any]]:
+        """What the workspace says of itself, and answers, in one go.
 
         What is `steady` changes only with the revision, and is not asked again while that is the same.
         """
         revision, known = self._steady
         sent = [command for command in asked if command not in known]
         meta, *replies = self.link.read_all([self.question(cypher.META), *sent])
-        self.seen = rows_of(meta)[0][0]
+        self.seen = seen = rows_of(meta)[0][0]
         told = dict(zip(sent, replies, strict=True))
-        if self.seen["revision"] != revision:
+        if seen["revision"] != revision:
             outdated = [command for command in asked if command in known]
             told |= zip(outdated, self.link.read_all(outdated) if outdated else (), strict=True)
             known = {}
         known = {command: reply for command, reply in {**known, **told}.items() if command in steady}
-        self._steady = self.seen["revision"], known
-        return [told[command] if command in told else known[command] for command in asked]
+        self._steady = seen["revision"], known
+        return seen, [told[command] if command in told else known[command] for command in asked]
 
     def looked_up(self, query: str) -> list[Row]:
-        """What is steady as the last look had it; asked for where none has asked."""
-        known = self._steady[1].get(self.question(query))
-        return self.ask(query) if known is None else rows_of(known)
+        """What is steady as the last look had it; asked for where none has asked, or something was written since."""
+        revision, known = self._steady
+        told = known.get(self.question(query)) if revision == self.seen.get("revision") else None
+        return self.ask(query) if told is None else rows_of(told)
 
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""
@@ -146,9 +147,10 @@ class GraphHandle:
         except BaseException:
             self.link.send_all([leave_command(self.name, token)])
             raise
-        ((self.seen,),), *rows = rows_of_each(replies[0])
+        ((meta,),), *rows = rows_of_each(replies[0])
+        self.seen = meta
         told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
-        return Transaction(self, token, self.seen, told, dict(zip(reads, replies[1:], strict=True)))
+        return Transaction(self, token, meta, told, dict(zip(reads, replies[1:], strict=True)))
 
     def _wait_for_lease(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
