@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -164,6 +165,21 @@ def test_a_forked_child_finds_what_is_similar(memory: Memory) -> None:
     child.join(30)
     child.kill()
     assert child.exitcode == 2
+
+
+def test_a_thread_that_outlives_the_program_still_finds_what_is_similar(tmp_path: Path) -> None:
+    program = f"""
+import threading
+from memsweep import open_memory
+def late():
+    threading.main_thread().join()
+    with open_memory("w", home={str(tmp_path)!r}) as memory:
+        memory.remember("The office is in Berlin.")
+        print(len(memory.remember("The office is in Paris.", find_similar=True).similar))
+threading.Thread(target=late).start()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("1\n", "")
 
 
 def test_a_memory_that_was_written_is_not_lost_with_a_look_that_fails(memory: Memory) -> None:

@@ -36,7 +36,12 @@ def looking_for_similar(store: Store, chunk: NewChunk, own: str, besides: Collec
     if not may_be_judged(chunk.text):
         yield tuple
         return
-    look = _threads(os.getpid()).submit(similar_to, store, chunk, own, besides)
+    try:
+        look = _threads(os.getpid()).submit(similar_to, store, chunk, own, besides)
+    except RuntimeError:  # the interpreter is ending, and starts no more threads
+        known = similar_to(store, chunk, own, besides)
+        yield lambda: known
+        return
 
     def found() -> tuple[Similar, ...]:
         return () if isinstance(look.exception(), MemsweepError) else look.result()
