@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
-from memsweep.gc import redact
 from memsweep.gc import undo as undoing
 from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
@@ -107,6 +106,8 @@ def plan(
 ) -> Plan:
     """Find garbage and save the exact list of it. Nothing is removed."""
     if strategy == SECRETS:
+        from memsweep.gc import redact  # late: its patterns take as long to compile as many a plan
+
         return redact.plan(tools)
     options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
     with gc_paused():
@@ -151,6 +152,8 @@ def apply(
         plan_id = narrow(tools, plan_id, exclude).id
     strategy = load_plan(tools, plan_id).strategy
     if strategy == SECRETS:
+        from memsweep.gc import redact
+
         return redact.apply(tools, plan_id)
     seen = _first_look(tools, needs_of_plan(strategy))
     removal = _removal(tools, "prune", strategy, plan_id)

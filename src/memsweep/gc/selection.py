@@ -37,7 +37,7 @@ def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSe
     keys = _keys(items)
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
     relations = keys["relation"] | _left_unstated(rows, keys["memory"])
-    relations.update(relation for relation, _, _ in rows.around(keys["entity"]).relations)
+    relations |= rows.relations_at(keys["entity"])
     relations -= spared
     segments = sum(item.kind == "segment" for item in items)
     return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations), segments)

@@ -154,6 +154,9 @@ class FalkorItems:
         mentions, relations = self._asked.ask_all((gc_cypher.MENTIONED_BY, keys), (gc_cypher.EDGES_OF, keys))
         return Around([(entity, memory) for entity, memory in mentions], [(key, s, o) for key, s, o in relations])
 
+    def relations_at(self, entities: Collection[int]) -> set[int]:
+        return {key for key, _, _ in self._rows(gc_cypher.EDGES_OF, entities)}
+
     def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
         return [(uid, bytes.fromhex(digest)) for uid, digest in self._rows(gc_cypher.HASHES, memories)]
 

@@ -57,6 +57,9 @@ class ItemReads(Protocol):
 
     def around(self, entities: Collection[int]) -> Around: ...
 
+    def relations_at(self, entities: Collection[int]) -> set[int]:
+        """Live relations that begin or end at one of these."""
+
     def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
         """Of a survey what is about these alone: the rows, the chunks of the memories and what superseded them or was
         superseded by them; the relations at the entities, and which memories mention them or state these."""

@@ -60,10 +60,12 @@ MENTIONED_BY = f"""
     join chunk on chunk.id = mention.chunk and chunk.trash is null
     join memory on memory.id = chunk.memory and memory.trash is null
     where mention.trash is null and mention.entity in {_KEYS}"""
-RELATIONS_AT = f"""
-    select id, subject, object from relation where trash is null and subject in {_KEYS}
+_AT = f"""
+    select {{0}} from relation where trash is null and subject in {_KEYS}
     union all
-    select id, subject, object from relation where trash is null and object in {_KEYS} and subject not in {_KEYS}"""
+    select {{0}} from relation where trash is null and object in {_KEYS} and subject not in {_KEYS}"""
+RELATIONS_AT = _AT.format("id, subject, object")
+RELATION_KEYS_AT = _AT.format("id")
 HASHES = f"select uid, content_hash from memory where id in {_KEYS}"
 
 # The words leave the full-text index before the rows leave the view, with their exact text, in ascending order.

@@ -97,6 +97,9 @@ class SqliteItems:
     def around(self, entities: Collection[int]) -> Around:
         return Around(self._rows(item_sql.MENTIONED_BY, entities), self._rows(item_sql.RELATIONS_AT, entities))
 
+    def relations_at(self, entities: Collection[int]) -> set[int]:
+        return {key for (key,) in self._rows(item_sql.RELATION_KEYS_AT, entities)}
+
     def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
         return self._rows(item_sql.HASHES, memories)
 
